@@ -1,0 +1,169 @@
+"""Settings: small nested values, resolved once at the edge.
+
+Precedence: flag > `%config` > config file > environment > default. `resolve` merges plain mappings, checks them, and
+names the option in its error. The core receives a `Settings` and never reads a file or `os.environ`. Keys are not
+settings: only `Secrets` holds one, it is made in the engine's process and is never written, sent or shown.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_config_path
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.types import Sharing
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+
+class Exploration(BaseModel):
+    """The method. Defaults are ExploraCoder's (section 5.1) where the paper has one."""
+
+    model_config = _FROZEN
+
+    candidates: int = Field(5, ge=1, le=20, description="snippets per subtask (the paper's m)")
+    subtasks: int = Field(8, ge=1, le=20, description="subtasks at most")
+    debug_rounds: int = Field(2, ge=0, le=5, description="repair rounds when all candidates of a subtask fail")
+    temperature: float = Field(0.8, ge=0, le=2)
+    top_p: float = Field(0.95, gt=0, le=1)
+    planners: int = Field(4, ge=0, le=10, description="few-shot planners (k_D)")
+    retrieved: int = Field(20, ge=1, le=100, description="APIs retrieved per subtask (k)")
+    retrieved_global: int = Field(20, ge=1, le=100, description="APIs kept for the solution (k_G)")
+    plan_revisions: int = Field(2, ge=0, le=10, description="how often the remaining plan may change")
+    solution_rounds: int = Field(3, ge=1, le=20, description="solutions tried at most, repairs included")
+    timeout: float = Field(60.0, gt=0, description="seconds for one execution")
+
+
+class Budget(BaseModel):
+    """When to stop."""
+
+    model_config = _FROZEN
+
+    tokens: int = Field(200_000, ge=1, description="prompt and completion tokens")
+    seconds: float = Field(900.0, gt=0)
+    executions: int = Field(400, ge=1)
+
+
+class Endpoint(BaseModel):
+    """Which model answers. Without `model` and `base_url` the embedded offline model does."""
+
+    model_config = _FROZEN
+
+    model: str | None = Field(None, description="model name at the endpoint, or `offline`")
+    base_url: str | None = Field(None, description="OpenAI-compatible endpoint, e.g. http://localhost:11434/v1")
+    embedding_model: str | None = Field(None, description="embedding model at the same endpoint; none: built-in LSA")
+    timeout: float = Field(120.0, gt=0, description="seconds for one request")
+    retries: int = Field(3, ge=0, le=10)
+    share: Sharing = Field("values", description="how much of what candidates print is sent")
+
+
+class Sandbox(BaseModel):
+    """Limits of every sibling."""
+
+    model_config = _FROZEN
+
+    memory_mb: int = Field(4096, ge=256)
+    cpu_seconds: int = Field(600, ge=1, description="CPU seconds of one sibling")
+    processes: int = Field(256, ge=1)
+    file_mb: int = Field(512, ge=1, description="size of one written file")
+    output_kb: int = Field(1024, ge=1, description="output of one execution that is kept")
+    copy_mb: int = Field(200, ge=0, description="largest working directory that is copied where it cannot be overlaid")
+    network: bool = False
+    kernel: str | None = Field(None, description="kernelspec to explore in; none: the interpreter of the caller")
+    engine_python: str | None = Field(None, description="interpreter that runs the engine; none: the caller's")
+
+
+class View(BaseModel):
+    """What is shown and where it is written."""
+
+    model_config = _FROZEN
+
+    show: Literal["all", "selected", "none"] = "all"
+    out: str | None = Field(None, description="path of the trace notebook; none: explorations/ beside the notebook")
+
+
+class Settings(BaseModel):
+    """All settings of a run. JSON in and out; holds no secret."""
+
+    model_config = _FROZEN
+
+    exploration: Exploration = Exploration()
+    budget: Budget = Budget()
+    endpoint: Endpoint = Endpoint()
+    sandbox: Sandbox = Sandbox()
+    view: View = View()
+
+
+class Secrets(BaseModel):
+    """What must never leave the engine's process."""
+
+    model_config = _FROZEN
+
+    api_key: SecretStr | None = None
+
+
+Layer = Mapping[str, Mapping[str, JsonValue]]
+"""Settings as given in one place: `{"exploration": {"candidates": 3}}`."""
+
+
+def config_path() -> Path:
+    """Where the config file is looked for: `EXPLORACODER_CONFIG`, else the user's configuration folder."""
+    named = os.environ.get("EXPLORACODER_CONFIG")
+    return Path(named) if named else user_config_path("exploracoder_jupyter") / "config.toml"
+
+
+def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Merge the layers (strongest first) over the config file, the environment and the defaults.
+
+    Raises:
+        UsageError: an option is unknown or has a bad value, or the file is not valid TOML.
+    """
+    file_layer, _ = _read_file(path or config_path())
+    merged: dict[str, dict[str, JsonValue]] = {}
+    for layer in reversed([*layers, file_layer, _environment_layer(os.environ if environ is None else environ)]):
+        for section, values in layer.items():
+            if not isinstance(values, Mapping):
+                raise UsageError(f"{section!r} must be a table in {path or config_path()}.", remedy="See %explora config.")
+            merged.setdefault(section, {}).update(values)
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        first = error.errors()[0]
+        option = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"Bad value for {option}: {first['msg']}.", remedy="See `%%explora?` for the options.") from error
+
+
+def secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:
+    """The key from the environment (`EXPLORACODER_API_KEY`, then `OPENAI_API_KEY`), else from the config file."""
+    environ = os.environ if environ is None else environ
+    key = environ.get("EXPLORACODER_API_KEY") or environ.get("OPENAI_API_KEY") or _read_file(path or config_path())[1]
+    return Secrets(api_key=SecretStr(key) if key else None)
+
+
+def _read_file(path: Path) -> tuple[dict[str, dict[str, JsonValue]], str | None]:
+    """The file's layer, and the key apart from it."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}, None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"The config file {path} cannot be read: {error}.", remedy="Mend it or remove it.") from error
+    key = content.pop("api_key", None)
+    return content, key if isinstance(key, str) else None
+
+
+def _environment_layer(environ: Mapping[str, str]) -> dict[str, dict[str, JsonValue]]:
+    names = {
+        "model": ("EXPLORACODER_MODEL", "OPENAI_MODEL"),
+        "base_url": ("EXPLORACODER_BASE_URL", "OPENAI_BASE_URL"),
+        "embedding_model": ("EXPLORACODER_EMBEDDING_MODEL",),
+    }
+    found = {field: next((environ[name] for name in given if environ.get(name)), None) for field, given in names.items()}
+    endpoint: dict[str, JsonValue] = {field: value for field, value in found.items() if value}
+    return {"endpoint": endpoint} if endpoint else {}

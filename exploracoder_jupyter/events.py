@@ -1,0 +1,204 @@
+"""The events of a run: the single source from which trace, cells, panel and summary are computed.
+
+The pipeline emits events; nothing else changes what a run means. An event says *what happened*, never how to show
+it. `Record` adds order and time. `dump`/`load` turn records into one line of JSON and back; unknown fields are
+ignored on reading, so that newer traces open in older versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, TypeAdapter
+
+from exploracoder_jupyter.types import (
+    Candidate,
+    Environment,
+    Exchange,
+    Introduction,
+    LibraryInfo,
+    Observation,
+    Plan,
+    ScoredApi,
+    Selection,
+    Solution,
+    SubtaskStatus,
+    Task,
+    Usage,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """Always the first event."""
+
+    run_id: str
+    """Eight hexadecimal digits."""
+    task: Task
+    settings: dict[str, JsonValue]
+    """The resolved settings as JSON; never holds a key."""
+    model: str
+    environment: Environment
+    version: str
+    """Of this package."""
+    kind: Literal["run_started"] = "run_started"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Something that takes a while, e.g. indexing. Shown, not part of the notebook."""
+
+    what: str
+    done: int = 0
+    total: int = 0
+    """0 when unknown."""
+    kind: Literal["progress"] = "progress"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A sentence the user should see and the trace should keep."""
+
+    text: str
+    level: Literal["info", "warning"] = "info"
+    kind: Literal["notice"] = "notice"
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRead:
+    """The libraries are indexed and introduced."""
+
+    libraries: tuple[LibraryInfo, ...]
+    apis: int
+    """How many APIs the index holds."""
+    introduction: Introduction
+    kind: Literal["library_read"] = "library_read"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """What the run is expected to cost, said before its first candidate."""
+
+    calls: int
+    tokens: int
+    kind: Literal["estimated"] = "estimated"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMade:
+    """A plan, or its revision (`plan.revision > 0`)."""
+
+    plan: Plan
+    reason: str = ""
+    kind: Literal["plan_made"] = "plan_made"
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskStarted:
+    """Exploration of one subtask begins, with the APIs recommended for it."""
+
+    subtask: str
+    apis: tuple[ScoredApi, ...]
+    kind: Literal["subtask_started"] = "subtask_started"
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateProposed:
+    """A snippet exists and is about to run (or is a duplicate, or has a problem, and will not)."""
+
+    candidate: Candidate
+    kind: Literal["candidate_proposed"] = "candidate_proposed"
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateObserved:
+    """A snippet has been run."""
+
+    candidate: str
+    observation: Observation
+    apis: tuple[str, ...] = ()
+    kind: Literal["candidate_observed"] = "candidate_observed"
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSelected:
+    """One candidate of a subtask is carried forward."""
+
+    selection: Selection
+    kind: Literal["candidate_selected"] = "candidate_selected"
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskFinished:
+    """A subtask is done, failed or skipped."""
+
+    subtask: str
+    status: SubtaskStatus
+    reason: str = ""
+    kind: Literal["subtask_finished"] = "subtask_finished"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCalled:
+    """A request to the model was answered, or failed for good."""
+
+    exchange: Exchange
+    kind: Literal["model_called"] = "model_called"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished:
+    """Always the last event of a run that was not cut off."""
+
+    verdict: Verdict
+    solution: Solution | None
+    usage: Usage
+    usage_by_step: dict[str, Usage] = field(default_factory=dict)
+    kind: Literal["run_finished"] = "run_finished"
+
+
+Event = Annotated[
+    RunStarted
+    | Progress
+    | Notice
+    | LibraryRead
+    | Estimated
+    | PlanMade
+    | SubtaskStarted
+    | CandidateProposed
+    | CandidateObserved
+    | CandidateSelected
+    | SubtaskFinished
+    | ModelCalled
+    | RunFinished,
+    Field(discriminator="kind"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An event with its place and time."""
+
+    seq: int
+    at: float
+    """Seconds since the epoch."""
+    event: Event
+
+
+_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+
+
+def dump(record: Record) -> str:
+    """The record as one line of JSON."""
+    return _RECORD.dump_json(record).decode()
+
+
+def load(line: str | bytes) -> Record:
+    """The record of a line written by `dump`.
+
+    Raises:
+        pydantic.ValidationError: the line is not a record.
+    """
+    return _RECORD.validate_json(line)

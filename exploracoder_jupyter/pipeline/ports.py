@@ -1,0 +1,143 @@
+"""The ports of the pipeline: what it needs from the world, as small as it can be said.
+
+Adapters live in `models`, `knowledge` and `execution` and never import one another; `session` wires them. Each port
+has at least one honest fake that ships (`models.scripted`, ...), so everything above a port is testable without
+patching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.events import Event
+from exploracoder_jupyter.pipeline.requests import Inputs
+from exploracoder_jupyter.types import (
+    ApiDoc,
+    Introduction,
+    LibraryInfo,
+    Message,
+    Observation,
+    Overview,
+    Sampling,
+    ScoredApi,
+    Step,
+    Usage,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to the model.
+
+    `messages` is the rendered prompt; `inputs` are the values it was rendered from, for models that are not language
+    models (`offline`). A model answers from either, always in the form that the prompt asks for.
+    """
+
+    step: Step
+    inputs: Inputs
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    subject: str = ""
+    """A subtask or candidate id, or empty: with `step` it names the request for people and for replay."""
+    schema: dict[str, JsonValue] | None = None
+    """JSON schema of the wanted reply; `None` when code is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One complete choice."""
+
+    index: int
+    text: str
+    usage: Usage
+    """What this choice added; the sum over a request's replies is what the request cost. `calls` counts requests."""
+    problem: str = ""
+    """`truncated`, `refused`, `empty`: the text may still be usable."""
+
+
+class Model(Protocol):
+    """Something that answers requests. Implementations: `models.openai`, `offline`, `replay`, `scripted`."""
+
+    @property
+    def name(self) -> str:
+        """Shown to the user and recorded, e.g. `qwen3-coder` or `offline`."""
+        ...
+
+    def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
+        """Yield `request.sampling.n` replies (fewer if the model has fewer to give), each as soon as it is complete.
+
+        Raises:
+            EndpointError: the endpoint refused, or stayed unreachable within the retry limits.
+        """
+        ...
+
+
+class Knowledge(Protocol):
+    """What is known of the task's libraries. Implementation: `knowledge.Library`."""
+
+    @property
+    def libraries(self) -> Sequence[LibraryInfo]: ...
+
+    @property
+    def size(self) -> int:
+        """How many APIs are indexed."""
+        ...
+
+    def overview(self) -> Overview:
+        """README text and example programs of the libraries, for the introduction and the planners."""
+        ...
+
+    async def search(self, query: str, k: int) -> Sequence[ScoredApi]:
+        """The k APIs nearest to the query, best first."""
+        ...
+
+    def lookup(self, path: str) -> ApiDoc | None:
+        """The API with this path (public, or an alias of it), if it is indexed."""
+        ...
+
+    def introduction(self, model: str) -> Introduction | None:
+        """The introduction kept for these library versions and this model, if there is one."""
+        ...
+
+    def keep_introduction(self, model: str, introduction: Introduction) -> None:
+        """Keep an introduction for later runs."""
+        ...
+
+
+class Branch(Protocol):
+    """One state of a sibling kernel: memory and files. Implementations: `execution.rerun` (and later fork)."""
+
+    async def run(self, code: str, *, timeout: float) -> Observation:
+        """Run code here, changing this state. Never raises for what the code does: a loop, an exit, a crash, a flood
+        of output are observations. `timeout` is in seconds.
+
+        Raises:
+            KernelError: the sibling could not be started at all.
+        """
+        ...
+
+    async def fork(self, n: int) -> Sequence[Branch]:
+        """`n` new branches that start from exactly this state. This one stays as it is."""
+        ...
+
+    async def close(self) -> None:
+        """End it, with every process that it started. Idempotent."""
+        ...
+
+
+class Emit(Protocol):
+    """Takes the events of a run, in order. Must not block for long and must not raise."""
+
+    def __call__(self, event: Event) -> None: ...
+
+
+class Steering(Protocol):
+    """What the user may ask for while a run is under way. Polled between steps."""
+
+    def skip_requested(self, subtask: str) -> bool:
+        """Whether the user asked to skip this subtask."""
+        ...

@@ -1,0 +1,118 @@
+"""What each prompt is rendered from: one frozen value per step.
+
+Each class names its template in `prompts/` through its step; the fields are the template's declared variables, all of
+them and no others (a test holds the two together). The offline model answers from these values instead of the text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Subtask, Task
+
+
+@dataclass(frozen=True, slots=True)
+class IntroduceInputs:
+    """Step `introduce`: write the condensed introduction `s` from the README."""
+
+    libraries: tuple[str, ...]
+    readme: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannersInputs:
+    """Step `planners`: draw few-shot planners `D` from example programs."""
+
+    libraries: tuple[str, ...]
+    examples: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanInputs:
+    """Step `plan`: split the task into subtasks of one or two API calls."""
+
+    task: Task
+    introduction: Introduction
+    most: int
+    """How many subtasks at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendInputs:
+    """Step `recommend`: re-rank and drop APIs for one subtask; say whether it is already done; revise what remains."""
+
+    task: Task
+    subtask: Subtask
+    remaining: tuple[Subtask, ...]
+    """The subtasks after this one."""
+    apis: tuple[ApiDoc, ...]
+    experience: tuple[Experience, ...]
+    may_revise: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendGlobalInputs:
+    """Step `recommend_global`: the `count` APIs that matter for the whole task (inter-task re-rank)."""
+
+    task: Task
+    subtasks: tuple[Subtask, ...]
+    apis: tuple[ApiDoc, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeInputs:
+    """Step `propose`: an experimental snippet for one subtask, given the experience so far."""
+
+    task: Task
+    subtask: Subtask
+    introduction: Introduction
+    apis: tuple[ApiDoc, ...]
+    experience: tuple[Experience, ...]
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DebugInputs:
+    """Step `debug`: repair a failed candidate."""
+
+    task: Task
+    subtask: Subtask
+    apis: tuple[ApiDoc, ...]
+    experience: tuple[Experience, ...]
+    failed: Experience
+
+
+@dataclass(frozen=True, slots=True)
+class SolveInputs:
+    """Step `solve`: assemble the solution from the explored calls and the trace."""
+
+    task: Task
+    apis: tuple[ApiDoc, ...]
+    """Used in the exploration first, then the global set (ExploraCoder, equation 4)."""
+    experience: tuple[Experience, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RepairInputs:
+    """Step `repair`: mend a solution that failed to run or failed its check."""
+
+    task: Task
+    apis: tuple[ApiDoc, ...]
+    experience: tuple[Experience, ...]
+    attempts: tuple[Experience, ...]
+    """The solutions tried so far, last one last; their observation includes the failed check."""
+
+
+Inputs = (
+    IntroduceInputs
+    | PlannersInputs
+    | PlanInputs
+    | RecommendInputs
+    | RecommendGlobalInputs
+    | ProposeInputs
+    | DebugInputs
+    | SolveInputs
+    | RepairInputs
+)

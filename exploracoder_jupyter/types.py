@@ -1,0 +1,307 @@
+"""The nouns of an exploration, as frozen values.
+
+A `Task` is planned into `Subtask`s; each gets a `Recommendation` of `ApiDoc`s and several `Candidate`s; running a
+candidate gives an `Observation`; the pair is an `Experience`; the best one is carried forward by a `Selection`; the
+end is a `Solution` with a `Verdict`. Everything here is plain data: no behaviour beyond small derived properties, no
+dependency on Jupyter, on a model or on a kernel. Terms follow ExploraCoder, section 3.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+Output = dict[str, JsonValue]
+"""One output in nbformat's form (`output_type` and its fields), plain JSON."""
+
+ApiKind = Literal["function", "class", "method", "property", "module", "constant"]
+Status = Literal["ok", "error", "timeout", "died", "interrupted"]
+"""How one execution ended. `died`: the kernel process was lost (segfault, `os._exit`, out of memory)."""
+
+SubtaskStatus = Literal["planned", "exploring", "done", "failed", "skipped"]
+Outcome = Literal["solved", "unchecked", "unsolved", "stopped"]
+"""`solved` means a check passed; a solution that merely ran is `unchecked`."""
+
+Step = Literal["introduce", "planners", "plan", "recommend", "recommend_global", "propose", "debug", "solve", "repair"]
+"""The moments at which the pipeline asks the model."""
+
+Sharing = Literal["values", "schema", "none"]
+"""How much of what a candidate printed may go to the model's endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the user asked for."""
+
+    text: str
+    libraries: tuple[str, ...]
+    """Distribution or import names, as the user wrote them."""
+    uses: tuple[str, ...] = ()
+    """Variables of the user's kernel that experiments may see (`--use`)."""
+    check: str | None = None
+    """Python assertions, `input -> output` pairs, or the text of a doctest or pytest file (`--check`)."""
+    solution_name: str | None = None
+    """Name of the function that the solution must define (`--name`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiDoc:
+    """One public API: a row of the retrieval table (ExploraCoder, section 3.3)."""
+
+    path: str
+    """Public import path, e.g. `networkx.Graph.add_edge`."""
+    kind: ApiKind
+    signature: str
+    """As in `(u, v, **attr)`; empty when it cannot be known."""
+    description: str
+    """The whole docstring, cleaned of indentation; empty when there is none."""
+    library: str
+    """Import name of the library, e.g. `sklearn`."""
+    version: str
+    examples: tuple[str, ...] = ()
+    """Runnable code from the documentation, prompts and outputs removed."""
+    deprecated: str | None = None
+    """What the documentation says of its deprecation."""
+
+    @property
+    def name(self) -> str:
+        """Last part of the path."""
+        return self.path.rpartition(".")[2]
+
+    @property
+    def summary(self) -> str:
+        """First sentence of the description, on one line."""
+        paragraph = " ".join(self.description.strip().split("\n\n", 1)[0].split())
+        return re.split(r"(?<=[.!?])\s", paragraph, maxsplit=1)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredApi:
+    """An API with its retrieval score; higher is better, comparable within one query only."""
+
+    api: ApiDoc
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryInfo:
+    """One library as found in the sibling's environment."""
+
+    name: str
+    """Import name."""
+    distribution: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Raw material for the introduction `s` and the planners `D`: README text and example programs."""
+
+    text: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """A worked plan drawn from the documentation: a requirement and the steps that met it (section 3.2)."""
+
+    requirement: str
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """The condensed library introduction `s` with its few-shot planners `D`."""
+
+    text: str
+    planners: tuple[Planner, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """One step of the plan, worth one or two API calls."""
+
+    id: str
+    """`"1"`, `"2"`, ...: stable over plan revisions, never reused in a run."""
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The subtasks in order; `revision` counts from 0."""
+
+    subtasks: tuple[Subtask, ...]
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One experimental snippet."""
+
+    id: str
+    """`"2.3"` for the third of subtask 2; its first repair is `"2.3r1"`; a solution is `"s1"`, `"s2"`, ..."""
+    subtask: str
+    """Id of its subtask; `"solution"` for solutions."""
+    code: str
+    round: int = 0
+    """0 for a first attempt, r for debug round r."""
+    repairs: str | None = None
+    """Id of the failed candidate that this one repairs."""
+    duplicate_of: str | None = None
+    """Id of an identical candidate that was run instead."""
+    problem: str | None = None
+    """Why there is no code: an empty, refused or malformed reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An exception in a sibling, as text."""
+
+    name: str
+    message: str
+    traceback: str = ""
+    """Plain text, no terminal colours."""
+
+    @property
+    def headline(self) -> str:
+        """`KeyError: 'x'`, on one line."""
+        return f"{self.name}: {self.message}".splitlines()[0] if self.message else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What running a candidate showed: executability, error, program output (section 3.4)."""
+
+    status: Status
+    outputs: tuple[Output, ...] = ()
+    """nbformat outputs, not yet sanitized."""
+    error: ErrorInfo | None = None
+    text: str = ""
+    """What the model is shown of the outputs: streams and plain-text results, budgeted; says what was cut."""
+    seconds: float = 0.0
+    names: tuple[tuple[str, str], ...] = ()
+    """New or rebound names with their type, e.g. `("G", "networkx.Graph")`."""
+    note: str = ""
+    """One sentence where the status needs one, e.g. which limit was hit."""
+
+    @property
+    def ran(self) -> bool:
+        """Whether the code ran to its end."""
+        return self.status == "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """A subtask, a candidate for it, and what was observed."""
+
+    subtask: Subtask
+    candidate: Candidate
+    observation: Observation
+    apis: tuple[str, ...] = ()
+    """Paths of the APIs that the code really calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The candidate carried forward, and why."""
+
+    subtask: str
+    candidate: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was spent. Adds up."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    executions: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.seconds + other.seconds,
+            self.executions + other.executions,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the model is to sample. `None` leaves it to the server."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request to the model and all of its replies, as recorded."""
+
+    id: int
+    step: Step
+    subject: str
+    """What it was about: a subtask or candidate id, or empty."""
+    model: str
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    replies: tuple[str, ...]
+    usage: Usage
+    problem: str = ""
+    """What was wrong with the replies, if anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the run ended, and the sentence that says why."""
+
+    outcome: Outcome
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The assembled program."""
+
+    code: str
+    candidate: str
+    """Id of the solution candidate it came from."""
+    apis: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where the siblings run; recorded in the trace."""
+
+    python: str
+    platform: str
+    kernel: str
+    """Name of the kernelspec, e.g. `python3`."""
+    isolation: str
+    """The level reached, e.g. `bubblewrap` or `limits and a copied working directory`."""
+    branching: str
+    """`rerun` or `fork`."""
+    packages: tuple[str, ...] = field(default=())
+    """`name==version` lines of the sibling's environment."""

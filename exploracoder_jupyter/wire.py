@@ -1,0 +1,107 @@
+"""The messages between engine, kernel and (later) browser: newline-delimited JSON, one object a line.
+
+The relay in the kernel sends `Start` once, then controls; the engine answers with `RecordMessage`s, the cell changes
+computed from them, and exactly one `Finished` or `Failed`. The engine ends when its standard input reaches its end.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+
+from exploracoder_jupyter.events import Record
+
+_MESSAGE = ConfigDict(frozen=True, extra="ignore")
+
+
+class Start(BaseModel):
+    """Kernel to engine, first line: what to do. Never holds a key: the engine finds it itself."""
+
+    model_config = _MESSAGE
+    type: Literal["start"] = "start"
+    task: str
+    libraries: list[str]
+    uses: list[str] = []
+    check: str | None = None
+    solution_name: str | None = None
+    layers: list[dict[str, dict[str, JsonValue]]] = []
+    """Settings given by flags and by `%config`, strongest first."""
+    notebook: str | None = None
+    """Path of the calling notebook, if known: the trace is written beside it."""
+    cell: str | None = None
+    """Id of the calling cell, if known: generated cells are anchored to it."""
+    workdir: str = "."
+    variables: str | None = None
+    """Folder with the values of `uses`, if any were sent."""
+
+
+class Stop(BaseModel):
+    """Kernel to engine: finish now, keep what was learned."""
+
+    model_config = _MESSAGE
+    type: Literal["stop"] = "stop"
+
+
+class Skip(BaseModel):
+    """Kernel to engine: give up this subtask and go on."""
+
+    model_config = _MESSAGE
+    type: Literal["skip"] = "skip"
+    subtask: str
+
+
+class RecordMessage(BaseModel):
+    """Engine to kernel: one event of the run."""
+
+    model_config = _MESSAGE
+    type: Literal["record"] = "record"
+    record: Record
+
+
+class CellsMessage(BaseModel):
+    """Engine to kernel: changes to apply to the notebook, in order; see `notebook.cells.CellChange`."""
+
+    model_config = _MESSAGE
+    type: Literal["cells"] = "cells"
+    seq: int
+    changes: list[dict[str, JsonValue]]
+
+
+class Finished(BaseModel):
+    """Engine to kernel, last line: the summary (the object that `--json` prints)."""
+
+    model_config = _MESSAGE
+    type: Literal["finished"] = "finished"
+    summary: dict[str, JsonValue]
+
+
+class Failed(BaseModel):
+    """Engine to kernel, last line: the run could not be made."""
+
+    model_config = _MESSAGE
+    type: Literal["failed"] = "failed"
+    error: str
+    remedy: str = ""
+
+
+ToEngine = Annotated[Start | Stop | Skip, Field(discriminator="type")]
+FromEngine = Annotated[RecordMessage | CellsMessage | Finished | Failed, Field(discriminator="type")]
+
+_TO_ENGINE: TypeAdapter[ToEngine] = TypeAdapter(ToEngine)
+_FROM_ENGINE: TypeAdapter[FromEngine] = TypeAdapter(FromEngine)
+
+
+def encode(message: ToEngine | FromEngine) -> str:
+    """The message as one line, newline included."""
+    return message.model_dump_json() + "\n"
+
+
+def decode_to_engine(line: str) -> ToEngine:
+    """A line from the kernel. Raises pydantic.ValidationError."""
+    return _TO_ENGINE.validate_json(line)
+
+
+def decode_from_engine(line: str) -> FromEngine:
+    """A line from the engine. Raises pydantic.ValidationError."""
+    return _FROM_ENGINE.validate_json(line)

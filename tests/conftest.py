@@ -1,0 +1,39 @@
+"""The world of the tests: no real network, no user files, no keys."""
+
+import os
+import socket
+
+import pytest
+
+_LOCAL = {"127.0.0.1", "::1", "localhost"}
+
+
+@pytest.fixture(autouse=True)
+def _own_world(monkeypatch, tmp_path_factory):
+    """Every test gets its own user folders and no key."""
+    home = tmp_path_factory.mktemp("home")
+    for name in [n for n in os.environ if n.startswith(("OPENAI_", "EXPLORACODER_"))]:
+        monkeypatch.delenv(name)
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch):
+    """A connection to anything but this machine fails the test instead of being made."""
+    real = socket.socket.connect
+
+    def connect(self, address):
+        if self.family != socket.AF_UNIX and address[0] not in _LOCAL:
+            pytest.fail(f"a test tried to reach {address!r}")
+        return real(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+def pytest_collection_modifyitems(items):
+    """The ring of a test is its folder."""
+    for item in items:
+        for ring in ("integration", "e2e"):
+            if f"/tests/{ring}/" in str(item.path):
+                item.add_marker(ring)
