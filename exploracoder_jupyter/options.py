@@ -1,0 +1,181 @@
+"""The options of a run: one table for `%%explora` and `jupyter explora run`.
+
+Each option says what it takes and which setting it sets; parser, help, completion and the settings layer are computed
+from the table. An option whose work does not exist yet is known by name and refused in one sentence, never accepted
+and ignored. Light on purpose: `%load_ext` imports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+from exploracoder_jupyter.errors import UsageError
+
+Kind = Literal["text", "whole", "number", "choice", "flag", "names"]
+Place = Literal["magic", "command"]
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option, e.g. `--debug-rounds R`."""
+
+    name: str
+    """Without the dashes, e.g. `debug-rounds`."""
+    help: str
+    kind: Kind = "text"
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    section: str = ""
+    """Section of the settings that it sets; empty: it belongs to the task or to the front end."""
+    field: str = ""
+    """Field of that section."""
+    places: tuple[Place, ...] = ("magic", "command")
+    refused: tuple[str, ...] = ()
+    """Choices that are not available in this version."""
+
+    @property
+    def flag(self) -> str:
+        """As typed: `--debug-rounds`."""
+        return f"--{self.name}"
+
+    @property
+    def dest(self) -> str:
+        """Its attribute in the parsed namespace: `debug_rounds`."""
+        return self.name.replace("-", "_")
+
+
+_MAGIC: tuple[Place, ...] = ("magic",)
+
+OPTIONS: tuple[Option, ...] = (
+    Option("model", "model name at the endpoint, or `offline`", metavar="M", section="endpoint", field="model"),
+    Option("base-url", "OpenAI-compatible endpoint", metavar="URL", section="endpoint", field="base_url"),
+    Option("candidates", "snippets per subtask (5)", "whole", "m", section="exploration", field="candidates"),
+    Option("subtasks", "subtasks at most (8)", "whole", "n", section="exploration", field="subtasks"),
+    Option(
+        "debug-rounds",
+        "repair rounds when all candidates of a subtask fail (2)",
+        "whole",
+        "r",
+        section="exploration",
+        field="debug_rounds",
+    ),
+    Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
+    Option("state", "where experiments start", "choice", choices=("fresh", "live"), refused=("live",)),
+    Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
+    Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
+    Option(
+        "share",
+        "how much of what experiments print goes to the model's endpoint (values)",
+        "choice",
+        choices=("values", "schema", "none"),
+        section="endpoint",
+        field="share",
+    ),
+    Option("timeout", "seconds for one execution (60)", "number", "S", section="exploration", field="timeout"),
+    Option("budget-tokens", "tokens at most (200000)", "whole", "N", section="budget", field="tokens"),
+    Option("budget-seconds", "seconds at most (900)", "number", "S", section="budget", field="seconds"),
+    Option("network", "let experiments reach the network", "flag", section="sandbox", field="network"),
+    Option("kernel", "kernelspec to explore in", metavar="KERNELSPEC", section="sandbox", field="kernel"),
+    Option(
+        "show",
+        "which candidates are shown (all)",
+        "choice",
+        choices=("all", "selected", "none"),
+        section="view",
+        field="show",
+    ),
+    Option("out", "path of the trace notebook", metavar="TRACE", section="view", field="out"),
+    Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
+)
+
+UNAVAILABLE: tuple[str, ...] = ("review", "web", "tests")
+"""Options that will come with their work; until then they are refused by name."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that takes options by their whole name and raises one plain sentence when one is wrong."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the message as a sentence.
+
+        Raises:
+            UsageError: always.
+        """
+        help_ = "?" if self.prog.startswith("%") else " --help"
+        sentence = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1 ", message)
+        raise UsageError(f"{sentence[:1].upper()}{sentence[1:]}.", remedy=f"See `{self.prog}{help_}` for the options.")
+
+
+def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
+    """Add every option of this place; what is not given is absent from the namespace's settings (`None`)."""
+    for option in OPTIONS:
+        if place in option.places:
+            _add(parser, option)
+    for name in UNAVAILABLE:
+        parser.add_argument(f"--{name}", action=_Refused, nargs=0, help=argparse.SUPPRESS)
+
+
+def layer(namespace: argparse.Namespace) -> dict[str, dict[str, Scalar]]:
+    """The settings that were given, as a layer for `config.resolve`."""
+    return nest({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
+
+
+def nest(values: Mapping[str, Scalar | None]) -> dict[str, dict[str, Scalar]]:
+    """A settings layer from values by destination name; `None` means not given, other names are left out."""
+    found: dict[str, dict[str, Scalar]] = {}
+    for option in OPTIONS:
+        value = values.get(option.dest)
+        if option.section and value is not None:
+            found.setdefault(option.section, {})[option.field] = value
+    return found
+
+
+def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+    if option.kind == "flag":
+        parser.add_argument(option.flag, action="store_true", default=None, help=option.help)
+    elif option.kind == "names":
+        parser.add_argument(
+            option.flag, nargs="+", action="extend", metavar=option.metavar, default=None, help=option.help
+        )
+    else:
+        shown = option.metavar or "|".join(choice for choice in option.choices if choice not in option.refused)
+        parser.add_argument(option.flag, type=_reader(option), metavar=shown, default=None, help=option.help)
+
+
+def _reader(option: Option) -> Callable[[str], Scalar]:
+    if option.kind == "whole":
+        return lambda text: _number(int, text, "a whole number")
+    if option.kind == "number":
+        return lambda text: _number(float, text, "a number")
+    if option.kind == "choice":
+        return lambda text: _choice(option, text)
+    return str
+
+
+def _number(read: Callable[[str], int | float], text: str, what: str) -> int | float:
+    try:
+        return read(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"takes {what}, not {text!r}") from None
+
+
+def _choice(option: Option, text: str) -> str:
+    if text in option.refused:
+        raise argparse.ArgumentTypeError(f"{text} is not available in this version")
+    if text not in option.choices:
+        offered = ", ".join(choice for choice in option.choices if choice not in option.refused)
+        raise argparse.ArgumentTypeError(f"takes {offered}, not {text!r}")
+    return text
+
+
+class _Refused(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        raise UsageError(f"{self.option_strings[0]} is not available in this version.")
