@@ -129,14 +129,18 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
     for layer in reversed([*layers, file_layer, _environment_layer(os.environ if environ is None else environ)]):
         for section, values in layer.items():
             if not isinstance(values, Mapping):
-                raise UsageError(f"{section!r} must be a table in {path or config_path()}.", remedy="See %explora config.")
+                raise UsageError(
+                    f"{section!r} must be a table in {path or config_path()}.", remedy="See %explora config."
+                )
             merged.setdefault(section, {}).update(values)
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
         first = error.errors()[0]
         option = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"Bad value for {option}: {first['msg']}.", remedy="See `%%explora?` for the options.") from error
+        raise UsageError(
+            f"Bad value for {option}: {first['msg']}.", remedy="See `%%explora?` for the options."
+        ) from error
 
 
 def secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:
@@ -164,6 +168,8 @@ def _environment_layer(environ: Mapping[str, str]) -> dict[str, dict[str, JsonVa
         "base_url": ("EXPLORACODER_BASE_URL", "OPENAI_BASE_URL"),
         "embedding_model": ("EXPLORACODER_EMBEDDING_MODEL",),
     }
-    found = {field: next((environ[name] for name in given if environ.get(name)), None) for field, given in names.items()}
+    found = {
+        field: next((environ[name] for name in given if environ.get(name)), None) for field, given in names.items()
+    }
     endpoint: dict[str, JsonValue] = {field: value for field, value in found.items() if value}
     return {"endpoint": endpoint} if endpoint else {}

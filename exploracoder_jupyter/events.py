@@ -83,6 +83,8 @@ class Estimated:
 
     calls: int
     tokens: int
+    at_most: bool = False
+    """Before there is a plan: for the largest number of subtasks."""
     kind: Literal["estimated"] = "estimated"
 
 

@@ -1,0 +1,7 @@
+"""The method, pure: no Jupyter, no network, no kernel, no database. `chain.run_task` is the whole of it."""
+
+from exploracoder_jupyter.pipeline.budget import Meter
+from exploracoder_jupyter.pipeline.chain import run_task
+from exploracoder_jupyter.pipeline.context import Run
+
+__all__ = ["Meter", "Run", "run_task"]

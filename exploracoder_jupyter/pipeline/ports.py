@@ -80,7 +80,9 @@ class Knowledge(Protocol):
     """What is known of the task's libraries. Implementation: `knowledge.Library`."""
 
     @property
-    def libraries(self) -> Sequence[LibraryInfo]: ...
+    def libraries(self) -> Sequence[LibraryInfo]:
+        """The libraries, as found in the siblings' environment."""
+        ...
 
     @property
     def size(self) -> int:
@@ -132,7 +134,9 @@ class Branch(Protocol):
 class Emit(Protocol):
     """Takes the events of a run, in order. Must not block for long and must not raise."""
 
-    def __call__(self, event: Event) -> None: ...
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        ...
 
 
 class Steering(Protocol):

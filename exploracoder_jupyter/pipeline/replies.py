@@ -102,7 +102,9 @@ def parse_code(text: str) -> str:
         ReplyError: there is no code in it.
     """
     text = _THINKING.sub("", text).strip()
-    blocks = [m.group(2) for m in _FENCE.finditer(text) if m.group(1).lower() in ("", "python", "py", "python3", "ipython")]
+    blocks = [
+        m.group(2) for m in _FENCE.finditer(text) if m.group(1).lower() in ("", "python", "py", "python3", "ipython")
+    ]
     code = "\n".join(blocks).strip("\n") if blocks else text
     if not code.strip():
         raise ReplyError("the reply holds no code.")

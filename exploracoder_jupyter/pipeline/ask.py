@@ -1,0 +1,130 @@
+"""Asking the model: budget, prompt, record, and one more try for a reply that cannot be used.
+
+Every request ends in exactly one `ModelCalled` event, also when it fails or is cancelled halfway, so that cost and
+replies are never lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.events import ModelCalled
+from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.pipeline.prompts import render
+from exploracoder_jupyter.pipeline.replies import parse_code, parse_json
+from exploracoder_jupyter.pipeline.requests import Inputs
+from exploracoder_jupyter.pipeline.sharing import shared
+from exploracoder_jupyter.types import Exchange, Message, Sampling, Step, Usage
+
+_R = TypeVar("_R", bound=BaseModel)
+PRECISE = Sampling(temperature=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Code as the model gave it, or the reason why there is none."""
+
+    code: str
+    problem: str | None = None
+
+
+async def ask_json(run: Run, step: Step, inputs: Inputs, form: type[_R], *, subject: str = "") -> _R:
+    """A structured reply; a malformed one is asked for once more, with what was wrong.
+
+    Raises:
+        ReplyError: the second reply was no better.
+    """
+    request = _request(run, step, inputs, subject, PRECISE, form)
+    text = await _one(run, request)
+    try:
+        return parse_json(text, form)
+    except ReplyError as error:
+        again = replace(request, messages=(*request.messages, *_complaint(text, error)))
+        return parse_json(await _one(run, again), form)
+
+
+async def ask_text(run: Run, step: Step, inputs: Inputs) -> str:
+    """A reply in prose.
+
+    Raises:
+        ReplyError: it is empty.
+    """
+    text = (await _one(run, _request(run, step, inputs, "", PRECISE, None))).strip()
+    if not text:
+        raise ReplyError("the reply is empty.")
+    return text
+
+
+async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int = 1) -> AsyncGenerator[Draft, None]:
+    """Up to `n` drafts, each as soon as its reply is complete."""
+    sampling = Sampling(run.settings.temperature, run.settings.top_p, n=n)
+    async with aclosing(_replies(run, _request(run, step, inputs, subject, sampling, None))) as replies:
+        async for reply in replies:
+            yield _draft(reply)
+
+
+def _draft(reply: Reply) -> Draft:
+    try:
+        return Draft(parse_code(reply.text))
+    except ReplyError as error:
+        return Draft(reply.text, f"{reply.problem}: {error.message}" if reply.problem else error.message)
+
+
+def _request(
+    run: Run, step: Step, inputs: Inputs, subject: str, sampling: Sampling, form: type[BaseModel] | None
+) -> ModelRequest:
+    limited = shared(inputs, run.sharing)
+    schema = form.model_json_schema() if form else None
+    return ModelRequest(step, limited, render(step, limited), sampling, subject, schema)
+
+
+def _complaint(text: str, error: ReplyError) -> tuple[Message, Message]:
+    request = f"That reply could not be used: {error.message} Reply again, with the JSON asked for and nothing else."
+    return Message("assistant", text or "(empty)"), Message("user", request)
+
+
+async def _one(run: Run, request: ModelRequest) -> str:
+    async with aclosing(_replies(run, request)) as replies:
+        return "".join([reply.text async for reply in replies if reply.index == 0])
+
+
+async def _replies(run: Run, request: ModelRequest) -> AsyncGenerator[Reply, None]:
+    """The model's replies; charges and records them whatever happens."""
+    run.meter.check()
+    seen: list[Reply] = []
+    problem = "interrupted"
+    try:
+        async for reply in run.model.complete(request):
+            seen.append(reply)
+            yield reply
+        problem = "; ".join(sorted({reply.problem for reply in seen if reply.problem}))
+    except Exception as error:
+        problem = str(error)
+        raise
+    finally:
+        _record(run, request, seen, problem)
+
+
+def _record(run: Run, request: ModelRequest, seen: list[Reply], problem: str) -> None:
+    usage = sum((reply.usage for reply in seen), Usage())
+    run.meter.charge(request.step, usage)
+    replies = tuple(reply.text for reply in sorted(seen, key=lambda reply: reply.index))
+    exchange = Exchange(
+        run.meter.number(),
+        request.step,
+        request.subject,
+        run.model.name,
+        request.messages,
+        request.sampling,
+        replies,
+        usage,
+        problem,
+    )
+    run.emit(ModelCalled(exchange))

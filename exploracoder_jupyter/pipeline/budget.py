@@ -1,0 +1,65 @@
+"""The budget of a run: tokens, seconds and executions, charged and checked in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from time import monotonic
+
+from exploracoder_jupyter.config import Budget
+from exploracoder_jupyter.errors import BudgetSpent
+from exploracoder_jupyter.types import Usage
+
+
+class Meter:
+    """Adds up what a run has used, per step, and says when it is enough."""
+
+    def __init__(self, budget: Budget, *, clock: Callable[[], float] = monotonic) -> None:
+        self._budget = budget
+        self._clock = clock
+        self._started = clock()
+        self._numbers = count(1)
+        self.by_step: dict[str, Usage] = {}
+
+    def number(self) -> int:
+        """The next free number for an exchange with the model."""
+        return next(self._numbers)
+
+    def charge(self, step: str, usage: Usage) -> None:
+        """Add what a step has used."""
+        self.by_step[step] = self.by_step.get(step, Usage()) + usage
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return self._clock() - self._started
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the budget of seconds is spent."""
+        return max(self._budget.seconds - self.elapsed, 0.0)
+
+    @property
+    def total(self) -> Usage:
+        """All that was used; `seconds` is the wall-clock time of the run."""
+        summed = sum(self.by_step.values(), Usage())
+        return Usage(
+            summed.calls, summed.prompt_tokens, summed.completion_tokens, round(self.elapsed, 3), summed.executions
+        )
+
+    def check(self) -> None:
+        """Raise BudgetSpent if nothing more may be started."""
+        spent = self.total
+        if spent.tokens >= self._budget.tokens:
+            raise BudgetSpent(
+                f"The budget of {self._budget.tokens:,} tokens is spent.", remedy="Raise --budget-tokens."
+            )
+        if spent.seconds >= self._budget.seconds:
+            raise BudgetSpent(
+                f"The budget of {self._budget.seconds:g} seconds is spent.", remedy="Raise --budget-seconds."
+            )
+        if spent.executions >= self._budget.executions:
+            raise BudgetSpent(
+                f"The budget of {self._budget.executions} executions is spent.",
+                remedy="Raise budget.executions in the config file.",
+            )

@@ -1,0 +1,85 @@
+"""Which documented APIs a snippet really calls.
+
+Names rooted in imports are resolved exactly; a method call is resolved through the type of its variable where an
+observation told it, else through the recommended methods of that name. Cheap, syntactic and honest: what cannot be
+resolved is not counted.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from exploracoder_jupyter.pipeline.ports import Knowledge
+from exploracoder_jupyter.types import ApiDoc, Experience
+
+
+def apis_used(
+    code: str, knowledge: Knowledge, *, recommended: Iterable[ApiDoc] = (), types: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Paths of the APIs that the code calls, in order of first appearance.
+
+    `types` maps variables to type paths, as observed (`{"G": "networkx.classes.graph.Graph"}`).
+    """
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return ()
+    aliases = _imports(tree)
+    methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            path = _resolve(node.func, aliases, types or {}, methods, knowledge)
+            if path:
+                found[path] = None
+    return tuple(found)
+
+
+def known_types(experience: Iterable[Experience]) -> dict[str, str]:
+    """Variables with their types as the experience so far showed them."""
+    return {name: kind for item in experience for name, kind in item.observation.names}
+
+
+def _imports(tree: ast.AST) -> dict[str, str]:
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                aliases[name.asname or name.name.partition(".")[0]] = (
+                    name.name if name.asname else name.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            aliases.update({name.asname or name.name: f"{node.module}.{name.name}" for name in node.names})
+    return aliases
+
+
+def _resolve(
+    func: ast.expr,
+    aliases: Mapping[str, str],
+    types: Mapping[str, str],
+    methods: Mapping[str, str],
+    knowledge: Knowledge,
+) -> str | None:
+    chain = _chain(func)
+    if chain and chain[0] in aliases:
+        return _known(".".join([aliases[chain[0]], *chain[1:]]), knowledge)
+    if len(chain) == 2 and chain[0] in types:
+        exact = _known(f"{types[chain[0]]}.{chain[1]}", knowledge)
+        if exact:
+            return exact
+    return methods.get(func.attr) if isinstance(func, ast.Attribute) else None
+
+
+def _chain(node: ast.expr) -> list[str]:
+    """`a.b.c` as its parts; empty when it is not rooted in a name."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
+
+
+def _known(path: str, knowledge: Knowledge) -> str | None:
+    api = knowledge.lookup(path)
+    return api.path if api else None

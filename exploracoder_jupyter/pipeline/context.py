@@ -1,0 +1,52 @@
+"""What every step is handed: the ports, the limits, and the state that the steps pass on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from exploracoder_jupyter.config import Exploration
+from exploracoder_jupyter.pipeline.budget import Meter
+from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, Steering
+from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Plan, Sharing, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The ports and limits of one run; the same for all of its steps."""
+
+    task: Task
+    settings: Exploration
+    model: Model
+    knowledge: Knowledge
+    root: Branch
+    """The state at the start; never run in, only forked."""
+    emit: Emit
+    steering: Steering
+    meter: Meter
+    sharing: Sharing = "values"
+    parallel: int = 4
+    """Candidates run at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What has been reached: replaced, never changed."""
+
+    introduction: Introduction
+    plan: Plan
+    branch: Branch
+    """Memory and files after the selected candidates so far."""
+    experience: tuple[Experience, ...] = ()
+    """One selected experience per explored subtask, failed ones included (section 3.4)."""
+    retrieved: tuple[ApiDoc, ...] = ()
+    """What retrieval gave for any subtask, best first, without repeats: the pool of the global re-rank."""
+    revisions: int = 0
+
+    def learn(self, experience: Experience, branch: Branch) -> State:
+        """The state after an experience was selected."""
+        return replace(self, experience=(*self.experience, experience), branch=branch)
+
+
+def merged(*groups: tuple[ApiDoc, ...]) -> tuple[ApiDoc, ...]:
+    """The APIs of all groups in order, each once."""
+    return tuple({api.path: api for group in groups for api in group}.values())

@@ -1,0 +1,197 @@
+"""Chain of API Exploration: m candidates for a subtask, each run in a branch of its own (section 3.4).
+
+A candidate starts as soon as its reply is complete. Exact duplicates are run once. When none ran, `debug` repairs
+them. One experience is selected and its branch becomes the start of the next subtask; the others are closed, but stay
+on record.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from exploracoder_jupyter.errors import BudgetSpent
+from exploracoder_jupyter.events import (
+    CandidateObserved,
+    CandidateProposed,
+    CandidateSelected,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.pipeline.ask import Draft, ask_code
+from exploracoder_jupyter.pipeline.calls import apis_used, known_types
+from exploracoder_jupyter.pipeline.context import Run, State, merged
+from exploracoder_jupyter.pipeline.plan import revise
+from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.recommend import Advice, recommend
+from exploracoder_jupyter.pipeline.requests import DebugInputs, ProposeInputs
+from exploracoder_jupyter.pipeline.select import select, without_addresses
+from exploracoder_jupyter.pipeline.tasks import task_group
+from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Subtask, SubtaskStatus, Usage
+
+
+@dataclass(slots=True)
+class Attempt:
+    """The candidates of one subtask while they are being made and run."""
+
+    run: Run
+    state: State
+    subtask: Subtask
+    apis: tuple[ApiDoc, ...]
+    limiter: anyio.CapacityLimiter
+    experiences: list[Experience] = field(default_factory=list)
+    branches: dict[str, Branch] = field(default_factory=dict)
+    seen: dict[str, str] = field(default_factory=dict)
+    """Fingerprint of code to the id of the candidate that was run for it."""
+
+    async def trial(self, candidate: Candidate) -> None:
+        """Run one candidate in a branch of its own, unless it has no code or is a duplicate."""
+        twin = self.seen.setdefault(fingerprint(candidate.code), candidate.id) if not candidate.problem else None
+        if twin and twin != candidate.id:
+            candidate = replace(candidate, duplicate_of=twin)
+        self.run.emit(CandidateProposed(candidate))
+        if candidate.problem or candidate.duplicate_of:
+            return
+        async with self.limiter:
+            with suppress(BudgetSpent):  # what did run is still selected from; the next request to the model raises it
+                await self._observe(candidate)
+
+    async def _observe(self, candidate: Candidate) -> None:
+        run = self.run
+        run.meter.check()
+        [branch] = await self.state.branch.fork(1)
+        self.branches[candidate.id] = branch
+        observation = await branch.run(candidate.code, timeout=run.settings.timeout)
+        run.meter.charge("execute", Usage(executions=1, seconds=observation.seconds))
+        types = known_types(self.state.experience) | dict(observation.names)
+        apis = apis_used(candidate.code, run.knowledge, recommended=self.apis, types=types)
+        self.experiences.append(Experience(self.subtask, candidate, observation, apis))
+        run.emit(CandidateObserved(candidate.id, observation, apis))
+
+    @property
+    def none_ran(self) -> bool:
+        """Whether every candidate so far failed."""
+        return not any(item.observation.ran for item in self.experiences)
+
+    async def close_losers(self, winner: str | None) -> None:
+        """End the branches of all candidates but one."""
+        with anyio.CancelScope(shield=True):
+            for candidate, branch in self.branches.items():
+                if candidate != winner:
+                    await branch.close()
+
+
+def fingerprint(code: str) -> str:
+    """Equal for snippets that differ in layout and comments only."""
+    try:
+        return ast.dump(ast.parse(code))
+    except (SyntaxError, ValueError):
+        return code.strip()
+
+
+async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
+    """Explore one subtask and return the state after it."""
+    advice = await recommend(run, state, subtask)
+    state = replace(state, retrieved=merged(state.retrieved, advice.retrieved))
+    if advice.remaining is not None:
+        state = revise(run, state, subtask, advice.remaining, advice.reason)
+    if advice.satisfied or run.steering.skip_requested(subtask.id):
+        reason = advice.reason or "earlier work already shows its result"
+        run.emit(SubtaskFinished(subtask.id, "skipped", reason if advice.satisfied else "skipped by the user"))
+        return state
+    run.emit(SubtaskStarted(subtask.id, advice.apis))
+    return await _experiment(run, state, subtask, advice)
+
+
+async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) -> State:
+    apis = tuple(item.api for item in advice.apis)
+    attempt = Attempt(run, state, subtask, apis, anyio.CapacityLimiter(run.parallel))
+    winner: str | None = None
+    try:
+        await _propose(attempt, first=1)
+        if not attempt.experiences:
+            await _propose(attempt, first=run.settings.candidates + 1)
+        for round_ in range(1, run.settings.debug_rounds + 1):
+            if attempt.none_ran and not run.steering.skip_requested(subtask.id):
+                await _debug(attempt, round_)
+        if not attempt.experiences:
+            return _give_up(run, state, subtask, "the model gave no code that could be run")
+        chosen, selection = select(attempt.experiences, [api.path for api in apis])
+        run.emit(CandidateSelected(selection))
+        winner = chosen.candidate.id if chosen.observation.ran else None
+        _finish(run, chosen)
+    finally:
+        await attempt.close_losers(winner)
+    if winner is None:
+        return state.learn(chosen, state.branch)
+    await _retire(run, state.branch)
+    return state.learn(chosen, attempt.branches[winner])
+
+
+def _finish(run: Run, chosen: Experience) -> None:
+    status: SubtaskStatus = "done" if chosen.observation.ran else "failed"
+    error = chosen.observation.error
+    reason = "" if chosen.observation.ran else (error.headline if error else chosen.observation.note)
+    run.emit(SubtaskFinished(chosen.subtask.id, status, reason))
+
+
+def _give_up(run: Run, state: State, subtask: Subtask, reason: str) -> State:
+    run.emit(SubtaskFinished(subtask.id, "failed", reason))
+    return state
+
+
+async def _retire(run: Run, branch: Branch) -> None:
+    """End a base that no candidate will start from again; the root is needed for the solution."""
+    if branch is not run.root:
+        with anyio.CancelScope(shield=True):
+            await branch.close()
+
+
+async def _propose(attempt: Attempt, *, first: int) -> None:
+    run, state, subtask = attempt.run, attempt.state, attempt.subtask
+    inputs = ProposeInputs(run.task, subtask, state.introduction, attempt.apis, state.experience)
+    number = first - 1
+    async with task_group() as group:
+        async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
+            number += 1
+            group.start_soon(attempt.trial, _candidate(f"{subtask.id}.{number}", subtask, draft))
+
+
+def _candidate(id_: str, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None) -> Candidate:
+    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem)
+
+
+async def _debug(attempt: Attempt, round_: int) -> None:
+    """One round of self-debug: each distinct failure of the round before is repaired once (section 3.4)."""
+    failures = distinct_failures([item for item in attempt.experiences if item.candidate.round == round_ - 1])
+    async with task_group() as group:
+        for failed in failures:
+            group.start_soon(_repair, attempt, failed, round_)
+
+
+async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
+    run, subtask = attempt.run, attempt.subtask
+    inputs = DebugInputs(run.task, subtask, attempt.apis, attempt.state.experience, failed)
+    first = failed.candidate.id.partition("r")[0]
+    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]
+    for draft in drafts[:1]:
+        candidate = _candidate(f"{first}r{round_}", subtask, draft, round_=round_, repairs=failed.candidate.id)
+        await attempt.trial(candidate)
+
+
+def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
+    """One experience per kind of failure: candidates that failed alike are repaired once, the shortest of them."""
+    by_kind: dict[str, Experience] = {}
+    for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
+        by_kind.setdefault(failure(item), item)
+    return list(by_kind.values())
+
+
+def failure(item: Experience) -> str:
+    """The kind of a failure: status and the first line of the error."""
+    error = item.observation.error
+    return without_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())

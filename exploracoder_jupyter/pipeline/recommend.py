@@ -1,0 +1,74 @@
+"""API recommendation: top-k retrieval, the model's re-rank and drop, the inter-task re-rank (section 3.3).
+
+The request that re-ranks also asks whether the subtask is already satisfied by the experience so far and whether what
+remains of the plan must change, so that skipping and revising cost no further call: 3 + 2n calls stay 3 + 2n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.pipeline.ask import ask_json
+from exploracoder_jupyter.pipeline.context import Run, State
+from exploracoder_jupyter.pipeline.replies import RecommendGlobalReply, RecommendReply
+from exploracoder_jupyter.pipeline.requests import RecommendGlobalInputs, RecommendInputs
+from exploracoder_jupyter.types import ApiDoc, ScoredApi, Subtask
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is recommended for one subtask."""
+
+    apis: tuple[ScoredApi, ...]
+    retrieved: tuple[ApiDoc, ...]
+    satisfied: bool = False
+    reason: str = ""
+    remaining: tuple[str, ...] | None = None
+
+
+async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
+    """Retrieve for the subtask and let the model re-rank and drop; without a usable reply retrieval's order stands."""
+    found = await run.knowledge.search(subtask.title, run.settings.retrieved)
+    apis = tuple(item.api for item in found)
+    may_revise = state.revisions < run.settings.plan_revisions and bool(state.experience)
+    position = state.plan.subtasks.index(subtask)
+    inputs = RecommendInputs(run.task, subtask, state.plan.subtasks[position + 1 :], apis, state.experience, may_revise)
+    try:
+        reply = await ask_json(run, "recommend", inputs, RecommendReply, subject=subtask.id)
+    except ReplyError:
+        return Advice(tuple(found), apis)
+    satisfied = reply.satisfied and any(item.observation.ran for item in state.experience)
+    remaining = tuple(reply.remaining) if may_revise and reply.remaining is not None else None
+    return Advice(_ranked(run, reply.apis, found), apis, satisfied, reply.reason, remaining)
+
+
+async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
+    """The set A_G: what matters for the task as a whole, at most k_G APIs."""
+    count = run.settings.retrieved_global
+    pool = state.retrieved[: count * 3]
+    if not pool:
+        return ()
+    inputs = RecommendGlobalInputs(run.task, state.plan.subtasks, pool, count)
+    try:
+        reply = await ask_json(run, "recommend_global", inputs, RecommendGlobalReply)
+    except ReplyError:
+        return pool[:count]
+    scored = tuple(ScoredApi(api, 0.0) for api in pool)
+    return tuple(item.api for item in _ranked(run, reply.apis, scored))[:count]
+
+
+def _ranked(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[ScoredApi, ...]:
+    """The named APIs in the model's order; one that it knows by another path is looked up, invented ones are dropped.
+
+    A reply that names none of them says nothing, so retrieval's order stands.
+    """
+    by_path = {item.api.path: item for item in found}
+    kept: dict[str, ScoredApi] = {}
+    for path in (path.strip().strip("`").removesuffix("()") for path in paths):
+        known = by_path.get(path)
+        api = known.api if known else run.knowledge.lookup(path)
+        if api:
+            kept[api.path] = by_path.get(api.path) or ScoredApi(api, 0.0)
+    return tuple(kept.values()) or tuple(found)

@@ -1,0 +1,87 @@
+"""Selection by evidence: which of a subtask's experiences is carried forward, and why.
+
+The paper takes a random candidate that ran, valid output first (section 3.4). Here the order is: it ran > others that
+ran agree with it > its output is informative > it uses recommended APIs > it is shorter. The reasons are recorded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from exploracoder_jupyter.types import Experience, Selection
+
+_FACT = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^']*'|\"[^\"]*\"|\b(?:True|False)\b")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Evidence:
+    """What speaks for an experience; compares in the order of its fields."""
+
+    ran: bool
+    agreeing: int
+    """How many other candidates that ran show the same facts."""
+    informative: bool
+    recommended: int
+    """How many recommended APIs it really calls."""
+    brevity: int
+    """Minus the length of the code."""
+
+
+def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tuple[Experience, Selection]:
+    """The best experience (the first one among equals) with the reasons. Needs at least one experience."""
+    evidence = [_evidence(item, experiences, set(recommended)) for item in experiences]
+    best = max(range(len(experiences)), key=lambda i: (evidence[i], -i))
+    chosen = experiences[best]
+    ran = sum(item.ran for item in evidence)
+    return chosen, Selection(chosen.subtask.id, chosen.candidate.id, _reasons(evidence[best], chosen, ran))
+
+
+def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str]) -> Evidence:
+    observation = item.observation
+    agreeing = sum(agree(item, other) for other in all_ if other is not item) if observation.ran else 0
+    used = len(recommended.intersection(item.apis))
+    return Evidence(observation.ran, agreeing, informative(observation.text), used, -len(item.candidate.code))
+
+
+def agree(one: Experience, other: Experience) -> bool:
+    """Whether both ran and most of the facts (numbers, quoted strings, truth values) of the poorer one are in both."""
+    if not (one.observation.ran and other.observation.ran):
+        return False
+    left, right = facts(one.observation.text), facts(other.observation.text)
+    if not left or not right:
+        return bool(one.observation.text.strip()) and _plain(one) == _plain(other)
+    return len(left & right) * 3 >= min(len(left), len(right)) * 2
+
+
+def facts(text: str) -> frozenset[str]:
+    """The literals in an output, object addresses left out."""
+    return frozenset(_FACT.findall(without_addresses(text)))
+
+
+def without_addresses(text: str) -> str:
+    """The text with object addresses left out, so that two runs of one thing read alike."""
+    return _ADDRESS.sub("", text)
+
+
+def _plain(item: Experience) -> str:
+    return " ".join(without_addresses(item.observation.text).split())
+
+
+def informative(text: str) -> bool:
+    """Whether an output tells something: not empty, not only `None` or an empty container."""
+    return without_addresses(text).strip() not in ("", "None", "[]", "{}", "()", "''", "set()", "nan")
+
+
+def _reasons(evidence: Evidence, chosen: Experience, ran: int) -> tuple[str, ...]:
+    if not evidence.ran:
+        return ("none ran", f"its failure is kept as experience: {chosen.observation.status}")
+    reasons = ["ran" if ran > 1 else "the only one that ran"]
+    if evidence.agreeing:
+        reasons.append(f"agrees with {evidence.agreeing} other{'s' if evidence.agreeing > 1 else ''}")
+    reasons.append("informative output" if evidence.informative else "no informative output")
+    if evidence.recommended:
+        reasons.append(f"uses {evidence.recommended} recommended API{'s' if evidence.recommended > 1 else ''}")
+    return tuple(reasons)

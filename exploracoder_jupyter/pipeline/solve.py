@@ -1,0 +1,144 @@
+"""The solution: assembled from the explored calls, run in a clean branch, checked, repaired (section 3.4, last step).
+
+`solved` is said only when a check passed; a solution that merely ran is `unchecked`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import anyio
+
+from exploracoder_jupyter.events import CandidateObserved, CandidateProposed, CandidateSelected
+from exploracoder_jupyter.pipeline.ask import Draft, ask_code
+from exploracoder_jupyter.pipeline.calls import apis_used, known_types
+from exploracoder_jupyter.pipeline.context import Run, State, merged
+from exploracoder_jupyter.pipeline.recommend import recommend_globally
+from exploracoder_jupyter.pipeline.requests import RepairInputs, SolveInputs
+from exploracoder_jupyter.pipeline.verify import check_code
+from exploracoder_jupyter.types import (
+    ApiDoc,
+    Candidate,
+    Experience,
+    Observation,
+    Selection,
+    Solution,
+    Subtask,
+    Usage,
+    Verdict,
+)
+
+_SUBTASK = Subtask("solution", "The whole task")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A solution, if there is one, and the verdict on it."""
+
+    solution: Solution | None
+    verdict: Verdict
+
+
+async def solve(run: Run, state: State) -> Ending:
+    """Try solutions, each repaired from the ones before, until one passes or the rounds are used up."""
+    check = check_code(run.task)
+    apis = merged(_explored(run, state), await recommend_globally(run, state))
+    attempts: list[Experience] = []
+    for number in range(1, run.settings.solution_rounds + 1):
+        draft = await _draft(run, state, apis, tuple(attempts))
+        if draft is None:
+            break
+        attempt = await _attempt(run, state, _candidate(number, draft, attempts), check)
+        if attempt is None:
+            continue
+        attempts.append(attempt)
+        if attempt.observation.ran:
+            return _accept(run, attempt, checked=check is not None)
+    return Ending(_best(attempts), Verdict("unsolved", _why(attempts, checked=check is not None)))
+
+
+def _explored(run: Run, state: State) -> tuple[ApiDoc, ...]:
+    """A_CoAE: the APIs that the selected candidates really call."""
+    paths = [path for item in state.experience for path in item.apis]
+    return tuple(api for api in map(run.knowledge.lookup, dict.fromkeys(paths)) if api)
+
+
+async def _draft(run: Run, state: State, apis: tuple[ApiDoc, ...], attempts: tuple[Experience, ...]) -> Draft | None:
+    """The next draft; asked for once more when it holds no code; `None` when the model has nothing left to try."""
+    for _ in range(2):
+        if attempts:
+            inputs = RepairInputs(run.task, apis, state.experience, attempts)
+            drafts = [d async for d in ask_code(run, "repair", inputs, subject=attempts[-1].candidate.id)]
+        else:
+            first = SolveInputs(run.task, apis, state.experience)
+            drafts = [d async for d in ask_code(run, "solve", first, subject="solution")]
+        if drafts and not drafts[0].problem:
+            return drafts[0]
+    return None
+
+
+def _candidate(number: int, draft: Draft, attempts: list[Experience]) -> Candidate:
+    repairs = attempts[-1].candidate.id if attempts else None
+    return Candidate(f"s{number}", _SUBTASK.id, draft.code, number - 1, repairs)
+
+
+async def _attempt(run: Run, state: State, candidate: Candidate, check: str | None) -> Experience | None:
+    """Run a solution, and its check after it, in a clean branch."""
+    run.meter.check()
+    run.emit(CandidateProposed(candidate))
+    [branch] = await run.root.fork(1)
+    try:
+        observation = await branch.run(candidate.code, timeout=run.settings.timeout)
+        if observation.ran and check:
+            observation = _with_check(observation, await branch.run(check, timeout=run.settings.timeout))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await branch.close()
+    run.meter.charge("execute", Usage(executions=1, seconds=observation.seconds))
+    types = known_types(state.experience) | dict(observation.names)
+    apis = apis_used(candidate.code, run.knowledge, types=types)
+    run.emit(CandidateObserved(candidate.id, observation, apis))
+    return Experience(_SUBTASK, candidate, observation, apis)
+
+
+def _with_check(observation: Observation, checked: Observation) -> Observation:
+    """The solution's observation, failed if its check failed."""
+    if checked.ran:
+        return replace(observation, note="The check passed.")
+    return replace(
+        observation,
+        status=checked.status,
+        error=checked.error,
+        outputs=(*observation.outputs, *checked.outputs),
+        seconds=observation.seconds + checked.seconds,
+        note="The program ran, but the check failed.",
+    )
+
+
+def _accept(run: Run, attempt: Experience, *, checked: bool) -> Ending:
+    reasons = ("ran in a clean branch", "its check passed" if checked else "not checked")
+    run.emit(CandidateSelected(Selection(_SUBTASK.id, attempt.candidate.id, reasons)))
+    if checked:
+        return Ending(_solution(attempt), Verdict("solved", "The solution ran and its check passed."))
+    reason = "The solution ran, but nothing checked that its result is right; give a check with --check."
+    return Ending(_solution(attempt), Verdict("unchecked", reason))
+
+
+def _solution(attempt: Experience) -> Solution:
+    return Solution(attempt.candidate.code, attempt.candidate.id, attempt.apis)
+
+
+def _best(attempts: list[Experience]) -> Solution | None:
+    """The last attempt, for the user to go on from."""
+    return _solution(attempts[-1]) if attempts else None
+
+
+def _why(attempts: list[Experience], *, checked: bool) -> str:
+    if not attempts:
+        return "The model gave no program that could be run."
+    last = attempts[-1].observation
+    what = last.error.headline if last.error else (last.note or last.status)
+    tried = f"{len(attempts)} solution{'s' if len(attempts) > 1 else ''} tried"
+    if checked and last.note.startswith("The program ran"):
+        return f"No solution passed the check ({tried}); the last one gave {what}"
+    return f"No solution ran to its end ({tried}); the last one gave {what}"
