@@ -47,6 +47,11 @@ class Meter:
             summed.calls, summed.prompt_tokens, summed.completion_tokens, round(self.elapsed, 3), summed.executions
         )
 
+    def out_of_time(self) -> BudgetSpent:
+        """The error of a run whose seconds are spent."""
+        spent = f"The budget of {self._budget.seconds:g} seconds is spent."
+        return BudgetSpent(spent, remedy="Raise --budget-seconds.")
+
     def check(self) -> None:
         """Raise BudgetSpent if nothing more may be started."""
         spent = self.total
@@ -55,9 +60,7 @@ class Meter:
                 f"The budget of {self._budget.tokens:,} tokens is spent.", remedy="Raise --budget-tokens."
             )
         if spent.seconds >= self._budget.seconds:
-            raise BudgetSpent(
-                f"The budget of {self._budget.seconds:g} seconds is spent.", remedy="Raise --budget-seconds."
-            )
+            raise self.out_of_time()
         if spent.executions >= self._budget.executions:
             raise BudgetSpent(
                 f"The budget of {self._budget.executions} executions is spent.",

@@ -36,7 +36,7 @@ async def run_task(run: Run) -> Ending:
         with anyio.move_on_after(run.meter.seconds_left) as limit:
             ending = await _carry(run, learned)
         if limit.cancelled_caught:
-            run.meter.check()
+            raise run.meter.out_of_time()
     except (BudgetSpent, Futile) as reason:
         ending = _stopped(learned, str(reason))
     except ExploraError as error:

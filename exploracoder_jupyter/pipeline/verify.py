@@ -71,4 +71,5 @@ def _pairs(text: str, name: str | None) -> str:
 
 
 def _assertion(name: str, given: str, wanted: str) -> str:
-    return f"_got = {name}({given})\nassert _got == ({wanted}), f'{name}({{{given!r}}}) gave {{_got!r}}'"
+    call = f"{name}({given})"
+    return f"_got = {call}\nassert _got == ({wanted}), {call!r} + f' gave {{_got!r}}'"

@@ -1,0 +1,21 @@
+"""Which APIs a snippet calls."""
+
+from exploracoder_jupyter.pipeline.calls import apis_used
+from tests.unit.world import FewApis, api
+
+KNOWN = FewApis([api("nx.path"), api("nx.Graph", kind="class"), api("nx.Graph.add", kind="method"), api("nx.sub.deep")])
+
+
+def test_imports_are_resolved_with_their_aliases():
+    code = "import nx as n\nfrom nx import path as p\nfrom nx.sub import deep\nn.Graph()\np(1)\ndeep()\nprint(1)"
+    assert apis_used(code, KNOWN) == ("nx.Graph", "nx.path", "nx.sub.deep")
+
+
+def test_methods_are_resolved_by_observed_types_then_by_recommendation():
+    assert apis_used("g.add(1)", KNOWN, types={"g": "nx.Graph"}) == ("nx.Graph.add",)
+    assert apis_used("g.add(1)", KNOWN, recommended=[api("nx.Graph.add", kind="method")]) == ("nx.Graph.add",)
+    assert apis_used("g.add(1)", KNOWN) == ()
+
+
+def test_broken_code_calls_nothing():
+    assert apis_used("def (", KNOWN) == ()

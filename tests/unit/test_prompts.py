@@ -1,0 +1,89 @@
+"""Prompts: declared variables are the used ones, and each reads as it did (golden files).
+
+Run with EXPLORA_GOLDEN=write to write the golden files anew, then read the diff.
+"""
+
+import os
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from jinja2 import meta
+
+from exploracoder_jupyter.pipeline import prompts, requests
+from exploracoder_jupyter.types import (
+    ApiDoc,
+    Candidate,
+    ErrorInfo,
+    Experience,
+    Introduction,
+    Observation,
+    Planner,
+    Step,
+    Subtask,
+    Task,
+)
+
+GOLDEN = Path(__file__).parent / "golden"
+TASK = Task("Fill the jar with 3 beans and count them", ("beanlib",), uses=("jar",), solution_name="count_beans")
+SUBTASKS = (Subtask("1", "Fill the jar with 3 beans"), Subtask("2", "Count the beans in the jar"))
+INTRODUCTION = Introduction("Beans live in jars.", (Planner("Sort beans", ("Open the jar.", "Sort by size.")),))
+APIS = (
+    ApiDoc("beanlib.fill", "function", "(jar, n)", "Put n beans into the jar. Slow.\n\nReturns the jar.", "beanlib", "1"),
+    ApiDoc("beanlib.Jar.count", "method", "(self)", "Number of beans.", "beanlib", "1", deprecated="use len"),
+)
+RAN = Experience(
+    SUBTASKS[0],
+    Candidate("1.1", "1", "jar = beanlib.fill(jar, 3)\nprint(jar)"),
+    Observation("ok", text="<Jar of 3>", names=(("jar", "beanlib.Jar"),)),
+    ("beanlib.fill",),
+)
+FAILED = Experience(
+    SUBTASKS[1],
+    Candidate("2.1", "2", "jar.size()"),
+    Observation("error", error=ErrorInfo("AttributeError", "no 'size'", "AttributeError: no 'size'")),
+)
+INPUTS = {
+    "introduce": requests.IntroduceInputs(("beanlib",), "Beanlib keeps beans in jars."),
+    "planners": requests.PlannersInputs(("beanlib",), ("import beanlib\nbeanlib.fill(jar, 1)",), 4),
+    "plan": requests.PlanInputs(TASK, INTRODUCTION, 8),
+    "recommend": requests.RecommendInputs(TASK, SUBTASKS[0], SUBTASKS[1:], APIS, (RAN,), True),
+    "recommend_global": requests.RecommendGlobalInputs(TASK, SUBTASKS, APIS, 20),
+    "propose": requests.ProposeInputs(TASK, SUBTASKS[1], INTRODUCTION, APIS, (RAN,), "look at len"),
+    "debug": requests.DebugInputs(TASK, SUBTASKS[1], APIS, (RAN,), FAILED),
+    "solve": requests.SolveInputs(TASK, APIS, (RAN,)),
+    "repair": requests.RepairInputs(TASK, APIS, (RAN,), (FAILED,)),
+}
+
+
+@pytest.mark.parametrize("step", get_args(Step))
+def test_declared_variables_are_the_used_ones(step):
+    environment = prompts._environment()
+    source = environment.loader.get_source(environment, f"{step}.j2")[0]
+    used = meta.find_undeclared_variables(environment.parse(source))
+    declared = {field.name for field in fields(INPUTS[step])}
+    assert used == declared
+
+
+@pytest.mark.parametrize("step", get_args(Step))
+def test_a_prompt_reads_as_it_did(step):
+    messages = prompts.render(step, INPUTS[step])
+    text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages) + "\n"
+    golden = GOLDEN / f"{step}.md"
+    if os.environ.get("EXPLORA_GOLDEN") == "write":
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_long_documentation_is_cut_and_says_so():
+    long = [ApiDoc(f"m.f{i}", "function", "()", "word " * 2000, "m", "1") for i in range(20)]
+    text = prompts.docs(long, 5000)
+    assert len(text) < 7000
+    assert "characters left out" in text
+    assert "more left out)" in text
+
+
+def test_braces_and_tags_in_a_task_stay_as_they_are():
+    inputs = requests.SolveInputs(Task("use {{ x }} and <b>", ("beanlib",)), (), ())
+    assert "use {{ x }} and <b>" in prompts.render("solve", inputs)[1].content

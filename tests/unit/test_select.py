@@ -1,0 +1,56 @@
+"""Selection by evidence, in its documented order."""
+
+import pytest
+
+from exploracoder_jupyter.pipeline.select import agree, informative, select
+from exploracoder_jupyter.types import Candidate, ErrorInfo, Experience, Observation, Subtask
+
+TASK = Subtask("1", "count")
+
+
+def tried(number, text="", *, code="x", ran=True, apis=()):
+    error = None if ran else ErrorInfo("ValueError", "no")
+    observation = Observation("ok" if ran else "error", text=text, error=error)
+    return Experience(TASK, Candidate(f"1.{number}", "1", code), observation, apis)
+
+
+def chosen(*experiences, recommended=()):
+    best, selection = select(experiences, recommended)
+    assert selection.candidate == best.candidate.id
+    return best.candidate.id, selection.reasons
+
+
+def test_what_ran_beats_what_failed():
+    assert chosen(tried(1, ran=False), tried(2))[0] == "1.2"
+
+
+def test_agreement_beats_a_lone_answer_that_came_first():
+    best, reasons = chosen(tried(1, "17"), tried(2, "length 4"), tried(3, "4"))
+    assert best == "1.2"
+    assert "agrees with 1 other" in reasons
+
+
+def test_information_beats_silence():
+    assert chosen(tried(1, ""), tried(2, "[]"), tried(3, "7 beans"))[0] == "1.3"
+
+
+def test_recommended_apis_decide_between_equals_then_brevity():
+    assert chosen(tried(1, "4"), tried(2, "4", apis=("m.f",)), recommended=["m.f"])[0] == "1.2"
+    assert chosen(tried(1, "4", code="long code"), tried(2, "4", code="s"))[0] == "1.2"
+
+
+def test_the_first_among_equals_and_a_reason_when_none_ran():
+    best, reasons = chosen(tried(1, ran=False), tried(2, ran=False))
+    assert best == "1.1"
+    assert reasons[0] == "none ran"
+
+
+def test_addresses_are_no_facts():
+    one, other = tried(1, "<Graph at 0x7f0011223344>"), tried(2, "<Graph at 0x7f5566778899>")
+    assert agree(one, other)
+    assert not agree(tried(1, "a"), tried(2, "b"))
+
+
+@pytest.mark.parametrize("text", ["", "None\n", "[]", " {} "])
+def test_empty_outputs_inform_of_nothing(text):
+    assert not informative(text)

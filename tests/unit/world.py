@@ -1,0 +1,124 @@
+"""A small world for the pipeline: a branch that runs code in this process, a library given as rows, a list of events."""
+
+import contextlib
+import io
+import traceback
+from collections.abc import Sequence
+
+from exploracoder_jupyter.config import Budget, Exploration
+from exploracoder_jupyter.pipeline import Meter, Run
+from exploracoder_jupyter.types import (
+    ApiDoc,
+    ErrorInfo,
+    LibraryInfo,
+    Observation,
+    Overview,
+    ScoredApi,
+    Task,
+)
+
+
+class InlineBranch:
+    """Runs code by `exec` in a namespace of its own; a fork runs the prefix again. No isolation: for tests only."""
+
+    def __init__(self, prefix: Sequence[str] = (), log: list[str] | None = None) -> None:
+        self.codes = list(prefix)
+        self.log = log if log is not None else []
+        self.namespace: dict[str, object] = {"__name__": "__main__"}
+        self.closed = False
+        for code in prefix:
+            self._exec(code)
+
+    def _exec(self, code: str) -> tuple[str, BaseException | None]:
+        out = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(out):
+                exec(compile(code, "<cell>", "exec"), self.namespace)
+        except Exception as error:
+            return out.getvalue(), error
+        return out.getvalue(), None
+
+    async def run(self, code: str, *, timeout: float) -> Observation:
+        assert not self.closed
+        self.log.append(code)
+        before = set(self.namespace)
+        text, error = self._exec(code)
+        self.codes.append(code)
+        if error is None:
+            new = sorted(set(self.namespace) - before - {"__builtins__"})
+            return Observation("ok", text=text, names=tuple((n, type(self.namespace[n]).__name__) for n in new))
+        info = ErrorInfo(type(error).__name__, str(error), "".join(traceback.format_exception_only(error)))
+        return Observation("error", error=info, text=text)
+
+    async def fork(self, n: int) -> list["InlineBranch"]:
+        return [InlineBranch(self.codes, self.log) for _ in range(n)]
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+class FewApis:
+    """A knowledge of the rows it is given; search counts common words."""
+
+    def __init__(self, apis: Sequence[ApiDoc], *, readme: str = "", examples: Sequence[str] = ()) -> None:
+        self.apis = list(apis)
+        self.readme = readme
+        self.examples = tuple(examples)
+        self.kept = {}
+        self.libraries = (LibraryInfo("math", "python", "3"),)
+        self.size = len(self.apis)
+
+    def overview(self) -> Overview:
+        return Overview(self.readme, self.examples)
+
+    async def search(self, query: str, k: int) -> list[ScoredApi]:
+        words = set(query.lower().split())
+        scored = [ScoredApi(api, len(words & set(api.description.lower().split()))) for api in self.apis]
+        return sorted(scored, key=lambda item: -item.score)[:k]
+
+    def lookup(self, path: str) -> ApiDoc | None:
+        return next((api for api in self.apis if api.path == path), None)
+
+    def introduction(self, model):
+        return self.kept.get(model)
+
+    def keep_introduction(self, model, introduction):
+        self.kept[model] = introduction
+
+
+class NoSteering:
+    def skip_requested(self, subtask: str) -> bool:
+        return False
+
+
+def api(path: str, description: str = "", signature: str = "(x)", kind="function") -> ApiDoc:
+    return ApiDoc(path, kind, signature, description, path.partition(".")[0], "1.0")
+
+
+MATH = (
+    api("math.sqrt", "Return the square root of x."),
+    api("math.floor", "Return the floor of x, the largest integer not above it."),
+    api("math.gcd", "Greatest common divisor.", "(*integers)"),
+)
+
+
+def a_run(model, text="Compute the root of 16", *, apis=MATH, check=None, name=None, budget=None, knowledge=None, **more):
+    """A run on a few functions of `math` whose events are collected in `run.emit.__self__`, a list."""
+    events: list = []
+    settings = Exploration(**{"candidates": 3, "planners": 0, **more})
+    return Run(
+        Task(text, ("math",), check=check, solution_name=name),
+        settings,
+        model,
+        knowledge or FewApis(apis),
+        InlineBranch(),
+        events.append,
+        NoSteering(),
+        Meter(budget or Budget()),
+        parallel=2,
+    )
+
+
+def happened(run: Run, kind: str) -> list:
+    """The events of a kind, in order."""
+    return [event for event in run.emit.__self__ if event.kind == kind]
