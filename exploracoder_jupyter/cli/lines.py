@@ -1,0 +1,104 @@
+"""One line of plain text per event, for a standard error that is not a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from exploracoder_jupyter.cli.board import Board, why
+from exploracoder_jupyter.cli.output import plain
+from exploracoder_jupyter.events import (
+    CandidateObserved,
+    CandidateProposed,
+    CandidateSelected,
+    Estimated,
+    Event,
+    LibraryRead,
+    ModelCalled,
+    Notice,
+    PlanMade,
+    Progress,
+    Record,
+    RunFinished,
+    RunStarted,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.types import Candidate, Observation, Plan, Status
+
+WORDS: dict[Status, str] = {
+    "ok": "ran",
+    "error": "failed",
+    "timeout": "ran out of time",
+    "died": "lost its kernel",
+    "interrupted": "was interrupted",
+}
+
+
+class Lines:
+    """Takes records in order and writes a line for each that is worth one."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._board = Board()
+
+    def __call__(self, record: Record) -> None:
+        """Take the next record."""
+        self._board.apply(record)
+        text = line(record, self._board)
+        if text:
+            self._write(text)
+
+
+def line(record: Record, board: Board) -> str | None:
+    """The record as one line, `None` for what is not worth one. `board` has the titles and the start."""
+    text = _text(record.event, board)
+    return f"[{record.at - board.began:6.1f}s] {' '.join(plain(text).split())}" if text else None
+
+
+def _text(event: Event, board: Board) -> str | None:
+    match event:
+        case RunStarted():
+            return f"Model: {event.model}. Isolation: {event.environment.isolation}."
+        case Progress():
+            return f"{event.what}." if event.done == 0 else None
+        case Notice():
+            return event.text
+        case LibraryRead():
+            names = ", ".join(f"{library.name} {library.version}" for library in event.libraries)
+            return f"Read {names}: {event.apis:,} APIs."
+        case Estimated():
+            return f"Expected cost: about {event.calls:,} calls and {event.tokens:,} tokens."
+        case PlanMade():
+            return _plan(event.plan, event.reason)
+        case SubtaskStarted():
+            return f"Subtask {event.subtask}: {board.title(event.subtask)}"
+        case CandidateProposed():
+            return _proposed(event.candidate)
+        case CandidateObserved():
+            return _observed(event.candidate, event.observation)
+        case CandidateSelected():
+            reasons = "; ".join(event.selection.reasons)
+            return f"Candidate {event.selection.candidate} is carried forward: {reasons}."
+        case SubtaskFinished():
+            return f"Subtask {event.subtask} {event.status}{': ' if event.reason else '.'}{event.reason}"
+        case ModelCalled():
+            return f"The model's reply had a problem: {event.exchange.problem}" if event.exchange.problem else None
+        case RunFinished():
+            return f"{event.verdict.outcome}: {event.verdict.reason}"
+
+
+def _plan(plan: Plan, reason: str) -> str:
+    steps = "; ".join(f"{subtask.id} {subtask.title}" for subtask in plan.subtasks)
+    return f"{'Plan revised' if plan.revision else 'Plan'}{f' ({reason})' if reason else ''}: {steps}"
+
+
+def _proposed(candidate: Candidate) -> str | None:
+    """Only what will not run is told here; the rest is told when it has run."""
+    if candidate.problem:
+        return f"Candidate {candidate.id} has no code: {candidate.problem}"
+    return f"Candidate {candidate.id} is the same as {candidate.duplicate_of}." if candidate.duplicate_of else None
+
+
+def _observed(candidate: str, observation: Observation) -> str:
+    reason = why(observation)
+    return f"Candidate {candidate} {WORDS[observation.status]}{f': {reason}' if reason else '.'}"

@@ -1,0 +1,59 @@
+"""The grammar of `jupyter explora`. Imports nothing heavy: `--help` answers at once."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+from exploracoder_jupyter import __version__
+from exploracoder_jupyter.cli import doctor, export, index, run
+from exploracoder_jupyter.options import Parser
+
+_EPILOG = (
+    "exit status: 0 done; 1 ran, but the result is negative (unsolved, stopped, nothing found, problems found); "
+    "2 wrong use or missing means"
+)
+
+
+class _Command(NamedTuple):
+    name: str
+    help: str
+    execute: Callable[[argparse.Namespace], int]
+    configure: Callable[[argparse.ArgumentParser], None] | None = None
+
+
+_COMMANDS = (
+    _Command("run", "explore a library for a task; write a trace notebook", run.execute, run.configure),
+    _Command("index", "read and index libraries", index.index, index.configure_index),
+    _Command("search", "find the APIs of a library that fit a query", index.search, index.configure_search),
+    _Command("doctor", "what works here, and what to do about the rest", doctor.execute),
+    _Command("export", "write a trace in another form", export.execute, export.configure),
+)
+
+
+def build() -> argparse.ArgumentParser:
+    """The parser; a parsed namespace has `execute`, `json` and `debug`.
+
+    Raises, while parsing:
+        UsageError: the arguments are wrong.
+    """
+    parser = Parser(
+        prog="jupyter explora",
+        description="Explore a library by experiments: plan, try, keep what works, assemble a solution.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"exploracoder-jupyter {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for command in _COMMANDS:
+        _add(commands, command)
+    return parser
+
+
+def _add(commands: argparse._SubParsersAction[Parser], command: _Command) -> None:
+    parser = commands.add_parser(command.name, help=command.help, description=command.help, epilog=_EPILOG)
+    if command.configure:
+        command.configure(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(execute=command.execute)

@@ -1,0 +1,120 @@
+"""`jupyter explora run`: an exploration from the command line, in this process.
+
+Progress goes to standard error, live on a terminal and as lines elsewhere; the result goes to standard output.
+Exit status: 0 `solved`, and `unchecked` where no check was asked for; 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.cli.interrupts import Interrupts, interrupts
+from exploracoder_jupyter.cli.output import emit, note, say, show_code
+from exploracoder_jupyter.cli.task import read_check, read_task
+from exploracoder_jupyter.options import add_options, layer
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from exploracoder_jupyter.events import Record
+    from exploracoder_jupyter.session import Order
+
+    Summary = dict[str, JsonValue]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `run`."""
+    parser.add_argument("taskfile", nargs="?", metavar="TASKFILE", help="file with the task; - reads standard input")
+    parser.add_argument("-t", "--task", metavar="TEXT", help="the task itself, instead of a file")
+    parser.add_argument(
+        "--library",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="LIB",
+        help="libraries to explore, by distribution or import name",
+    )
+    add_options(parser, place="command")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Run the exploration and show its result. Returns the exit status.
+
+    Raises:
+        ExploraError: it could not be run.
+    """
+    with interrupts() as taken:
+        order = _order(arguments)
+        with _listening() as listen, redirect_stdout(sys.stderr):
+            summary = _run(order, listen, taken)
+    if arguments.json:
+        emit(summary)
+    else:
+        _show(summary)
+    return status(summary, checked=order.task.check is not None)
+
+
+def status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
+    """0 for a solution as good as was asked for, else 1: `unchecked` is good where no check was given."""
+    good = ("solved",) if checked else ("solved", "unchecked")
+    return 0 if summary["status"] in good else 1
+
+
+def _order(arguments: argparse.Namespace) -> Order:
+    text, check = read_task(arguments.task, arguments.taskfile), read_check(arguments.check)
+
+    from exploracoder_jupyter.session import Order
+    from exploracoder_jupyter.types import Task
+
+    task = Task(text, tuple(dict.fromkeys(arguments.library)), check=check, solution_name=arguments.name)
+    return Order(task, (layer(arguments),))
+
+
+def _run(order: Order, listen: Callable[[Record], None], taken: Interrupts) -> Summary:
+    import anyio
+
+    from exploracoder_jupyter import session
+
+    async def main() -> Summary:
+        steering, loop = session.RunSteering(), asyncio.get_running_loop()
+        taken.answer = lambda: _ignore(loop.call_soon_threadsafe(steering.stop))
+        return await session.run(order, lambda record, changes: listen(record), steering=steering)
+
+    return anyio.run(main)
+
+
+def _ignore(_: object) -> None:
+    """A callback's handle that nobody needs."""
+
+
+@contextmanager
+def _listening() -> Iterator[Callable[[Record], None]]:
+    """Something that shows records: live on a terminal, else as lines."""
+    from exploracoder_jupyter.cli.board import Board
+
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        from exploracoder_jupyter.cli.live import LiveView
+
+        with LiveView(Board()) as view:
+            yield view
+    else:
+        from exploracoder_jupyter.cli.lines import Lines
+
+        yield Lines(note)
+
+
+def _show(summary: Mapping[str, JsonValue]) -> None:
+    """The verdict, the solution, and where the trace is."""
+    say(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
+    if summary.get("solution"):
+        say("")
+        show_code(str(summary["solution"]))
+        say("")
+    if summary.get("trace"):
+        say(f"Trace: {summary['trace']}")

@@ -1,0 +1,185 @@
+"""The board and both of its views, from one invented but complete run."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from exploracoder_jupyter import events, types
+from exploracoder_jupyter.cli.board import Board
+from exploracoder_jupyter.cli.lines import Lines
+from exploracoder_jupyter.cli.live import LiveView, draw
+
+START = 1_000_000.0
+
+
+def _candidate(id, subtask="1", **more):
+    return events.CandidateProposed(types.Candidate(id, subtask, "x = 1", **more))
+
+
+def _observed(id, status="ok", **more):
+    return events.CandidateObserved(id, types.Observation(status, **more))
+
+
+def _exchange(problem=""):
+    sampling, usage = types.Sampling(), types.Usage(calls=1, prompt_tokens=1200, completion_tokens=34)
+    return events.ModelCalled(types.Exchange(1, "plan", "", "m", (), sampling, ("r",), usage, problem))
+
+
+PLAN = types.Plan((types.Subtask("1", "Build a \x1b[2Jgraph"), types.Subtask("2", "Rank its nodes")))
+BEGINNING = [
+    events.RunStarted(
+        "0a1b2c3d",
+        types.Task("t", ("networkx",)),
+        {},
+        "offline",
+        types.Environment("3.11", "Linux", "python3", "limits only", "rerun"),
+        "0.1.0",
+    ),
+    events.Progress("Reading networkx", 0, 2000),
+    events.Progress("Reading networkx", 1000, 2000),
+    events.Notice("The directory was copied."),
+    events.LibraryRead((types.LibraryInfo("networkx", "networkx", "3.6"),), 2145, types.Introduction("s")),
+    events.Estimated(9, 40_000),
+    _exchange(),
+    events.PlanMade(PLAN),
+    events.SubtaskStarted("1", ()),
+    _candidate("1.1"),
+    _candidate("1.2"),
+    _candidate("1.3", duplicate_of="1.1"),
+    _candidate("1.4", problem="the reply is empty"),
+    _observed("1.2", "error", error=types.ErrorInfo("NameError", "name 'nx' is not defined")),
+]
+END = [
+    _observed("1.1"),
+    events.CandidateSelected(types.Selection("1", "1.1", ("ran", "shorter"))),
+    events.SubtaskFinished("1", "done"),
+    events.SubtaskFinished("2", "skipped", "it is done already"),
+    _candidate("s1", "solution"),
+    _observed("s1", "timeout", note="60 s are over"),
+    _candidate("s2", "solution"),
+    _observed("s2"),
+    events.RunFinished(
+        types.Verdict("solved", "The check passed."),
+        types.Solution("x = 1", "s2"),
+        types.Usage(calls=7, prompt_tokens=5000, completion_tokens=600, executions=4),
+    ),
+]
+
+
+def _records(happened):
+    return [events.Record(n, START + n, event) for n, event in enumerate(happened)]
+
+
+def _board(happened):
+    board = Board()
+    for record in _records(happened):
+        board.apply(record)
+    return board
+
+
+def _drawn(board, *, now=START + 75):
+    screen = Console(file=io.StringIO(), width=120)
+    screen.print(draw(board, now=now))
+    return screen.file.getvalue()
+
+
+def _lines(happened):
+    said = []
+    take = Lines(said.append)
+    for record in _records(happened):
+        take(record)
+    return said
+
+
+def test_the_board_counts_as_the_run_goes():
+    board = _board(BEGINNING)
+    assert board.usage == types.Usage(calls=1, prompt_tokens=1200, completion_tokens=34, executions=1)
+    assert [(row.id, row.status) for row in board.rows] == [("1", "exploring"), ("2", "planned")]
+    assert [(one.id, one.fate) for one in board.rows[0].tried] == [
+        ("1.1", "running"),
+        ("1.2", "error"),
+        ("1.3", "duplicate"),
+        ("1.4", "no code"),
+    ]
+    assert board.verdict is None
+
+
+def test_the_end_has_the_last_word_on_cost_and_statuses():
+    board = _board(BEGINNING + END)
+    assert [(row.id, row.status) for row in [*board.rows, board.solutions]] == [
+        ("1", "done"),
+        ("2", "skipped"),
+        ("solution", "done"),
+    ]
+    assert board.usage.executions == 4
+    assert board.verdict.outcome == "solved"
+    assert [one.id for one in board.rows[0].tried if one.selected] == ["1.1"]
+
+
+def test_a_revised_plan_keeps_what_was_tried():
+    board = _board([*BEGINNING, events.PlanMade(types.Plan((PLAN.subtasks[0], types.Subtask("3", "Draw it")), 1))])
+    assert [row.id for row in board.rows] == ["1", "3"]
+    assert len(board.rows[0].tried) == 4
+
+
+@pytest.mark.parametrize("upto", range(len(BEGINNING + END) + 1))
+def test_every_prefix_of_a_run_can_be_drawn(upto):
+    assert "calls" in _drawn(_board((BEGINNING + END)[:upto]))
+
+
+def test_the_live_view_shows_plan_outcomes_cost_and_time_in_words():
+    shown = _drawn(_board(BEGINNING))
+    for expected in (
+        "1. Build a",
+        "2. Rank its nodes",
+        "1.2 ✗",
+        "NameError: name 'nx' is not defined",
+        "1,234 tokens",
+        "1:15",
+        "9 calls expected",
+        "Ctrl-C stops",
+        "The directory was copied.",
+    ):
+        assert expected in shown
+    assert "\x1b[2J" not in shown
+
+
+def test_a_finished_view_names_what_was_carried_forward_and_offers_no_stop():
+    shown = _drawn(_board(BEGINNING + END))
+    assert "1.1 ✓ carried forward" in shown
+    assert "Ctrl-C" not in shown
+    assert "Rank its nodes (skipped)" in shown
+
+
+def test_without_a_terminal_each_event_worth_telling_is_one_line():
+    said = _lines(BEGINNING + END)
+    assert all(re.match(r"\[ +\d+\.\ds\] \S", one) and "\n" not in one and "\x1b" not in one for one in said)
+    text = "\n".join(said)
+    for expected in (
+        "Read networkx 3.6: 2,145 APIs.",
+        "Candidate 1.2 failed: NameError: name 'nx' is not defined",
+        "Candidate 1.3 is the same as 1.1.",
+        "Candidate 1.4 has no code: the reply is empty",
+        "Candidate 1.1 is carried forward: ran; shorter.",
+        "Candidate s1 ran out of time: 60 s are over",
+        "Subtask 2 skipped: it is done already",
+        "solved: The check passed.",
+    ):
+        assert expected in text
+    assert sum("Reading networkx" in one for one in said) == 1
+
+
+def test_a_reply_with_a_problem_is_told():
+    assert "truncated" in _lines([_exchange("truncated")])[0]
+    assert _lines([_exchange()]) == []
+
+
+def test_the_live_view_can_be_entered_without_a_terminal(capsys):
+    with LiveView(Board()) as view:
+        for record in _records(BEGINNING + END):
+            view(record)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Build a" in said.err

@@ -1,0 +1,76 @@
+"""Wrong use: one sentence, the documented exit status, an object with --json. No run is started here."""
+
+import json
+
+import pytest
+
+from exploracoder_jupyter.cli import main
+
+WRONG = {
+    "no command": [],
+    "unknown command": ["explode"],
+    "unknown option": ["run", "-t", "x", "--library", "statistics", "--frobnicate"],
+    "no library": ["run", "-t", "x"],
+    "empty task": ["run", "-t", "", "--library", "statistics"],
+    "task of 100 kB": ["run", "-t", "x" * 100_000, "--library", "statistics"],
+    "bad number": ["run", "-t", "x", "--library", "statistics", "--candidates", "many"],
+    "bad choice": ["run", "-t", "x", "--library", "statistics", "--show", "some"],
+    "not in this version": ["run", "-t", "x", "--library", "statistics", "--web"],
+    "k out of range": ["search", "statistics", "mean", "-k", "0"],
+    "empty query": ["search", "statistics", " "],
+    "unreadable trace": ["export", "no-such.ipynb", "--out", "x.ipynb"],
+    "export form": ["export", "a.ipynb", "--to", "pdf", "--out", "x"],
+    "not offered yet": ["replay", "a.ipynb"],
+}
+
+
+@pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
+def test_wrong_use_is_one_sentence_and_status_2(argv, capsys):
+    assert main(argv) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("jupyter explora: ")
+    assert said.err.count("\n") == 1
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
+def test_with_json_the_error_is_also_an_object(argv, capsys):
+    assert main([*argv, "--json"]) == 2
+    said = capsys.readouterr()
+    answer = json.loads(said.out)
+    assert set(answer) == {"error", "remedy"}
+    assert answer["error"] in said.err
+
+
+def test_debug_shows_the_traceback(capsys):
+    assert main(["search", "statistics", " ", "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_trace_is_refused(tmp_path, capsys):
+    import nbformat
+
+    plain, text = tmp_path / "plain.ipynb", tmp_path / "text.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(), plain)
+    text.write_text("no JSON")
+    for source, sentence in ((plain, "is not the trace of a run"), (text, "is not a notebook")):
+        assert main(["export", str(source), "--out", str(tmp_path / "out.ipynb")]) == 2
+        assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+def test_export_never_overwrites_the_trace_itself(tmp_path, capsys):
+    trace = tmp_path / "trace.ipynb"
+    trace.write_text("content")
+    assert main(["export", str(trace), "--out", str(tmp_path / "." / "trace.ipynb")]) == 2
+    assert trace.read_text() == "content"
+    assert "the trace itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["run", "--help"]])
+def test_help_and_version_end_with_status_0(argv, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    assert not ended.value.code
+    assert capsys.readouterr().out

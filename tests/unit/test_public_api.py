@@ -1,0 +1,68 @@
+"""What can be imported is what is promised, and importing it costs little."""
+
+import importlib.metadata
+import subprocess
+import sys
+
+import pytest
+
+import exploracoder_jupyter
+
+HEAVY = (
+    "pydantic",
+    "openai",
+    "anyio",
+    "faiss",
+    "sklearn",
+    "numpy",
+    "jinja2",
+    "nbformat",
+    "jupyter_client",
+    "rich",
+    "jedi",
+)
+
+
+def _loaded_by(statement, *, given=""):
+    """Which heavy packages the statement loads in a fresh interpreter where `given` has been executed."""
+    program = (
+        f"import sys\n{given}\nbefore = set(sys.modules)\n{statement}\n"
+        f"print(*[name for name in {HEAVY!r} if name in set(sys.modules) - before])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_public_names_are_sorted_and_importable():
+    assert exploracoder_jupyter.__all__ == sorted(exploracoder_jupyter.__all__)
+    for name in exploracoder_jupyter.__all__:
+        assert getattr(exploracoder_jupyter, name) is not None
+
+
+def test_the_version_is_the_distributions():
+    assert exploracoder_jupyter.__version__ == importlib.metadata.version("exploracoder-jupyter")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import exploracoder_jupyter",
+        "import exploracoder_jupyter.errors",
+        "import exploracoder_jupyter.options",
+        "import exploracoder_jupyter.inside",
+        "from exploracoder_jupyter.cli.parser import build; build()",
+    ],
+)
+def test_a_light_import_stays_light(statement):
+    assert _loaded_by(statement) == []
+
+
+def test_the_extension_is_loaded_without_anything_heavy():
+    """In the user's kernel, `%load_ext` must be instant and leave it fork-safe."""
+    given = "from IPython.testing.globalipapp import start_ipython\nshell = start_ipython()"
+    statement = (
+        "shell.run_line_magic('load_ext', 'exploracoder_jupyter')\n"
+        "assert 'explora' in shell.magics_manager.magics['cell']"
+    )
+    assert _loaded_by(statement, given=given) == []
