@@ -1,7 +1,7 @@
 """The command line: `jupyter explora run|index|search|doctor|export`.
 
-`parser` says what may be typed, `run`, `index`, `doctor` and `export` do it, `board` with `live` and `lines` shows a
-run, `output` is the only writer. Exit status everywhere: 0 done, 1 ran but the result is negative, 2 wrong use or
+`parser` says what may be typed, `run`, `index`, `doctor` and `export` do it, `live` and `lines` show a run,
+`output` is the only writer. Exit status everywhere: 0 done, 1 ran but the result is negative, 2 wrong use or
 missing means. An error is one plain sentence on standard error that names the remedy; `--debug` shows its traceback.
 """
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from exploracoder_jupyter.cli.board import Board, why
 from exploracoder_jupyter.cli.output import plain
 from exploracoder_jupyter.events import (
     CandidateObserved,
@@ -25,7 +24,7 @@ from exploracoder_jupyter.events import (
 )
 from exploracoder_jupyter.types import Candidate, Observation, Plan, Status
 
-WORDS: dict[Status, str] = {
+_WORDS: dict[Status, str] = {
     "ok": "ran",
     "error": "failed",
     "timeout": "ran out of time",
@@ -39,23 +38,20 @@ class Lines:
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._board = Board()
+        self._began: float | None = None
+        self._titles: dict[str, str] = {}
 
     def __call__(self, record: Record) -> None:
         """Take the next record."""
-        self._board.apply(record)
-        text = line(record, self._board)
+        self._began = record.at if self._began is None else self._began
+        if isinstance(record.event, PlanMade):
+            self._titles |= {subtask.id: subtask.title for subtask in record.event.plan.subtasks}
+        text = _text(record.event, self._titles)
         if text:
-            self._write(text)
+            self._write(f"[{record.at - self._began:6.1f}s] {' '.join(plain(text).split())}")
 
 
-def line(record: Record, board: Board) -> str | None:
-    """The record as one line, `None` for what is not worth one. `board` has the titles and the start."""
-    text = _text(record.event, board)
-    return f"[{record.at - board.began:6.1f}s] {' '.join(plain(text).split())}" if text else None
-
-
-def _text(event: Event, board: Board) -> str | None:
+def _text(event: Event, titles: Mapping[str, str]) -> str | None:
     match event:
         case RunStarted():
             return f"Model: {event.model}. Isolation: {event.environment.isolation}."
@@ -71,7 +67,7 @@ def _text(event: Event, board: Board) -> str | None:
         case PlanMade():
             return _plan(event.plan, event.reason)
         case SubtaskStarted():
-            return f"Subtask {event.subtask}: {board.title(event.subtask)}"
+            return f"Subtask {event.subtask}: {titles.get(event.subtask, '')}"
         case CandidateProposed():
             return _proposed(event.candidate)
         case CandidateObserved():
@@ -100,5 +96,6 @@ def _proposed(candidate: Candidate) -> str | None:
 
 
 def _observed(candidate: str, observation: Observation) -> str:
-    reason = why(observation)
-    return f"Candidate {candidate} {WORDS[observation.status]}{f': {reason}' if reason else '.'}"
+    reason = observation.error.headline if observation.error else observation.note
+    told = f": {reason}" if reason and not observation.ran else "."
+    return f"Candidate {candidate} {_WORDS[observation.status]}{told}"

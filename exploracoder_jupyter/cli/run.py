@@ -96,12 +96,10 @@ def _ignore(_: object) -> None:
 @contextmanager
 def _listening() -> Iterator[Callable[[Record], None]]:
     """Something that shows records: live on a terminal, else as lines."""
-    from exploracoder_jupyter.cli.board import Board
-
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from exploracoder_jupyter.cli.live import LiveView
 
-        with LiveView(Board()) as view:
+        with LiveView() as view:
             yield view
     else:
         from exploracoder_jupyter.cli.lines import Lines
