@@ -7,7 +7,6 @@ Exit status: 0 `solved`, and `unchecked` where no check was asked for; 1 otherwi
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -82,15 +81,11 @@ def _run(order: Order, listen: Callable[[Record], None], taken: Interrupts) -> S
     from exploracoder_jupyter import session
 
     async def main() -> Summary:
-        steering, loop = session.RunSteering(), asyncio.get_running_loop()
-        taken.answer = lambda: _ignore(loop.call_soon_threadsafe(steering.stop))
+        steering = session.RunSteering()
+        taken.answer = steering.stop
         return await session.run(order, lambda record, changes: listen(record), steering=steering)
 
     return anyio.run(main)
-
-
-def _ignore(_: object) -> None:
-    """A callback's handle that nobody needs."""
 
 
 @contextmanager

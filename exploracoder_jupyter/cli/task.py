@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exploracoder_jupyter.errors import UsageError
 
-LARGEST = 64 * 1024
+LARGEST = 64_000
 """Bytes of UTF-8 that a task, or a check, may have."""
 
 
@@ -87,6 +87,6 @@ def _not_text(what: str) -> UsageError:
 
 def _too_long(what: str) -> UsageError:
     return UsageError(
-        f"The {what} is longer than {LARGEST // 1024} kB.",
+        f"The {what} is longer than {LARGEST // 1000} kB.",
         remedy=f"Shorten the {what} to what matters; data belong into files that it names.",
     )
