@@ -11,6 +11,7 @@ import argparse
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from exploracoder_jupyter.errors import UsageError
@@ -136,6 +137,32 @@ def nest(values: Mapping[str, Scalar | None]) -> dict[str, dict[str, Scalar]]:
         if option.section and value is not None:
             found.setdefault(option.section, {})[option.field] = value
     return found
+
+
+def check_text(value: str) -> str:
+    """What `--check` means: the text of the file it names, or the value itself.
+
+    Raises:
+        UsageError: it looks like a file's name and there is no such file, or the file is not readable text.
+    """
+    try:
+        is_file = Path(value).is_file()
+    except (OSError, ValueError):  # too long for a path, or holds a NUL: it is text
+        return value
+    if is_file:
+        return _read(Path(value))
+    if re.fullmatch(r"\S+\.(py|txt|md|rst)", value):
+        raise UsageError(
+            f"The check file {value!r} does not exist.", remedy="Give a file, or Python such as `assert ...`."
+        )
+    return value
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The check file {str(path)!r} cannot be read: {error}.") from error
 
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:

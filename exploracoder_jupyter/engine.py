@@ -1,0 +1,206 @@
+"""One run in a process of its own: `python -m exploracoder_jupyter.engine`, messages on its standard streams.
+
+Standard output carries the protocol and nothing else: it is taken away from everybody at the start, so that a library
+that prints cannot corrupt it. Controls come in on standard input, whose end means that the kernel is gone: the run is
+stopped and its trace closed, as by `Stop` and by SIGTERM. Whatever happens, the process is gone within seconds of
+being asked to end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from queue import SimpleQueue
+from types import FrameType
+from typing import TYPE_CHECKING, TextIO
+
+from pydantic import ValidationError
+
+from exploracoder_jupyter.errors import ExploraError, UsageError
+from exploracoder_jupyter.events import Record
+from exploracoder_jupyter.types import Task
+from exploracoder_jupyter.wire import (
+    CellsMessage,
+    Failed,
+    Finished,
+    FromEngine,
+    RecordMessage,
+    Skip,
+    Start,
+    Stop,
+    decode_to_engine,
+    encode,
+)
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.notebook.cells import CellChange
+    from exploracoder_jupyter.session import Order, RunSteering
+
+GRACE = 4.5
+"""Seconds between being asked to end and being gone, whatever is still under way."""
+
+
+class Outbox:
+    """Writes messages from a thread, so that a reader that is busy does not hold up the run."""
+
+    def __init__(self, pipe: TextIO, *, broken: Callable[[], None]) -> None:
+        """`broken` is called once when nobody reads any more."""
+        self._pipe = pipe
+        self._broken = broken
+        self._queue: SimpleQueue[str | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._write, daemon=True, name="engine-outbox")
+        self._thread.start()
+
+    def send(self, message: FromEngine) -> None:
+        """Queue a message."""
+        self._queue.put(encode(message))
+
+    def close(self, *, seconds: float) -> None:
+        """Wait until everything is written, at most so long."""
+        self._queue.put(None)
+        self._thread.join(seconds)
+
+    def _write(self) -> None:
+        try:
+            while (line := self._queue.get()) is not None:
+                self._pipe.write(line)
+                self._pipe.flush()
+        except OSError:
+            self._broken()
+
+
+class Engine:
+    """Takes the order and the controls, runs the session, says what happens."""
+
+    def __init__(self, inbox: TextIO, outbox: TextIO, *, steering: RunSteering) -> None:
+        self._inbox = inbox
+        self._steering = steering
+        self._outbox = Outbox(outbox, broken=self.stop)
+        self._asked = threading.Event()
+
+    def run(self) -> int:
+        """Do the ordered run. The exit status is 0 when it was made, whatever its result, and 2 when it was not."""
+        try:
+            start = self._order()
+            threading.Thread(target=self._take_controls, daemon=True, name="engine-inbox").start()
+            last: Finished | Failed = Finished(summary=dict(self._session(start)))
+        except ExploraError as error:
+            last = Failed(error=error.message, remedy=error.remedy)
+        except Exception as error:
+            traceback.print_exc()
+            last = Failed(error=f"The run broke off: {type(error).__name__}: {error}")
+        self._outbox.send(last)
+        self._outbox.close(seconds=2.0)
+        return 0 if isinstance(last, Finished) else 2
+
+    def stop(self) -> None:
+        """End the run, keep what was learned, and be gone within `GRACE` seconds. From any thread or signal handler."""
+        if not self._asked.is_set():
+            self._asked.set()
+            _gone_after(GRACE)
+        with suppress(RuntimeError):  # the run has just ended, and its event loop with it
+            self._steering.stop()
+
+    def _session(self, start: Start) -> dict[str, object]:
+        import anyio
+
+        from exploracoder_jupyter.session import run
+
+        async def ordered() -> dict[str, object]:
+            return dict(await run(_order(start), self._listen, steering=self._steering))
+
+        return anyio.run(ordered)
+
+    def _listen(self, record: Record, changes: Sequence[CellChange]) -> None:
+        self._outbox.send(RecordMessage(record=record))
+        if changes:
+            self._outbox.send(CellsMessage(seq=record.seq, changes=[asdict(change) for change in changes]))
+
+    def _order(self) -> Start:
+        line = self._inbox.readline()
+        try:
+            message = decode_to_engine(line)
+        except ValidationError as error:
+            raise UsageError("The first line was no order.", remedy="The engine is started by the magic.") from error
+        if not isinstance(message, Start):
+            raise UsageError("The first line was no order.", remedy="The engine is started by the magic.")
+        return message
+
+    def _take_controls(self) -> None:
+        for line in self._inbox:
+            try:
+                message = decode_to_engine(line)
+            except ValidationError:
+                traceback.print_exc()
+                continue
+            if isinstance(message, Stop):
+                self.stop()
+            elif isinstance(message, Skip):
+                self._steering.skip(message.subtask)
+        self.stop()
+
+
+def main() -> int:
+    """Run one order from standard input."""
+    inbox, outbox = _claim_streams()
+    from exploracoder_jupyter.session import RunSteering
+
+    engine = Engine(inbox, outbox, steering=RunSteering())
+
+    def asked(_number: int, _frame: FrameType | None) -> None:
+        engine.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, asked)
+    status = engine.run()
+    _gone_after(2.0)
+    return status
+
+
+def _claim_streams() -> tuple[TextIO, TextIO]:
+    """Private copies of the standard streams; what libraries print goes to standard error, what they read is empty."""
+    inbox = os.fdopen(os.dup(0), "r", encoding="utf-8", errors="replace")
+    outbox = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return inbox, outbox
+
+
+def _gone_after(seconds: float) -> None:
+    """A thread of a library, or one that cannot be cancelled, must not keep the process."""
+    timer = threading.Timer(seconds, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
+
+
+def _order(start: Start) -> Order:
+    from exploracoder_jupyter.session import Order
+
+    return Order(
+        task=Task(
+            text=start.task,
+            libraries=tuple(start.libraries),
+            uses=tuple(start.uses),
+            check=start.check,
+            solution_name=start.solution_name,
+        ),
+        layers=tuple(start.layers),
+        workdir=Path(start.workdir),
+        notebook=Path(start.notebook) if start.notebook else None,
+        cell=start.cell,
+        variables=Path(start.variables) if start.variables else None,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""Who called: what is known of the front end and of the calling cell, and what follows from it.
+
+JupyterLab and Notebook 7 send the id of the cell with each execution; nbclient, papermill and a terminal do not. Where
+an id came, somebody looks at the page, and the run may go on in the background; elsewhere the cell waits.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from IPython.core.interactiveshell import InteractiveShell
+
+_CELL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The place of a call."""
+
+    jupyter: bool
+    """Whether outputs are messages, which can be updated, rather than a terminal's lines."""
+    watched: bool
+    """Whether a front end that shows a page sent the cell."""
+    cell: str | None
+    """Id of the calling cell, if it is a notebook's."""
+    notebook: Path | None
+    """The calling notebook, if it can be known."""
+
+
+def find_caller(shell: InteractiveShell) -> Caller:
+    """The place of the call that is being executed."""
+    jupyter = hasattr(shell, "kernel")
+    metadata = shell.get_parent().get("metadata", {}) if jupyter else {}  # type: ignore[attr-defined]
+    cell = metadata.get("cellId")
+    known = isinstance(cell, str) and _CELL_ID.fullmatch(cell)
+    return Caller(jupyter=jupyter, watched=bool(cell), cell=cell if known else None, notebook=_notebook(shell))
+
+
+def _notebook(shell: InteractiveShell) -> Path | None:
+    """Jupyter's server tells its kernels by `JPY_SESSION_NAME`, VS Code by a variable."""
+    for said in (os.environ.get("JPY_SESSION_NAME"), shell.user_ns.get("__vsc_ipynb_file__")):
+        if isinstance(said, str) and said.endswith(".ipynb") and Path(said).is_absolute() and Path(said).is_file():
+            return Path(said)
+    return None

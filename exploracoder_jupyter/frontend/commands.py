@@ -1,0 +1,210 @@
+"""What the magics do: start a run for `%%explora`, answer `%explora`.
+
+Made at the first use, so that loading the extension stays instant. Starting means: settle the settings, write the
+variables that the task uses to a private folder, start the engine, and follow it here or in a thread.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from exploracoder_jupyter.config import Layer, resolve
+from exploracoder_jupyter.errors import ExploraError, UsageError
+from exploracoder_jupyter.frontend.caller import Caller, find_caller
+from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
+from exploracoder_jupyter.frontend.export import export_trace
+from exploracoder_jupyter.frontend.keys import explain, save_key
+from exploracoder_jupyter.frontend.options import Call
+from exploracoder_jupyter.frontend.relay import engine_command
+from exploracoder_jupyter.frontend.render import as_text, cost, headline
+from exploracoder_jupyter.frontend.runs import Run, Runs
+from exploracoder_jupyter.inside.variables import CannotSend, dump
+from exploracoder_jupyter.wire import Start
+
+_INTERRUPT = "To stop: interrupt the kernel."
+_MAGIC_STOP = "To stop: %explora stop"
+_TAKE = "%explora solution puts the solution into a new cell."
+
+
+class Commands:
+    """The front end of one shell."""
+
+    def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer]) -> None:
+        """`configured` gives what `%config` has set."""
+        self.runs = Runs()
+        self._shell = shell
+        self._configured = configured
+
+    def explore(self, call: Call, task: str) -> None:
+        """Run an exploration: in the background where somebody looks at the page, else to its end.
+
+        Raises:
+            UsageError: a setting is bad, a variable is unknown or cannot be sent, or the user interrupted.
+            ExploraError: the run could not be made.
+        """
+        caller = find_caller(self._shell)
+        layers = [call.layer, self._configured()]
+        settings = resolve(*layers)
+        resources = ExitStack()
+        order = Start(
+            task=task,
+            libraries=list(call.libraries),
+            uses=list(call.uses),
+            check=call.check,
+            solution_name=call.solution_name,
+            layers=layers,
+            notebook=str(caller.notebook) if caller.notebook else None,
+            cell=caller.cell,
+            workdir=str(Path.cwd()),
+            variables=_send(call.uses, self._shell.user_ns, resources),
+        )
+        background = caller.watched and not call.wait
+        run = self.runs.start(
+            order,
+            command=engine_command(settings.sandbox.engine_python),
+            display=lambda stop: _display(caller, stop if background else None),
+            resources=resources,
+        )
+        run.detach() if background else self._wait(run)
+
+    def run(self, line: str) -> None:
+        """Do what `%explora` asks for.
+
+        Raises:
+            UsageError: the command is unknown, or there is nothing that it could act on.
+        """
+        name, _, argument = line.strip().partition(" ")
+        commands: Mapping[str, Callable[[str], str]] = {
+            "": self._status,
+            "status": self._status,
+            "stop": self._stop,
+            "solution": self._solution,
+            "history": self._history,
+            "export": self._export,
+            "clean": self._clean,
+            "config": self._config,
+        }
+        if name == "search":
+            raise UsageError(
+                "%explora search is not available in this version.", remedy="Use `jupyter explora search`."
+            )
+        if name not in commands:
+            known = ", ".join(known for known in commands if known)
+            raise UsageError(
+                f"There is no command {name!r}.", remedy=f"Use one of: {known}. To explore: %%explora LIB."
+            )
+        if said := commands[name](argument.strip()):
+            self.say(said)
+
+    def say(self, text: str) -> None:
+        """Write to the cell's output."""
+        sys.stdout.write(f"{text}\n")
+
+    def _wait(self, run: Run) -> None:
+        try:
+            run.wait()
+        except KeyboardInterrupt:
+            raise UsageError(_last_line(run)) from None
+        if run.state.failure:
+            raise ExploraError(run.state.failure)
+        if run.state.solution:
+            self._shell.set_next_input(run.state.solution)
+
+    def _status(self, _: str) -> str:
+        shown = self.runs.running() or self.runs.all[-1:]
+        return "\n".join(as_text(run.state, _now()) for run in shown) or "Nothing has been explored in this session."
+
+    def _stop(self, _: str) -> str:
+        running = self.runs.running()
+        self.runs.stop()
+        names = "; ".join(", ".join(run.state.libraries) for run in running)
+        return f"Stopping: {names}." if running else "Nothing is running."
+
+    def _solution(self, _: str) -> str:
+        run = self.runs.last(having="solution")
+        if run is None or run.state.solution is None:
+            raise UsageError("There is no solution yet.", remedy="See %explora status.")
+        self._shell.set_next_input(run.state.solution)
+        return headline(run.state)
+
+    def _history(self, _: str) -> str:
+        lines = [f"{number}. {_last_line(run)}" for number, run in enumerate(self.runs.all, 1)]
+        here = [run.state.trace for run in self.runs.all]
+        older = [path for path in self._traces() if str(path) not in here]
+        lines += [f"{_when(path)}  {path}" for path in older]
+        return "\n".join(lines) or "Nothing has been explored in this session, and there are no traces here."
+
+    def _traces(self) -> list[Path]:
+        notebook = find_caller(self._shell).notebook
+        folder = (notebook.parent if notebook else Path.cwd()) / "explorations"
+        return sorted(folder.glob("*.ipynb"), key=_when)
+
+    def _export(self, argument: str) -> str:
+        run = self.runs.last(having="trace")
+        if run is None or run.state.trace is None:
+            raise UsageError("There is no trace yet.", remedy="See %explora status.")
+        return f"Written: {export_trace(Path(run.state.trace), argument)}"
+
+    def _clean(self, _: str) -> str:
+        run = self.runs.last(having="trace")
+        where = f" They are in the trace {run.state.trace}." if run else ""
+        return f"Nothing to remove: this version puts no candidates into the open notebook.{where}"
+
+    def _config(self, argument: str) -> str:
+        if not argument:
+            return explain(self._configured())
+        if argument != "key":
+            raise UsageError("%explora config takes nothing, or `key`.")
+        return f"The key is in {save_key(_ask_key())} now, readable by you only."
+
+
+def _send(names: tuple[str, ...], namespace: Mapping[str, object], resources: ExitStack) -> str | None:
+    """Write the variables into a private folder that lives as long as the run."""
+    if not names:
+        return None
+    folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="explora-"))
+    try:
+        dump(names, namespace, folder)
+    except (CannotSend, ImportError, OSError) as error:
+        resources.close()
+        raise UsageError(f"--use: {error}") from error
+    return folder
+
+
+def _display(caller: Caller, stop: Callable[[], None] | None) -> Display:
+    if not caller.jupyter:
+        return LineDisplay()
+    return NotebookDisplay(hint=_MAGIC_STOP if stop else _INTERRUPT, after=_TAKE if stop else "", stop=stop)
+
+
+def _last_line(run: Run) -> str:
+    parts = [", ".join(run.state.libraries), headline(run.state), cost(run.state, _now()), run.state.trace or ""]
+    return " · ".join(part for part in parts if part)
+
+
+def _ask_key() -> str:
+    from getpass import getpass
+
+    from IPython.core.error import StdinNotImplementedError
+
+    try:
+        return getpass("API key: ")
+    except (StdinNotImplementedError, EOFError, KeyboardInterrupt):
+        raise UsageError(
+            "The key was not asked for or not given.", remedy="See %explora config for other ways."
+        ) from None
+
+
+def _when(path: Path) -> str:
+    return datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+
+
+def _now() -> float:
+    return datetime.now().timestamp()

@@ -1,0 +1,55 @@
+"""Tab completion on the line of `%%explora` and `%explora`: installed libraries, options, their choices, commands.
+
+A matcher of IPython's completer (API version 2). It answers only on its own lines and then alone, so that file names
+and attributes do not mix in.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.metadata import distributions, packages_distributions
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
+
+from exploracoder_jupyter.options import OPTIONS
+
+COMMANDS = ("status", "stop", "history", "solution", "export", "clean", "config")
+"""What `%explora` does."""
+
+_CELL_LINE = re.compile(r"^\s*%%explora\s")
+_LINE_LINE = re.compile(r"^\s*%explora\s")
+
+
+@context_matcher(identifier="exploracoder_jupyter")  # type: ignore[untyped-decorator]
+def matcher(context: CompletionContext) -> SimpleMatcherResult:
+    """Completions for the word before the cursor, or none on lines that are not ours."""
+    line = context.line_with_cursor[: context.cursor_position]
+    if _CELL_LINE.match(line):
+        words = _for_cell_magic(line)
+    elif _LINE_LINE.match(line):
+        words = COMMANDS
+    else:
+        return {"completions": []}
+    found = [SimpleCompletion(word, type="param") for word in words if word.startswith(context.token)]
+    return {"completions": found, "suppress": bool(found), "ordered": True}
+
+
+def _for_cell_magic(line: str) -> tuple[str, ...]:
+    *before, token = line.split(" ")
+    option = next((option for option in OPTIONS if before and option.flag == before[-1]), None)
+    if token.startswith("-"):
+        return tuple(option.flag for option in OPTIONS if "magic" in option.places)
+    if option and option.choices:
+        return tuple(choice for choice in option.choices if choice not in option.refused)
+    if option and option.kind != "flag":
+        return ()
+    return installed()
+
+
+@cache
+def installed() -> tuple[str, ...]:
+    """Import and distribution names of what is installed here, sorted; found once."""
+    imports = {name for name in packages_distributions() if name.isidentifier() and not name.startswith("_")}
+    named = {str(name) for found in distributions() if (name := found.metadata["Name"])}
+    return tuple(sorted(imports | named, key=str.lower))

@@ -1,0 +1,151 @@
+"""The magics: `%%explora` starts a run, `%explora` asks about runs, `%%explored` marks what was recorded elsewhere.
+
+Light to import, for `%load_ext` must be felt by nobody: the relay, the panel and pydantic are imported at the first
+run. Everything that goes wrong is one plain sentence on standard error.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from IPython.core.error import UsageError as PlainError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
+from traitlets import Bool, CaselessStrEnum, Float, Integer, Unicode
+
+from exploracoder_jupyter.errors import ExploraError, UsageError
+from exploracoder_jupyter.frontend.completion import matcher
+from exploracoder_jupyter.frontend.options import help_text, read_line
+from exploracoder_jupyter.options import Scalar, nest
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.frontend.commands import Commands
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Turn our errors into IPython's usage error, which shows the sentence and no traceback."""
+    try:
+        yield
+    except ExploraError as error:
+        raise PlainError(str(error)) from None
+
+
+@magics_class
+class ExploraMagics(Magics):
+    """`%config ExploraMagics.candidates = 3` sets what the next runs start from; options of a run are stronger."""
+
+    model = Unicode(None, allow_none=True, help="Model name at the endpoint, or `offline`.").tag(config=True)
+    base_url = Unicode(None, allow_none=True, help="OpenAI-compatible endpoint.").tag(config=True)
+    share = CaselessStrEnum(
+        ("values", "schema", "none"), None, allow_none=True, help="How much of what experiments print is sent."
+    ).tag(config=True)
+    candidates = Integer(None, allow_none=True, help="Snippets per subtask.").tag(config=True)
+    subtasks = Integer(None, allow_none=True, help="Subtasks at most.").tag(config=True)
+    debug_rounds = Integer(None, allow_none=True, help="Repair rounds when all candidates fail.").tag(config=True)
+    timeout = Float(None, allow_none=True, help="Seconds for one execution.").tag(config=True)
+    budget_tokens = Integer(None, allow_none=True, help="Tokens at most.").tag(config=True)
+    budget_seconds = Float(None, allow_none=True, help="Seconds at most.").tag(config=True)
+    network = Bool(None, allow_none=True, help="Whether experiments may reach the network.").tag(config=True)
+    kernel = Unicode(None, allow_none=True, help="Kernelspec to explore in.").tag(config=True)
+    show = CaselessStrEnum(("all", "selected", "none"), None, allow_none=True, help="Candidates shown.").tag(
+        config=True
+    )
+    out = Unicode(None, allow_none=True, help="Path of the trace notebook.").tag(config=True)
+    engine_python = Unicode(None, allow_none=True, help="Interpreter that runs the engine.").tag(config=True)
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self._shell = shell
+        self._commands: Commands | None = None
+
+    @property
+    def commands(self) -> Commands:
+        """What the magics do; made at first use, with everything it imports."""
+        if self._commands is None:
+            from exploracoder_jupyter.frontend.commands import Commands
+
+            self._commands = Commands(self._shell, configured=self.configured)
+            atexit.register(self._commands.runs.stop)
+        return self._commands
+
+    def release(self) -> None:
+        """Ask every run for its end: the extension goes away."""
+        if self._commands is not None:
+            self._commands.runs.stop()
+            atexit.unregister(self._commands.runs.stop)
+
+    def configured(self) -> dict[str, dict[str, Scalar]]:
+        """What `%config` has set, as a settings layer."""
+        values = {name: getattr(self, name) for name in self.trait_names(config=True)}
+        layer = nest(values)
+        if self.engine_python:
+            layer.setdefault("sandbox", {})["engine_python"] = self.engine_python
+        return layer
+
+    @no_var_expand
+    @cell_magic("explora")  # type: ignore[arg-type]
+    def explore(self, line: str, cell: str) -> None:
+        """Explore libraries for a task."""
+        with _plainly():
+            call = read_line(line)
+            if not cell.strip():
+                raise UsageError("There is no task.", remedy="Write it in words below the %%explora line.")
+            self.commands.explore(call, cell.strip())
+
+    @no_var_expand
+    @line_magic("explora")  # type: ignore[arg-type]
+    def command(self, line: str) -> None:
+        """Ask about explorations.
+
+        %explora status            what is running, and how far it is
+        %explora stop              end what is running, keep what was learned
+        %explora solution          put the last solution into a new cell
+        %explora history           the runs of this session and the traces beside this notebook
+        %explora export [PATH]     write the last trace without the candidates that lost
+        %explora clean             what to do about cells that explorations left
+        %explora config            where settings come from, and where a key is set
+        %explora config key        set a key; it is asked for, never typed into a cell
+        """
+        with _plainly():
+            self.commands.run(line)
+
+    @no_var_expand
+    @cell_magic("explored")  # type: ignore[arg-type]
+    def explored(self, line: str, cell: str) -> None:
+        """Mark a candidate that ran in another kernel: its cell does nothing here."""
+        name = re.sub(r"[^\w.+-]", "", line.split()[0]) if line.split() else ""
+        sys.stdout.write(f"Candidate {name}, recorded, not run here.\n" if name else "Recorded, not run here.\n")
+
+
+ExploraMagics.explore.__doc__ = help_text()  # type: ignore[assignment]
+
+
+def register(shell: InteractiveShell) -> None:
+    """Add the magics and their completion to this shell, once."""
+    if _registered(shell):
+        return
+    shell.register_magics(ExploraMagics(shell))
+    shell.Completer.custom_matchers.append(matcher)
+
+
+def unregister(shell: InteractiveShell) -> None:
+    """Take them away again and ask every run for its end."""
+    magics = _registered(shell)
+    if magics is None:
+        return
+    magics.release()
+    for kind, name in (("cell", "explora"), ("line", "explora"), ("cell", "explored")):
+        shell.magics_manager.magics[kind].pop(name, None)
+    shell.magics_manager.registry.pop(ExploraMagics.__name__, None)
+    shell.configurables.remove(magics)  # type: ignore[arg-type]
+    shell.Completer.custom_matchers.remove(matcher)
+
+
+def _registered(shell: InteractiveShell) -> ExploraMagics | None:
+    return next((known for known in shell.configurables if isinstance(known, ExploraMagics)), None)

@@ -1,0 +1,175 @@
+"""The panel's state as HTML and as plain text: two pure functions over the same state.
+
+The HTML takes its colours from JupyterLab's theme variables, has no script, says everything in words beside symbols,
+and escapes every string, for tasks, titles and errors come from people, models and libraries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+
+from exploracoder_jupyter.frontend.panel import CandidateRow, State, SubtaskRow
+from exploracoder_jupyter.types import Outcome, SubtaskStatus
+
+_SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
+_OUTCOMES: dict[Outcome, str] = {
+    "solved": "Solved: a check passed",
+    "unchecked": "Unchecked: the solution ran, but nothing checked its result",
+    "unsolved": "Unsolved",
+    "stopped": "Stopped",
+}
+_COLOURS: dict[str, str] = {
+    "solved": "var(--jp-success-color1, #388e3c)",
+    "unchecked": "var(--jp-warn-color1, #b26a00)",
+    "unsolved": "var(--jp-error-color1, #c62828)",
+    "stopped": "var(--jp-ui-font-color2, #666)",
+}
+_BOX = (
+    "border:1px solid var(--jp-border-color2, #bbb);border-radius:3px;padding:6px 10px;"
+    "font-family:var(--jp-ui-font-family, sans-serif);font-size:var(--jp-ui-font-size1, 13px);"
+    "color:var(--jp-ui-font-color1, inherit);background:var(--jp-layout-color1, transparent)"
+)
+_QUIET = "color:var(--jp-ui-font-color2, #666)"
+_CODE = (
+    "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
+    "background:var(--jp-layout-color2, transparent);padding:6px;overflow-x:auto"
+)
+_NOTE = 160
+"""Characters of an error or reason that are shown."""
+
+
+def headline(state: State) -> str:
+    """One line: what is being done, or how it ended."""
+    if state.failure:
+        return state.failure
+    if state.verdict:
+        reason = state.verdict.reason
+        return f"{_OUTCOMES[state.verdict.outcome]}. {reason}".strip()
+    return state.activity
+
+
+def cost(state: State, now: float) -> str:
+    """What was spent so far: time, calls, tokens, executions."""
+    seconds = max(0.0, (state.last if state.over and state.last else now) - state.started) if state.started else 0.0
+    usage = state.usage
+    spent = f"{_clock(seconds)}, {_plural(usage.calls, 'model call')}, {usage.tokens:,} tokens, "
+    return spent + _plural(usage.executions, "execution")
+
+
+def as_text(state: State, now: float, *, hint: str = "") -> str:
+    """The panel in plain text; `hint` says how to stop while the run goes on."""
+    lines = [f"Exploring {', '.join(state.libraries)}: {headline(state)}" if state.libraries else headline(state)]
+    lines += [f"  {notice}" for notice in state.notices]
+    lines += [_text_row(row, over=state.over) for row in _rows(state)]
+    lines.append(f"  {_foot(state, now)}")
+    if state.trace:
+        lines.append(f"  Trace: {state.trace}")
+    if hint and not state.over:
+        lines.append(f"  {hint}")
+    return "\n".join(lines)
+
+
+def as_html(state: State, now: float, *, hint: str = "") -> str:
+    """The panel as HTML; `hint` says how to stop while the run goes on, or what to do with the solution after it."""
+    parts = [_html_head(state)]
+    parts += [f'<div style="{_QUIET}">{escape(notice)}</div>' for notice in state.notices]
+    rows = "".join(_html_row(row, over=state.over) for row in _rows(state))
+    if rows:
+        parts.append(f'<ul style="list-style:none;margin:4px 0;padding:0">{rows}</ul>')
+    parts.append(f'<div style="{_QUIET}">{escape(_foot(state, now))}</div>')
+    if state.over and state.solution:
+        parts.append(f'<pre style="{_CODE}">{escape(state.solution)}</pre>')
+    if state.trace:
+        parts.append(f"<div>Trace: <code>{escape(state.trace)}</code></div>")
+    if hint:
+        parts.append(f'<div style="{_QUIET}">{escape(hint)}</div>')
+    return f'<div class="jp-Explora-panel" style="{_BOX}">{"".join(parts)}</div>'
+
+
+def candidate_line(candidate: CandidateRow) -> str:
+    """One candidate in words: `2.1 failed: KeyError: 'x'`."""
+    note = f": {_cut(candidate.note)}" if candidate.note else ""
+    return f"{candidate.id} {_word(candidate)}{note}"
+
+
+def describe(row: SubtaskRow) -> str:
+    """The candidates of a subtask in words: `5 tried: 3 ran, 1 failed, 1 duplicate; 2.1 carried forward`."""
+    if not row.candidates:
+        return ""
+    counts = Counter(_word(candidate) for candidate in row.candidates)
+    text = f"{len(row.candidates)} tried: " + ", ".join(f"{number} {word}" for word, number in counts.items())
+    return f"{text}; {row.selected} carried forward" if row.selected else text
+
+
+def _rows(state: State) -> tuple[SubtaskRow, ...]:
+    solution = (state.solution_row,) if state.solution_row.candidates else ()
+    return (*state.subtasks, *solution)
+
+
+def _foot(state: State, now: float) -> str:
+    parts = [cost(state, now), state.estimate if not state.over else "", state.model, state.isolation]
+    return " · ".join(part for part in parts if part)
+
+
+def _status(row: SubtaskRow, *, over: bool) -> str:
+    return "not finished" if over and row.status == "exploring" else row.status
+
+
+def _text_row(row: SubtaskRow, *, over: bool) -> str:
+    number = f"{row.id}. " if row.id.isdigit() else ""
+    detail = "; ".join(part for part in (describe(row), _cut(row.reason)) if part)
+    return f"  {_SYMBOLS[row.status]} {number}{row.title} [{_status(row, over=over)}]" + (
+        f" {detail}" if detail else ""
+    )
+
+
+def _html_head(state: State) -> str:
+    colour = _COLOURS[state.verdict.outcome] if state.verdict else _COLOURS["unsolved"] if state.failure else "inherit"
+    libraries = f"<strong>Exploring {escape(', '.join(state.libraries))}</strong> " if state.libraries else ""
+    words = f'<span style="color:{colour}">{escape(headline(state))}</span>'
+    return f'<div role="status" aria-live="polite">{libraries}{words}</div>'
+
+
+def _html_row(row: SubtaskRow, *, over: bool) -> str:
+    number = f"{escape(row.id)}. " if row.id.isdigit() else ""
+    head = f'<span aria-hidden="true">{_SYMBOLS[row.status]}</span> {number}{escape(row.title)}'
+    status = f'<span style="{_QUIET}">{_status(row, over=over)}</span>'
+    marks = " ".join(_html_candidate(candidate, row.selected) for candidate in row.candidates)
+    reason = f'<div style="{_QUIET};padding-left:1.4em">{escape(_cut(row.reason))}</div>' if row.reason else ""
+    tried = f'<div style="padding-left:1.4em">{marks}</div>' if marks else ""
+    return f'<li style="margin:2px 0">{head} {status}{tried}{reason}</li>'
+
+
+def _html_candidate(candidate: CandidateRow, selected: str | None) -> str:
+    chosen = candidate.id == selected
+    word = f"{_word(candidate)}, carried forward" if chosen else _word(candidate)
+    weight = "font-weight:bold;" if chosen else ""
+    title = f' title="{escape(_cut(candidate.note))}"' if candidate.note else ""
+    return f'<span style="{weight}white-space:nowrap;margin-right:.8em"{title}>{escape(candidate.id)} {word}</span>'
+
+
+def _word(candidate: CandidateRow) -> str:
+    match candidate.state:
+        case "ok":
+            return "ran"
+        case "error":
+            return "failed"
+        case "timeout":
+            return "timed out"
+        case _:
+            return candidate.state
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _NOTE else f"{line[: _NOTE - 1]}…"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,165 @@
+"""The runs of this kernel: each is an engine, the state folded from its messages, and the display that shows it.
+
+A run is followed either by the cell that waits for it or by a thread of its own. Both do the same: take messages,
+fold them, show the state at most twice a second, and release everything at the end, whatever the end is.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Literal
+
+from exploracoder_jupyter.frontend.display import Display
+from exploracoder_jupyter.frontend.panel import State, failed, finished, fold
+from exploracoder_jupyter.frontend.relay import PATIENCE, Relay
+from exploracoder_jupyter.wire import Failed, Finished, FromEngine, RecordMessage, Start
+
+MakeDisplay = Callable[[Callable[[], None]], Display]
+"""Makes the display, given the function that stops the run."""
+
+_TICK = 1.0
+_BETWEEN_UPDATES = 0.5
+
+
+class Run:
+    """One exploration, seen from the user's kernel."""
+
+    def __init__(self, relay: Relay, state: State, resources: ExitStack, display: MakeDisplay) -> None:
+        """`resources` are released when the run has ended."""
+        self.state = state
+        self._relay = relay
+        self._resources = resources
+        self._stopping = False
+        self._deadline = math.inf
+        self._shown = 0.0
+        self._thread: threading.Thread | None = None
+        self._display = display(self.stop)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.state.over
+
+    def wait(self) -> None:
+        """Follow the run to its end in this thread.
+
+        Raises:
+            KeyboardInterrupt: the user interrupted; the run was stopped, its trace closed, its processes ended.
+        """
+        try:
+            self._follow()
+        except KeyboardInterrupt:
+            self._interrupted()
+            raise
+        finally:
+            self._release()
+
+    def detach(self) -> None:
+        """Follow the run in a thread; returns at once."""
+        self._thread = threading.Thread(target=self._follow_and_release, daemon=True, name="explora-run")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask for its end; returns at once. An engine that does not end in time is ended."""
+        self._stopping = True
+        self._deadline = time.monotonic() + 2 * PATIENCE
+        self._relay.stop()
+
+    def join(self, seconds: float | None = None) -> None:
+        """Wait until a detached run has ended and released everything."""
+        if self._thread:
+            self._thread.join(seconds)
+
+    def _interrupted(self) -> None:
+        """A message and some patience first; a second interrupt skips the patience."""
+        try:
+            self.stop()
+            self._deadline = time.monotonic() + PATIENCE
+            self._follow()
+        except KeyboardInterrupt:
+            self._relay.end(patience=0.0)
+
+    def _follow_and_release(self) -> None:
+        try:
+            self._follow()
+        finally:
+            self._release()
+
+    def _follow(self) -> None:
+        for message in self._relay.messages(tick=_TICK):
+            if message is not None:
+                self.state = self._after(message)
+            self._refresh()
+            if time.monotonic() >= self._deadline:
+                return
+
+    def _after(self, message: FromEngine) -> State:
+        match message:
+            case RecordMessage():
+                return fold(self.state, message.record)
+            case Finished():
+                return finished(self.state, message.summary)
+            case Failed():
+                said = f"{message.error} {message.remedy}".strip()
+                return failed(self.state, f"Stopped. {said}" if self._stopping else said)
+            case _:
+                return self.state
+
+    def _refresh(self) -> None:
+        now = time.monotonic()
+        if not self.state.over and now - self._shown >= _BETWEEN_UPDATES:
+            self._shown = now
+            self._display.show(self.state)
+
+    def _release(self) -> None:
+        """End the engine, take its last words, show the end."""
+        try:
+            self._relay.end()
+            self._deadline = time.monotonic() + 1.0
+            self._follow()
+            if not self.state.over:
+                self.state = failed(self.state, "The run was given up.")
+            self._display.close(self.state)
+        finally:
+            self._resources.close()
+
+
+@dataclass(slots=True)
+class Runs:
+    """All runs since the extension was loaded, oldest first."""
+
+    all: list[Run] = field(default_factory=list)
+
+    def start(self, order: Start, *, command: Sequence[str], display: MakeDisplay, resources: ExitStack) -> Run:
+        """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
+
+        Raises:
+            MissingMeans: the engine cannot be started.
+        """
+        try:
+            relay = Relay(order, command=command)
+        except BaseException:
+            resources.close()
+            raise
+        state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
+        run = Run(relay, state, resources, display)
+        self.all.append(run)
+        return run
+
+    def running(self) -> list[Run]:
+        """Those that have not ended."""
+        return [run for run in self.all if not run.over]
+
+    def last(self, *, having: Literal["solution", "trace"]) -> Run | None:
+        """The newest one that has this."""
+        return next((run for run in reversed(self.all) if getattr(run.state, having)), None)
+
+    def stop(self) -> None:
+        """Ask every run for its end; returns at once. Without this process, engines end by themselves."""
+        for run in self.running():
+            run.stop()
