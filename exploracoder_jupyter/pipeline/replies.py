@@ -1,31 +1,88 @@
 """The forms of the model's replies: the only place where they are parsed.
 
-Small models are expected: a fence around JSON, trailing commas, prose around a plan, a bare list where an object was
-asked for are mended; what stays unusable is a `ReplyError`, which the caller answers by asking once more.
+Small models are expected: a fence around JSON, trailing commas, prose around a plan, a numbered list or a bare list
+where an object was asked for, objects where texts were, are mended; what stays unusable is a `ReplyError`, which the
+caller answers by asking once more.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+import warnings
+from collections.abc import Sequence
+from doctest import DocTestParser
+from typing import Annotated, TypeVar
 
-import json_repair
-from pydantic import BaseModel, Field, JsonValue, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.pipeline.mending import Block, blocks, listed, plain, values, without_thinking
+
+__all__ = [
+    "PlanReply",
+    "PlannerReply",
+    "PlannersReply",
+    "RecommendGlobalReply",
+    "RecommendReply",
+    "parse_code",
+    "parse_json",
+    "without_thinking",
+]
+
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_QUOTED = re.compile(r"`([^`]+)`")
+_PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter")
+_TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")
+"""Keys whose value says what an object is, where a text was asked for; the first that is there wins."""
+
+
+def _texts(value: object) -> object:
+    """A list of texts where one was asked for: from a text, a numbered list in one, or a list of objects."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return listed(value) or [line for line in map(plain, value.splitlines()) if line]
+    if isinstance(value, dict):
+        return [text for item in value.values() if (text := _said(item))]
+    return [text for item in value if (text := _said(item))] if isinstance(value, list) else value
+
+
+def _said(item: object) -> str:
+    if isinstance(item, dict):
+        texts = {key: text for key, text in item.items() if isinstance(text, str)}
+        telling = [texts[key] for key in _TELLING if key in texts]
+        return plain((telling or [*texts.values(), ""])[0])
+    return "" if item is None else plain(str(item))
+
+
+def _paths(value: object) -> object:
+    """Import paths where some were asked for: without calls, quotes or remarks."""
+    texts = _texts(value)
+    if not isinstance(texts, list):
+        return texts
+    return [found.group() for text in texts if (found := _PATH.search(_quoted(text)))]
+
+
+def _quoted(text: str) -> str:
+    quoted = _QUOTED.search(text)
+    return quoted.group(1) if quoted else text
+
+
+Texts = Annotated[list[str], BeforeValidator(_texts)]
+Paths = Annotated[list[str], BeforeValidator(_paths)]
 
 
 class PlanReply(BaseModel):
     """Reply to `plan`."""
 
-    subtasks: list[str] = Field(min_length=1)
+    subtasks: Annotated[Texts, Field(min_length=1)]
 
 
 class PlannerReply(BaseModel):
     """One planner within a `PlannersReply`."""
 
     requirement: str
-    steps: list[str] = Field(min_length=1)
+    steps: Annotated[Texts, Field(min_length=1)]
 
 
 class PlannersReply(BaseModel):
@@ -37,19 +94,21 @@ class PlannersReply(BaseModel):
 class RecommendReply(BaseModel):
     """Reply to `recommend`."""
 
-    apis: list[str]
+    apis: Paths
     """Paths, most useful first; those left out are dropped."""
     satisfied: bool = False
     """Whether the experience so far already does this subtask."""
     reason: str = ""
-    remaining: list[str] | None = None
+    remaining: Annotated[list[str] | None, BeforeValidator(lambda value: value if value is None else _texts(value))] = (
+        None
+    )
     """The revised subtasks after this one; `None` keeps the plan."""
 
 
 class RecommendGlobalReply(BaseModel):
     """Reply to `recommend_global`."""
 
-    apis: list[str]
+    apis: Paths
 
 
 _R = TypeVar("_R", bound=BaseModel)
@@ -61,61 +120,92 @@ def parse_json(text: str, form: type[_R]) -> _R:
     Raises:
         ReplyError: it cannot be mended into that form; the message says what is wrong, in words for the model.
     """
-    value = _mend(text)
-    single = _only_list_field(form)
-    if isinstance(value, list) and single:
-        value = {single: value}
-    try:
-        return form.model_validate(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the reply"
-        raise ReplyError(f"{where}: {first['msg']}") from error
+    text = without_thinking(text)
+    complaint = "no JSON object was found in the reply."
+    offers: list[JsonValue] = [*values(text), [*listed(text)]]
+    for number, value in enumerate(offers):
+        try:
+            return form.model_validate(_shaped(value, form))
+        except ValidationError as error:
+            if number == 0 and value:
+                complaint = _complaint(error)
+    raise ReplyError(complaint)
 
 
-def _mend(text: str) -> JsonValue:
-    body = _fenced(text) or text
-    value: JsonValue = json_repair.loads(body)  # type: ignore[assignment]
-    if value in ("", None, [], {}):
-        raise ReplyError("no JSON object was found in the reply.")
-    return value
+def _complaint(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the reply"
+    return f"{where}: {first['msg']}."
 
 
-def _only_list_field(form: type[BaseModel]) -> str | None:
+def _shaped(value: JsonValue, form: type[BaseModel]) -> JsonValue:
+    """The value with its outermost object put right: a list, or one of another name, under the only required field."""
     required = [name for name, field in form.model_fields.items() if field.is_required()]
-    return required[0] if len(required) == 1 else None
+    single = required[0] if len(required) == 1 else None
+    if isinstance(value, list):
+        return {single: value} if single and value else None
+    if not isinstance(value, dict):
+        return None
+    if single and single not in value:
+        value = {**value, single: _meant(value)}
+    return {key: item for key, item in value.items() if item is not None}
 
 
-_FENCE = re.compile(r"```[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL)
-_THINKING = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
-
-
-def _fenced(text: str) -> str | None:
-    blocks = [match.group(2) for match in _FENCE.finditer(text)]
-    return max(blocks, key=len) if blocks else None
+def _meant(value: dict[str, JsonValue]) -> JsonValue:
+    """What stands for the required list under another name: the only list, or texts under numbered keys."""
+    lists = [item for item in value.values() if isinstance(item, list)]
+    if len(lists) == 1:
+        return lists[0]
+    numbered = all(re.search(r"\d", key) for key in value)
+    return list(value.values()) if numbered else None
 
 
 def parse_code(text: str) -> str:
-    """The Python code of a reply: its fenced blocks joined, or the whole text if it compiles without a fence.
+    """The Python code of a reply: its Python blocks joined in order, or the whole text if that is Python.
+
+    Blocks of other languages are left out; blocks without a language count where there is none marked as Python.
+    Prompts of an interactive session are removed, with the output shown there.
 
     Raises:
         ReplyError: there is no code in it.
     """
-    text = _THINKING.sub("", text).strip()
-    blocks = [
-        m.group(2) for m in _FENCE.finditer(text) if m.group(1).lower() in ("", "python", "py", "python3", "ipython")
-    ]
-    code = "\n".join(blocks).strip("\n") if blocks else text
+    text = without_thinking(text).strip()
+    found = [block for block in blocks(text) if block.body.strip()]
+    if not found and not _compiles(text):
+        raise ReplyError(
+            "the reply is neither a fenced code block nor valid Python." if text else "the reply is empty."
+        )
+    code = "\n".join(block.body.strip("\n") for block in _python(found)) if found else text
+    code = _without_prompts(code).strip("\n")
     if not code.strip():
-        raise ReplyError("the reply holds no code.")
-    if not blocks and not _compiles(code):
-        raise ReplyError("the reply is neither a fenced code block nor valid Python.")
+        raise ReplyError("the reply holds no Python code.")
     return code
 
 
-def _compiles(code: str) -> bool:
+def _python(found: Sequence[Block]) -> Sequence[Block]:
+    marked = [block for block in found if block.language in _PYTHON]
+    if marked:
+        return marked
+    unmarked = [block for block in found if not block.language] or found
+    sound = [block for block in unmarked if _compiles(_without_prompts(block.body))]
+    # One block that does not compile is still the candidate: its error is what the model can repair.
+    return sound or [block for block in unmarked if not block.language]
+
+
+def _without_prompts(code: str) -> str:
+    if not code.lstrip().startswith(">>> "):
+        return code
     try:
-        compile(code, "<reply>", "exec")
-    except (SyntaxError, ValueError):
-        return False
+        return "".join(example.source for example in DocTestParser().get_examples(code))
+    except ValueError:
+        return code
+
+
+def _compiles(code: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(code, "<reply>", "exec")
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return False
     return True

@@ -1,0 +1,110 @@
+"""Takes the answer to one chat request and delivers its choices as replies, each as soon as it is complete.
+
+The choice that is the last one to be complete waits for the end of the stream, where the server tells the cost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.errors import EndpointError
+from exploracoder_jupyter.models.choices import Bill, Choice, Growing, whole
+from exploracoder_jupyter.models.faults import Fault
+from exploracoder_jupyter.models.merged import Put
+from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.types import Usage
+
+if TYPE_CHECKING:
+    from openai.types import CompletionUsage
+    from openai.types.chat import ChatCompletion
+
+    from exploracoder_jupyter.models.connection import Stream
+
+
+@dataclass(slots=True)
+class Asked:
+    """A model request on its way: what it has cost and not yet said, and which of its choices are lost."""
+
+    request: ModelRequest
+    owed: Usage = field(default_factory=Usage)
+    lost: dict[int, EndpointError] = field(default_factory=dict)
+
+    def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
+        """The reply for a choice; what is owed is said with it."""
+        said, self.owed = (usage or Usage()) + self.owed, Usage()
+        return Reply(index, choice.text, said, choice.problem)
+
+    @property
+    def characters(self) -> int:
+        """Length of the prompt."""
+        return sum(len(message.content) for message in self.request.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """How an answer ended."""
+
+    whole: bool
+    """It did not break off."""
+    shown: int
+    """How many choices the server began."""
+    complete: int
+
+
+class Delivery:
+    """The delivery of one HTTP request's choices: the server's choice i is the reply `indexes[i]`."""
+
+    def __init__(self, asked: Asked, indexes: Sequence[int], put: Put[Reply], *, patience: float) -> None:
+        self._asked = asked
+        self._indexes = indexes
+        self._put = put
+        self._patience = patience
+        """Seconds for a whole stream."""
+        self._bill = Bill(asked.characters)
+        self._complete = 0
+        self._last: Choice | None = None
+
+    async def receive(self, answer: ChatCompletion | Stream) -> Received:
+        """Deliver what is complete; a stream that goes on beyond all patience is cut, its choices truncated."""
+        if isinstance(answer, AsyncGenerator):
+            return await self._receive_stream(answer)
+        choices = whole(answer)
+        self._take(choices)
+        self._settle(answer.usage, sum(choice.raw for choice in choices))
+        return Received(True, len(choices), self._complete)
+
+    async def _receive_stream(self, stream: Stream) -> Received:
+        growing, unbroken = Growing(), True
+        deadline = time.monotonic() + self._patience
+        async with aclosing(stream) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, Fault):
+                    unbroken = False
+                    break
+                self._take(growing.feed(chunk))
+                if time.monotonic() > deadline:
+                    self._take(growing.cut())
+                    break
+        self._settle(growing.usage, growing.characters)
+        return Received(unbroken, growing.begun, self._complete)
+
+    def _take(self, choices: Iterable[Choice]) -> None:
+        for choice in choices:
+            if choice.index >= len(self._indexes):
+                continue
+            self._complete += 1
+            if self._complete == len(self._indexes):
+                self._last = choice
+            else:
+                self._put(self._asked.reply(self._indexes[choice.index], choice, self._bill.part(choice)))
+
+    def _settle(self, counted: CompletionUsage | None, characters: int) -> None:
+        rest = self._bill.rest(counted, characters)
+        if self._last is None:
+            self._asked.owed += rest
+        else:
+            self._put(self._asked.reply(self._indexes[self._last.index], self._last, rest))

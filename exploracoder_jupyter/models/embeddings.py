@@ -1,0 +1,101 @@
+"""Dense vectors from an OpenAI-compatible endpoint.
+
+Anything but proper vectors is an `EndpointError`, so that the caller can fall back to an embedder of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from exploracoder_jupyter.config import Endpoint, Secrets
+from exploracoder_jupyter.errors import EndpointError, UsageError
+from exploracoder_jupyter.models.connection import Connection
+from exploracoder_jupyter.models.faults import Fault
+
+if TYPE_CHECKING:
+    import httpx2
+    import numpy as np
+    import numpy.typing as npt
+    from openai.types import CreateEmbeddingResponse
+
+_BATCH = 128
+_LONGEST = 6000
+"""Characters of one text that are embedded: models take 2,000 tokens and more, and the start says what it is about."""
+
+
+class EndpointEmbedder:
+    """The endpoint's `embedding_model`. Close it, or use it as an async context.
+
+    Raises:
+        UsageError: no embedding model is named, or `base_url` is no address.
+        EndpointError: there is no key for OpenAI's own address, or it cannot be one.
+    """
+
+    def __init__(self, endpoint: Endpoint, secrets: Secrets, *, http_client: httpx2.AsyncClient | None = None) -> None:
+        if not endpoint.embedding_model:
+            raise UsageError("No embedding model is named.", remedy="Set embedding_model in the configuration.")
+        self._connection = Connection(endpoint, secrets, model=endpoint.embedding_model, http_client=http_client)
+
+    @property
+    def name(self) -> str:
+        """Model and address: vectors of different names must not be mixed."""
+        where = self._connection.where
+        return f"{where.model} at {where.url}"
+
+    async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Vectors of the texts, shape (n, d), in their order; not normalized.
+
+        Raises:
+            EndpointError: the endpoint has no embeddings, refused, cannot be reached, or sent no proper vectors.
+        """
+        import numpy as np
+
+        rows: list[Sequence[float]] = []
+        for start in range(0, len(texts), _BATCH):
+            rows += await self._batch(texts[start : start + _BATCH])
+        if len({len(row) for row in rows}) > 1:
+            raise self._improper()
+        vectors = np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0)
+        if not np.isfinite(vectors).all():
+            raise self._improper()
+        return vectors
+
+    async def aclose(self) -> None:
+        """Close the connection. Idempotent."""
+        await self._connection.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
+        # Some servers refuse empty texts.
+        answer = await self._connection.embeddings([text[:_LONGEST] or " " for text in texts])
+        if isinstance(answer, Fault):
+            raise await self._connection.explained(answer)
+        rows = self._rows(answer)
+        if len(rows) != len(texts):
+            raise self._improper()
+        return rows
+
+    def _rows(self, answer: CreateEmbeddingResponse) -> list[Sequence[float]]:
+        data = getattr(answer, "data", None) or ()
+        if not all(_is_vector(getattr(item, "embedding", None)) for item in data):
+            raise self._improper()
+        return [item.embedding for item in sorted(data, key=lambda item: item.index or 0)]
+
+    def _improper(self) -> EndpointError:
+        where = self._connection.where
+        return EndpointError(
+            f"{where.url} sent no proper vectors for {where.model!r}.", remedy="Check embedding_model, or leave it out."
+        )
+
+
+def _is_vector(value: object) -> bool:
+    return isinstance(value, Sequence) and len(value) > 0 and all(isinstance(number, (int, float)) for number in value)

@@ -1,0 +1,59 @@
+"""Several producers at work at once; their items in the order in which they come.
+
+This is an async generator that owns tasks. An anyio task group may not stay open over a `yield` (its cancel scope
+would leak into the consumer), so the tasks are asyncio's, cancelled and awaited when the generator is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Final, TypeVar
+
+import anyio
+
+_T = TypeVar("_T")
+Put = Callable[[_T], None]
+Producer = Callable[[Put[_T]], Awaitable[None]]
+
+
+class _End:
+    """Marks that one producer is done."""
+
+
+_END: Final = _End()
+
+
+async def merged(producers: Sequence[Producer[_T]]) -> AsyncGenerator[_T]:
+    """Run the producers at once and yield what they put, at once. Producers go on while the consumer is busy.
+
+    A producer's exception is raised when all the others are done. Closing the generator cancels them.
+    """
+    inbox: asyncio.Queue[_T | _End] = asyncio.Queue()
+    tasks = [asyncio.create_task(_work(producer, inbox)) for producer in producers]
+    try:
+        running = len(tasks)
+        while running:
+            item = await inbox.get()
+            if isinstance(item, _End):
+                running -= 1
+            else:
+                yield item
+        for task in tasks:
+            await task
+    finally:
+        await _end(tasks)
+
+
+async def _work(producer: Producer[_T], inbox: asyncio.Queue[_T | _End]) -> None:
+    try:
+        await producer(inbox.put_nowait)
+    finally:
+        inbox.put_nowait(_END)
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    with anyio.CancelScope(shield=True):
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,54 @@
+"""A model that says what it was told to say: for tests, demonstrations and dry runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+
+from exploracoder_jupyter.errors import EndpointError
+from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.types import Usage
+
+Script = Sequence[str | Sequence[str]] | Callable[[ModelRequest], str | Sequence[str]]
+"""One entry for each request: a text is one choice, a sequence of texts several. Or a function that answers."""
+
+_CHARACTERS_PER_TOKEN = 4
+
+
+class ScriptedModel:
+    """Answers request i with entry i of the script. Tokens are counted as four characters each."""
+
+    def __init__(self, replies: Script, name: str = "scripted") -> None:
+        self._script = replies
+        self._name = name
+        self.requests: list[ModelRequest] = []
+        """Every request so far, in order."""
+
+    @property
+    def name(self) -> str:
+        """As given."""
+        return self._name
+
+    async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
+        """Yield the entry's choices, at most as many as are asked for.
+
+        Raises:
+            EndpointError: the script is at its end.
+        """
+        self.requests.append(request)
+        choices = self._choices(request)[: request.sampling.n]
+        for index, text in enumerate(choices):
+            prompt = sum(len(message.content) for message in request.messages) if index == 0 else 0
+            usage = Usage(int(index == 0), prompt // _CHARACTERS_PER_TOKEN, len(text) // _CHARACTERS_PER_TOKEN)
+            yield Reply(index, text, usage, "" if text.strip() else "empty")
+
+    def _choices(self, request: ModelRequest) -> Sequence[str]:
+        if callable(self._script):
+            entry = self._script(request)
+        elif len(self.requests) <= len(self._script):
+            entry = self._script[len(self.requests) - 1]
+        else:
+            raise EndpointError(
+                f"The script of {self._name!r} holds {len(self._script)} replies, and request {len(self.requests)}"
+                f" (step {request.step!r}) wants one more."
+            )
+        return [entry] if isinstance(entry, str) else list(entry)

@@ -1,0 +1,106 @@
+"""Text of a small model to values: fences, thinking, JSON with faults, numbered lists of prose.
+
+Nothing here knows the forms of replies; `replies` tries the values in the order in which they are offered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import dedent
+from typing import cast
+
+import json_repair
+from pydantic import JsonValue
+
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_THOUGHT_END = re.compile(r"\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL)
+"""Some templates open the thought in the prompt, so that a reply has the end only."""
+
+_FENCE = re.compile(
+    r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+.-]*)[^\n`]*\n"
+    r"(?P<body>.*?)(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_NUMBERED = re.compile(
+    r"^(?P<indent>[ \t]*)[*_#]*[ \t]*(?:(?:step|subtask)[ \t]*)?\d+[*_]*[.):][ \t]*(?P<text>\S.*)$", re.I | re.M
+)
+_BULLET = re.compile(r"^(?P<indent>[ \t]*)[-*•+][ \t]+(?P<text>\S.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block."""
+
+    language: str
+    """In lower case; empty when the fence names none."""
+    body: str
+
+
+def without_thinking(text: str) -> str:
+    """The text without the thoughts that open it; nothing if they never end."""
+    return _THOUGHT_END.sub("", _THOUGHT.sub("", text), count=1).lstrip("\n")
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks in order, freed of their indentation. One that is never closed goes to the end."""
+    found = _FENCE.finditer(text.replace("\r\n", "\n"))
+    return [Block(m["language"].lower(), dedent(m["body"]) if m["indent"] else m["body"]) for m in found]
+
+
+def values(text: str) -> Iterator[JsonValue]:
+    """The JSON values that the text may mean, the surest first."""
+    sources = [block.body for block in sorted(blocks(text), key=_by_promise)] + [text]
+    for source in sources:
+        yield from _exact(source)
+    for source in sources:
+        yield from _repaired(source)
+
+
+def listed(text: str) -> list[str]:
+    """The items of a list in prose: numbered ones if there are any, else bullets; sub-items are left out."""
+    found = list(_NUMBERED.finditer(text)) or list(_BULLET.finditer(text))
+    if not found:
+        return []
+    outer = min(len(match["indent"]) for match in found)
+    return [plain(match["text"]) for match in found if len(match["indent"]) == outer]
+
+
+def plain(text: str) -> str:
+    """One line without Markdown's emphasis."""
+    return re.sub(r"\*\*|__(?=\s|$)|(?<!\S)__", "", " ".join(text.split())).strip()
+
+
+def _by_promise(block: Block) -> tuple[bool, int]:
+    return block.language not in ("json", "jsonc", "json5"), -len(block.body)
+
+
+def _exact(source: str) -> Iterator[JsonValue]:
+    """JSON without faults that starts at the first brace or bracket, or at the first of the other kind."""
+    for start in sorted(at for at in (source.find("{"), source.find("[")) if at >= 0):
+        try:
+            yield json.JSONDecoder().raw_decode(source, start)[0]
+        except (ValueError, RecursionError):
+            continue
+
+
+def _repaired(source: str) -> Iterator[JsonValue]:
+    """What json_repair makes of it. On prose it invents values, so only those of the right kind are offered."""
+    for opening, kind in (("{", dict), ("[", list)):
+        start = source.find(opening)
+        value = _repair(source[start:]) if start >= 0 else None
+        if value and (isinstance(value, kind) or _objects(value)):
+            yield value
+
+
+def _repair(source: str) -> JsonValue:
+    try:
+        return cast(JsonValue, json_repair.loads(source))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _objects(value: JsonValue) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
