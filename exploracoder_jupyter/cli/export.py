@@ -12,7 +12,6 @@ from exploracoder_jupyter.errors import UsageError
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-_NAMESPACE = "exploracoder_jupyter"
 _PRINTED = "Give the path that `run` printed."
 
 
@@ -68,11 +67,13 @@ def _read(source: Path) -> NotebookNode:
 def _parse(content: str, source: str) -> NotebookNode:
     import nbformat
 
+    from exploracoder_jupyter.notebook.schema import NAMESPACE
+
     try:
         notebook: NotebookNode = nbformat.reads(content, as_version=4)  # type: ignore[no-untyped-call]
     except (ValueError, nbformat.ValidationError) as error:
         raise UsageError(f"{source!r} is not a notebook.", remedy=_PRINTED) from error
-    if _NAMESPACE not in notebook.metadata:
+    if NAMESPACE not in notebook.metadata:
         raise UsageError(f"{source!r} is not the trace of a run.", remedy=_PRINTED)
     return notebook
 
