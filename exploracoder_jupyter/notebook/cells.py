@@ -1,0 +1,70 @@
+"""From events to changes of a notebook's cells.
+
+A `CellView` folds the records, lays the run's cells out anew and gives the difference. Changes go by cell id and can be
+applied twice without harm: `insert` of a cell that is there replaces it, `remove` of one that is not does nothing. The
+same changes build the trace, the live cells in the browser, and whatever else shows a run as cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.events import Record
+from exploracoder_jupyter.notebook.layout import Show, layout
+from exploracoder_jupyter.notebook.schema import Cell
+from exploracoder_jupyter.notebook.state import Run, fold
+
+
+@dataclass(frozen=True, slots=True)
+class CellChange:
+    """One change, to be applied in order."""
+
+    action: Literal["insert", "replace", "remove"]
+    id: str
+    after: str | None
+    """Id of the cell that it follows; `None` is the top of the notebook. Unset for `remove`."""
+    cell: dict[str, JsonValue] | None
+    """The whole cell in nbformat 4.5's form, `id` included; `None` for `remove`."""
+
+
+class CellView:
+    """The cells of one run.
+
+    Args:
+        anchor: id of the calling cell, after which the cells go. Without one the run has a notebook of its own: its
+            first cell is the task, and its solution cell keeps the recorded outputs.
+        show: which candidates get cells.
+    """
+
+    def __init__(self, anchor: str | None = None, show: Show = "all") -> None:
+        self._anchor = anchor
+        self._show = show
+        self._run = Run()
+        self._cells: dict[str, Cell] = {}
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The run's cells as they stand, in order: what a front end that missed changes needs."""
+        return list(self._cells.values())
+
+    def apply(self, record: Record) -> list[CellChange]:
+        """Take one more record; what has to change in the notebook for it."""
+        self._run = fold(self._run, record)
+        before = self._cells
+        laid = layout(self._run, show=self._show, standalone=self._anchor is None)
+        self._cells = {str(cell["id"]): cell for cell in laid}
+        return list(self._difference(before))
+
+    def _difference(self, before: dict[str, Cell]) -> Iterator[CellChange]:
+        yield from (CellChange("remove", id, None, None) for id in before if id not in self._cells)
+        after = self._anchor
+        for id, cell in self._cells.items():
+            if id not in before:
+                yield CellChange("insert", id, after, cell)
+            elif before[id] != cell:
+                yield CellChange("replace", id, after, cell)
+            after = id

@@ -1,0 +1,72 @@
+"""Notebooks with less in them: without the candidates that were not carried forward, or without the exploration.
+
+Both go by the cells' metadata and return a new notebook. A generated cell that a person has edited is that person's:
+it stays, as an ordinary cell.
+"""
+
+from __future__ import annotations
+
+from copy import copy, deepcopy
+
+from nbformat import NotebookNode
+
+from exploracoder_jupyter.notebook.layout import source_hash
+from exploracoder_jupyter.notebook.schema import NAMESPACE, OUR_TAGS, ours
+
+
+def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> NotebookNode:
+    """The notebook with the selected candidates (opened), the solution and the summary, of one run or of all.
+
+    The full records of the run, which a trace keeps in its metadata, are left out as well.
+    """
+    kept = _copy(notebook, [cell for cell in notebook.cells if not _loser(cell, run_id)])
+    for cell in kept.cells:
+        found = ours(cell, run_id)
+        if found and found["role"] == "candidate":
+            cell.metadata.pop("jupyter", None)
+    if NAMESPACE in kept.metadata:
+        kept.metadata[NAMESPACE].pop("records", None)
+    return kept
+
+
+def clean(notebook: NotebookNode, *, keep_solution: bool = False, run_id: str | None = None) -> NotebookNode:
+    """The notebook without generated cells, of one run or of all; edited ones stay as ordinary cells.
+
+    Args:
+        notebook: any notebook; it is not changed.
+        keep_solution: whether solution cells stay.
+        run_id: only the cells of this run.
+    """
+    kept = _copy(notebook, [cell for cell in notebook.cells if _stays(cell, keep_solution, run_id)])
+    for cell in kept.cells:
+        if ours(cell, run_id) and _edited(cell):
+            _adopt(cell)
+    return kept
+
+
+def _loser(cell: NotebookNode, run_id: str | None) -> bool:
+    found = ours(cell, run_id)
+    return bool(found and found["role"] == "candidate" and not found.get("selected") and not _edited(cell))
+
+
+def _stays(cell: NotebookNode, keep_solution: bool, run_id: str | None) -> bool:
+    found = ours(cell, run_id)
+    return found is None or (keep_solution and found["role"] == "solution") or _edited(cell)
+
+
+def _edited(cell: NotebookNode) -> bool:
+    return bool(source_hash(cell.source) != cell.metadata[NAMESPACE].get("source_hash"))
+
+
+def _adopt(cell: NotebookNode) -> None:
+    del cell.metadata[NAMESPACE]
+    cell.metadata.pop("jupyter", None)
+    tags = [tag for tag in cell.metadata.pop("tags", []) if tag not in OUR_TAGS]
+    if tags:
+        cell.metadata["tags"] = tags
+
+
+def _copy(notebook: NotebookNode, cells: list[NotebookNode]) -> NotebookNode:
+    kept = copy(notebook)
+    kept.cells = cells
+    return deepcopy(kept)

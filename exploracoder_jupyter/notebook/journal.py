@@ -1,0 +1,90 @@
+"""The journal: every record of a run as one line of JSON, written at once.
+
+It is what survives a crash, so it is written before anything is rendered, and writing it never raises into the run: on
+a full disk the problem is remembered, a torn line is taken back, and later records are tried again. Reading passes
+over torn lines and over events that this version does not know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from exploracoder_jupyter.events import Record, SubtaskFinished, dump, load
+
+
+class Journal:
+    """An open journal file, readable by its owner only.
+
+    Records are handed to the system at once and forced to the disk once a second, at the end of each subtask, and on
+    closing.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problem: str | None = None
+        """Why the journal is not complete, if it is not."""
+        self._synced = time.monotonic()
+        self._file: int | None = None
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except OSError as error:
+            self._remember(error)
+
+    def append(self, record: Record) -> None:
+        """Write one record. Never raises; see `problem`."""
+        if self._file is None:
+            return
+        try:
+            self._write(self._file, (dump(record) + "\n").encode())
+            if isinstance(record.event, SubtaskFinished) or time.monotonic() - self._synced > 1:
+                os.fsync(self._file)
+                self._synced = time.monotonic()
+        except (OSError, ValueError) as error:
+            self._remember(error)
+
+    def close(self) -> None:
+        """Force it to the disk and close it. Idempotent, never raises."""
+        file, self._file = self._file, None
+        if file is None:
+            return
+        try:
+            os.fsync(file)
+        except OSError as error:
+            self._remember(error)
+        with contextlib.suppress(OSError):
+            os.close(file)
+
+    def _write(self, file: int, line: bytes) -> None:
+        whole = os.fstat(file).st_size
+        try:
+            while line:
+                line = line[os.write(file, line) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, whole)
+            raise
+
+    def _remember(self, error: Exception) -> None:
+        self.problem = f"The journal {self.path} is not complete: {getattr(error, 'strerror', None) or error}."
+
+
+def read(path: Path) -> list[Record]:
+    """The records of a journal, in order, as far as they can be read.
+
+    Raises:
+        OSError: the file cannot be read at all.
+    """
+    return [record for line in path.read_bytes().splitlines() if (record := readable(line))]
+
+
+def readable(line: str | bytes) -> Record | None:
+    """The record of a line; `None` if it is torn, or of a kind that is not known here."""
+    try:
+        return load(line)
+    except ValidationError:
+        return None

@@ -1,0 +1,170 @@
+"""Where each cell of a run goes: the whole list of cells, computed from the run.
+
+Plan, notices, then per subtask a heading, its candidates by round and number, its notices; at the end the solution
+and the summary. Candidate cells start with `%%explored ID` and carry `skip-execution`, so that running the whole
+notebook leaves them alone; the solution is plain code. Ids depend on the run and the cell's part in it only, so the
+same run always gives the same cells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Literal
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.notebook import words
+from exploracoder_jupyter.notebook.schema import (
+    NAMESPACE,
+    SCHEMA_VERSION,
+    TAG_CANDIDATE,
+    TAG_SELECTED,
+    TAG_SKIP,
+    TAG_SOLUTION,
+    Cell,
+    Role,
+)
+from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Run, Section
+from exploracoder_jupyter.notebook.text import encodable
+from exploracoder_jupyter.types import Solution
+
+Show = Literal["all", "selected", "none"]
+"""Which candidates get cells."""
+
+
+def layout(run: Run, *, show: Show, standalone: bool) -> list[Cell]:
+    """The cells of the run in their order.
+
+    Args:
+        run: what is known.
+        show: which candidates get cells.
+        standalone: for a notebook of its own: the task comes first, and the solution keeps its recorded outputs.
+    """
+    return list(_cells(run, show, standalone)) if run.started else []
+
+
+def _cells(run: Run, show: Show, standalone: bool) -> Iterator[Cell]:
+    outcome = run.finished.verdict.outcome if run.finished else "running"
+    if standalone:
+        yield _markdown(run, "task", "", words.task_words(run), {"status": outcome})
+    yield _markdown(run, "plan", "", words.plan_words(run), {"status": outcome})
+    if run.notices:
+        yield _markdown(run, "notice", "", words.notice_words(run.notices), {})
+    for section in run.subtasks:
+        yield from _subtask_cells(run, section, show)
+    if SOLUTION in run.sections:
+        yield from _solution_cells(run, run.sections[SOLUTION], show, standalone)
+    if run.finished:
+        seconds = round(max(run.now - run.started_at, 0), 3)
+        fields: dict[str, JsonValue] = {"status": outcome, "seconds": seconds, **_model(run)}
+        yield _markdown(run, "summary", "", words.summary_words(run, run.finished), fields)
+
+
+def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
+    id = section.subtask.id
+    if section.started and show != "none":
+        yield _markdown(run, "subtask", id, words.heading_words(section), {"subtask": id, "status": section.status})
+        for attempt in section.ordered:
+            selected = attempt is section.selected if section.settled else None
+            if attempt.has_cell and (selected or show == "all"):
+                yield _candidate(run, attempt, selected=selected, hidden=selected is False)
+    yield from _notices(run, section)
+
+
+def _solution_cells(run: Run, section: Section, show: Show, standalone: bool) -> Iterator[Cell]:
+    solution = final_solution(run)
+    attempts = [
+        item for item in section.ordered if item.has_cell and (not solution or item.candidate.id != solution.candidate)
+    ]
+    last = section.ordered[-1] if section.ordered and not solution else None
+    status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
+    yield _markdown(run, "subtask", SOLUTION, words.heading_words(section), {"subtask": SOLUTION, "status": status})
+    for attempt in attempts:
+        if show == "all" or attempt is last:
+            yield _candidate(run, attempt, selected=False if run.finished else None, hidden=attempt is not last)
+    if solution:
+        yield _solution(run, solution, section.attempts.get(solution.candidate), standalone)
+    yield from _notices(run, section)
+
+
+def final_solution(run: Run) -> Solution | None:
+    """The solution that is handed to the user: not one that failed its check or did not run."""
+    finished = run.finished
+    if finished is None or finished.solution is None or finished.verdict.outcome == "unsolved":
+        return None
+    section = run.sections.get(SOLUTION)
+    attempt = section.attempts.get(finished.solution.candidate) if section else None
+    failed = attempt and attempt.observation and not attempt.observation.ran
+    return None if failed or not finished.solution.code.strip() else finished.solution
+
+
+def _candidate(run: Run, attempt: Attempt, *, selected: bool | None, hidden: bool) -> Cell:
+    candidate, observation = attempt.candidate, attempt.observation
+    fields: dict[str, JsonValue] = {
+        "subtask": candidate.subtask,
+        "candidate": candidate.id,
+        "round": candidate.round,
+        "status": observation.status if observation else "running",
+        **({} if selected is None else {"selected": selected}),
+        **({"seconds": round(observation.seconds, 3)} if observation else {}),
+        **_model(run),
+    }
+    tags = [TAG_CANDIDATE, TAG_SKIP, *([TAG_SELECTED] if selected else [])]
+    source = f"%%explored {candidate.id}\n{candidate.code}"
+    cell = _cell(run, "candidate", candidate.id, source, fields, tags)
+    if hidden:
+        cell["metadata"] = {**_mapping(cell["metadata"]), "jupyter": {"source_hidden": True, "outputs_hidden": True}}
+    return {**cell, "cell_type": "code", "execution_count": None, "outputs": [*attempt.outputs]}
+
+
+def _solution(run: Run, solution: Solution, attempt: Attempt | None, standalone: bool) -> Cell:
+    outcome: JsonValue = run.finished.verdict.outcome if run.finished else "running"
+    fields: dict[str, JsonValue] = {"candidate": solution.candidate, "status": outcome, "selected": True, **_model(run)}
+    if attempt and attempt.observation:
+        fields["seconds"] = round(attempt.observation.seconds, 3)
+    cell = _cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
+    outputs: list[JsonValue] = [*attempt.outputs] if attempt and standalone else []
+    return {**cell, "cell_type": "code", "execution_count": None, "outputs": outputs}
+
+
+def _notices(run: Run, section: Section) -> Iterator[Cell]:
+    if section.notices:
+        id = section.subtask.id
+        yield _markdown(run, "notice", id, words.notice_words(section.notices), {"subtask": id})
+
+
+def _markdown(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:
+    return {**_cell(run, role, part, source, fields, []), "cell_type": "markdown"}
+
+
+def _cell(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonValue], tags: list[str]) -> Cell:
+    known: dict[str, JsonValue] = {"schema_version": SCHEMA_VERSION, "run_id": run.run_id, "role": role}
+    source = encodable(source)
+    metadata: dict[str, JsonValue] = {NAMESPACE: {**known, **fields, "source_hash": source_hash(source)}}
+    if tags:
+        metadata["tags"] = [*tags]
+    return {"id": cell_id(run.run_id, role, part), "source": source, "metadata": metadata}
+
+
+def cell_id(run_id: str, role: Role, part: str = "") -> str:
+    """The id of a generated cell: letters, digits, `-` and `_`, at most 64 characters."""
+    natural = "-".join(["explora", run_id, role, *([part.replace(".", "_")] if part else [])])
+    if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", natural) and "_" not in part:
+        return natural
+    digest = blake2b(f"{run_id}\n{role}\n{part}".encode("utf-8", "replace"), digest_size=12).hexdigest()
+    return f"explora-{role}-{digest}"
+
+
+def source_hash(source: str) -> str:
+    """Sixteen hexadecimal digits by which an edited cell is told from an untouched one."""
+    return blake2b(source.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _model(run: Run) -> dict[str, JsonValue]:
+    return {"model": run.started.model} if run.started else {}
+
+
+def _mapping(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,94 @@
+"""Where a trace is written, checked before the run starts.
+
+A run that cannot keep what it learns is refused at once, in one sentence, instead of failing at its end. A notebook
+that is not a trace is never overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.notebook.schema import NAMESPACE
+
+FOLDER = "explorations"
+
+
+def default_path(beside: Path, library: str, now: datetime) -> Path:
+    """`explorations/<library>-<yyyymmdd-hhmmss>.ipynb` beside a notebook or in a folder; a name not taken yet.
+
+    The name is reserved by an empty journal, so that two runs started in the same second do not meet.
+
+    Raises:
+        UsageError: nothing can be written there.
+    """
+    folder = (beside.parent if beside.suffix == ".ipynb" else beside) / FOLDER
+    stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', library).strip('.-')[:60] or 'exploration'}-{now:%Y%m%d-%H%M%S}"
+    prepare(folder / f"{stem}.ipynb", overwrite=True)
+    number = 1
+    while True:
+        path = folder / (f"{stem}.ipynb" if number == 1 else f"{stem}-{number}.ipynb")
+        if not path.exists() and _reserve(journal_path(path)):
+            return path
+        number += 1
+
+
+def prepare(path: Path, *, overwrite: bool = False) -> Path:
+    """Make the folder of a trace and make sure that the trace can be written there; the absolute path.
+
+    Args:
+        path: where the trace is wanted.
+        overwrite: whether any file that is there may be replaced; a trace always may.
+
+    Raises:
+        UsageError: it is not the name of a notebook, a notebook of the user is there, or it cannot be written.
+    """
+    path = path.expanduser().resolve()
+    if path.suffix != ".ipynb":
+        raise UsageError(f"The trace {str(path)!r} is not the name of a notebook.", remedy="Let it end in .ipynb.")
+    if path.is_dir():
+        raise UsageError(f"The trace {str(path)!r} is a folder.", remedy="Name a notebook in it.")
+    if path.exists() and not (overwrite or _is_trace(path)):
+        raise UsageError(f"{str(path)!r} is there and is not a trace.", remedy="Name another path with --out.")
+    _try_writing(path)
+    return path
+
+
+def journal_path(path: Path) -> Path:
+    """The journal that is kept beside a trace while its run is under way."""
+    return path.with_name(f"{path.stem}.journal.jsonl")
+
+
+def _try_writing(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".explora-") as probe:
+            probe.write(bytes(4096))
+            probe.flush()
+    except (FileExistsError, NotADirectoryError) as error:
+        message = f"The trace {str(path)!r} cannot be written: there is a file where a folder is needed."
+        raise UsageError(message, remedy="Name another path with --out.") from error
+    except OSError as error:
+        message = f"The trace {str(path)!r} cannot be written: {error.strerror or error}."
+        raise UsageError(message, remedy="Name another path with --out.") from error
+
+
+def _is_trace(path: Path) -> bool:
+    try:
+        content = path.read_bytes()
+        return not content.strip() or NAMESPACE in json.loads(content)["metadata"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _reserve(journal: Path) -> bool:
+    try:
+        os.close(os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    return True

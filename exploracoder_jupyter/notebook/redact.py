@@ -1,0 +1,70 @@
+"""Keeping secrets, and what no JSON file can hold, out of records.
+
+A `Redactor` knows the run's own secrets and the shapes of common keys. It works on every string of a record before
+anything is written; words that the events themselves are made of stay. The result always loads again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterable
+
+from exploracoder_jupyter.events import Record, load
+from exploracoder_jupyter.notebook.text import encodable
+
+REDACTED = "[redacted]"
+
+_SHAPES = (
+    r"\b(?:sk|rk|pk)-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}",
+    r"(?i:\bbearer) +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}",
+    r"\bgh[pousr]_[A-Za-z0-9]{20,}",
+    r"\bgithub_pat_[A-Za-z0-9_]{20,}",
+    r"\bglpat-[A-Za-z0-9_-]{20,}",
+    r"\bhf_[A-Za-z0-9]{30,}",
+    r"\bxox[abeprs]-[A-Za-z0-9-]{10,}",
+    r"\bAIza[A-Za-z0-9_-]{35}",
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+)
+_SHORTEST = 6
+"""Shorter secrets (`x`, `EMPTY`: placeholders for local servers) would tear ordinary text apart."""
+
+_DEEPEST = 100
+"""Readers of JSON give up at some depth; deeper output is of no use to anyone."""
+
+_OWN_WORDS = frozenset({"kind", "status", "step", "role", "level", "outcome", "output_type"})
+
+
+class Redactor:
+    """Replaces secrets in records by `[redacted]`. Applying it twice changes nothing more."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        known = sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
+        self._secret = re.compile("|".join([*map(re.escape, known), *_SHAPES]), re.DOTALL)
+
+    def text(self, text: str) -> str:
+        """The text without secrets, encodable as UTF-8."""
+        return self._secret.sub(REDACTED, encodable(text))
+
+    def record(self, record: Record) -> Record:
+        """The record without secrets, in a form that `events.dump` can always write."""
+        return load(json.dumps(self._value(record, 0), ensure_ascii=False))
+
+    def _value(self, value: object, depth: int) -> object:
+        if depth > _DEEPEST:
+            return "[too deeply nested]"
+        if dataclasses.is_dataclass(value):
+            value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        if isinstance(value, dict):
+            return {encodable(key): self._item(key, item, depth) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(item, depth + 1) for item in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        return self.text(value) if isinstance(value, str) else value
+
+    def _item(self, key: str, value: object, depth: int) -> object:
+        return value if key in _OWN_WORDS and isinstance(value, str) else self._value(value, depth + 1)

@@ -1,0 +1,52 @@
+"""The metadata that marks generated cells: one namespace, one JSON schema that ships beside this file.
+
+Everything that looks for generated cells (export, clean, the labextension, other tools) goes by this namespace alone,
+never by tags or positions. Fields are left out rather than null. `schema()` describes the cell's object; the
+notebook's own object is its `$defs/notebook`. Fields may be added under one version; a change of meaning raises it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+NAMESPACE = "exploracoder_jupyter"
+SCHEMA_VERSION = 1
+
+Cell: TypeAlias = dict[str, JsonValue]
+"""One notebook cell in nbformat 4.5's form, plain JSON."""
+
+Role = Literal["task", "plan", "subtask", "candidate", "solution", "summary", "notice"]
+
+TAG_CANDIDATE = "explora-candidate"
+TAG_SELECTED = "explora-selected"
+TAG_SOLUTION = "explora-solution"
+TAG_SKIP = "skip-execution"
+"""Honoured by nbclient: the cell is passed over and keeps its outputs."""
+
+OUR_TAGS = frozenset({TAG_CANDIDATE, TAG_SELECTED, TAG_SOLUTION, TAG_SKIP})
+
+
+@cache
+def _schema_text() -> str:
+    return files(__package__).joinpath("metadata.schema.json").read_text(encoding="utf-8")
+
+
+def schema() -> dict[str, JsonValue]:
+    """The JSON schema (draft 2020-12) of a generated cell's `metadata.exploracoder_jupyter`; a fresh copy."""
+    value: dict[str, JsonValue] = json.loads(_schema_text())
+    return value
+
+
+def ours(cell: Mapping[str, JsonValue], run_id: str | None = None) -> dict[str, JsonValue] | None:
+    """The namespace's object if the cell was generated (by this run, when one is named), else `None`."""
+    metadata = cell.get("metadata")
+    found = metadata.get(NAMESPACE) if isinstance(metadata, dict) else None
+    if not isinstance(found, dict) or "role" not in found:
+        return None
+    return found if run_id in (None, found.get("run_id")) else None

@@ -1,0 +1,60 @@
+"""A run in one JSON object: what `run --json` prints and what the engine ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.events import Record
+from exploracoder_jupyter.notebook.state import Run, Section, fold_all
+from exploracoder_jupyter.types import Verdict
+
+_CUT_OFF = Verdict("stopped", "The run was cut off before its end.")
+
+
+def summary(records: Iterable[Record], *, trace: Path | None = None) -> dict[str, JsonValue]:
+    """The summary of the run that these records tell, complete or not.
+
+    Args:
+        records: all records of the run, in order.
+        trace: where the trace was written, if it was.
+
+    Returns:
+        `status`, `reason`, `solution` (code or null), `trace`, `library` (version by import name), `model`, `usage`,
+        `subtasks` (`apis` are those that the candidate carried forward really calls), `isolation`, `branching`.
+    """
+    run = fold_all(records)
+    verdict = run.finished.verdict if run.finished else _CUT_OFF
+    solution = run.finished.solution if run.finished else None
+    environment = run.started.environment if run.started else None
+    return {
+        "status": verdict.outcome,
+        "reason": verdict.reason,
+        "solution": solution.code if solution else None,
+        "trace": str(trace) if trace else None,
+        "library": {info.name: info.version for info in run.library.libraries} if run.library else {},
+        "model": run.started.model if run.started else "",
+        "usage": _usage(run),
+        "subtasks": [_subtask(section) for section in run.subtasks],
+        "isolation": environment.isolation if environment else "",
+        "branching": environment.branching if environment else "",
+    }
+
+
+def _usage(run: Run) -> dict[str, JsonValue]:
+    seconds = run.usage.seconds if run.finished else run.now - run.started_at
+    return {**asdict(run.usage), "seconds": round(seconds, 3)}
+
+
+def _subtask(section: Section) -> dict[str, JsonValue]:
+    candidates = [attempt.candidate for attempt in section.attempts.values()]
+    return {
+        "title": section.subtask.title,
+        "status": section.status,
+        "candidates": sum(candidate.round == 0 for candidate in candidates),
+        "debug_rounds": max((candidate.round for candidate in candidates), default=0),
+        "apis": [*section.selected.apis] if section.selected else [],
+    }

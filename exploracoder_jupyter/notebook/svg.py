@@ -1,0 +1,64 @@
+"""SVG from candidates, rebuilt from known elements and attributes.
+
+Front ends show SVG as an image, but exporters put it into the page, where scripts, event handlers, foreign HTML and
+references would act. So the picture is parsed as XML and written again from an allow-list; what is not on it goes,
+with everything in it. References may only point into the picture itself.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_HREFS = frozenset({"href", "{http://www.w3.org/1999/xlink}href"})
+_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+_ELEMENTS = (
+    "svg g defs symbol use title desc path rect circle ellipse line polyline polygon text tspan textPath clipPath mask"
+    " pattern marker linearGradient radialGradient stop filter feGaussianBlur feOffset feBlend feColorMatrix feMerge"
+    " feMergeNode feFlood feComposite image style switch"
+)
+_PLAIN_ATTRIBUTE = re.compile(r"(?!on|src|base)[A-Za-z][A-Za-z0-9-]*", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"url\(\s*['\"]?(?!\s*['\"]?#)|@import|expression\(|(?:java|vb)script:|\\|<", re.IGNORECASE)
+_INLINE_IMAGE = re.compile(r"data:image/(?:png|jpeg|gif);base64,[A-Za-z0-9+/=\s]+")
+
+ElementTree.register_namespace("", _SVG.strip("{}"))
+ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+
+
+def safe_svg(text: str) -> str | None:
+    """The picture with known elements and attributes only; `None` if not SVG, with own entities, or too deep."""
+    if "<!ENTITY" in text.upper():
+        return None
+    try:
+        root = ElementTree.fromstring(text)
+        if root.tag != _SVG + "svg":
+            return None
+        for element in list(root.iter()):
+            _strip(element)
+        return ElementTree.tostring(root, encoding="unicode")
+    except (ElementTree.ParseError, ValueError, RecursionError):
+        return None
+
+
+def _strip(element: ElementTree.Element) -> None:
+    for child in list(element):
+        if not _known(child):
+            element.remove(child)
+    for name, value in list(element.items()):
+        if not _harmless(name, value):
+            del element.attrib[name]
+
+
+def _known(element: ElementTree.Element) -> bool:
+    namespace, _, name = str(element.tag).rpartition("}")
+    if namespace + "}" != _SVG or name not in _ELEMENTS.split():
+        return False
+    return name != "style" or not _ELSEWHERE.search(element.text or "")
+
+
+def _harmless(name: str, value: str) -> bool:
+    if name in _HREFS:
+        return value.startswith("#") or _INLINE_IMAGE.fullmatch(value) is not None
+    return (name == _XML_SPACE or _PLAIN_ATTRIBUTE.fullmatch(name) is not None) and not _ELSEWHERE.search(value)

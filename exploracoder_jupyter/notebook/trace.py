@@ -1,0 +1,204 @@
+"""The trace: a run as a notebook, kept complete on disk while the run goes on.
+
+Each record goes to the journal at once; at the end of steps, at most once a second, the notebook is rendered from all
+of them and replaces the file in one move, so that there is a whole notebook at any moment, also on a full disk. The
+notebook's metadata holds every record, so the notebook alone tells the run again. When the last version is written
+and reads back complete, the journal has done its work and goes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from pydantic import JsonValue
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.events import (
+    CandidateSelected,
+    PlanMade,
+    Record,
+    RunFinished,
+    RunStarted,
+    SubtaskFinished,
+    dump,
+)
+from exploracoder_jupyter.notebook.journal import Journal, read, readable
+from exploracoder_jupyter.notebook.layout import layout
+from exploracoder_jupyter.notebook.paths import journal_path
+from exploracoder_jupyter.notebook.redact import Redactor
+from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION
+from exploracoder_jupyter.notebook.state import Run, fold, fold_all
+from exploracoder_jupyter.types import Environment, LibraryInfo, Task, Usage, Verdict
+
+_ENDS_OF_STEPS = (RunStarted, PlanMade, CandidateSelected, SubtaskFinished, RunFinished)
+
+
+class Trace:
+    """Writes a run's trace while its records come in. Nothing here raises into the run; see `problem`.
+
+    Args:
+        path: the notebook, checked by `paths.prepare`.
+        secrets: strings that must not be written.
+        interval: least seconds between two writings of the notebook.
+    """
+
+    def __init__(self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0) -> None:
+        self.path = path
+        self._redactor = Redactor(secrets)
+        self._interval = interval
+        self._records: list[Record] = []
+        self._run = Run()
+        self._due = False
+        self._written = float("-inf")
+        self._problem: str | None = None
+        _set_aside(journal_path(path))
+        self._journal = Journal(journal_path(path))
+
+    @property
+    def problem(self) -> str | None:
+        """Why the trace on disk is not complete, if it is not."""
+        return self._problem or self._journal.problem
+
+    @property
+    def records(self) -> Sequence[Record]:
+        """The records taken so far, without secrets."""
+        return tuple(self._records)
+
+    def append(self, record: Record) -> None:
+        """Take one record: into the journal at once, into the notebook at the end of the step."""
+        record = self._redactor.record(record)
+        self._records.append(record)
+        self._journal.append(record)
+        self._run = fold(self._run, record)
+        self._due = self._due or isinstance(record.event, _ENDS_OF_STEPS)
+        if self._due and time.monotonic() - self._written >= self._interval:
+            self._write()
+
+    def close(self) -> None:
+        """Write the notebook a last time; drop the journal if the notebook reads back complete. Idempotent."""
+        if self._records:
+            self._write()
+        self._journal.close()
+        if self._reads_back():
+            with contextlib.suppress(OSError):
+                self._journal.path.unlink()
+
+    def _write(self) -> None:
+        try:
+            _replace(self.path, nbformat.writes(_notebook(self._run, self._records)))  # type: ignore[no-untyped-call]
+            self._problem = None
+        except OSError as error:
+            self._problem = f"The trace {self.path} could not be written: {error.strerror or error}."
+        self._due, self._written = False, time.monotonic()
+
+    def _reads_back(self) -> bool:
+        return not self._problem and (not self._records or _records_of(self.path) == self._records)
+
+
+def render(records: Iterable[Record]) -> NotebookNode:
+    """The trace notebook of these records: valid nbformat, complete or not. Secrets are redacted by shape."""
+    redacted = [Redactor().record(record) for record in records]
+    return _notebook(fold_all(redacted), redacted)
+
+
+def load(path: Path) -> list[Record]:
+    """The records of a trace: from the notebook, or from the journal beside it where that knows more.
+
+    Args:
+        path: the notebook (it may be missing or torn, if its journal is there), or a journal.
+
+    Raises:
+        UsageError: neither holds a run.
+    """
+    journal = path if path.suffix == ".jsonl" else journal_path(path)
+    records = max(_records_of(path), _records_in(journal), key=len)
+    if not records:
+        raise UsageError(
+            f"{str(path)!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote."
+        )
+    return records
+
+
+def _records_in(journal: Path) -> list[Record]:
+    try:
+        return read(journal)
+    except OSError:
+        return []
+
+
+def _records_of(path: Path) -> list[Record]:
+    try:
+        lines = json.loads(path.read_bytes())["metadata"][NAMESPACE]["records"]
+        return [record for line in lines if (record := readable(json.dumps(line)))]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
+    metadata: dict[str, JsonValue] = {"language_info": {"name": "python"}}
+    if run.started:
+        environment = run.started.environment
+        display = "Python 3 (ipykernel)" if environment.kernel == "python3" else environment.kernel
+        metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
+        metadata["language_info"] = {"name": "python", "version": environment.python, "file_extension": ".py"}
+        metadata[NAMESPACE] = _facts(run, run.started, records)
+    cells: list[JsonValue] = [*layout(run, show="all", standalone=True)]
+    content: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
+    notebook: NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
+    return notebook
+
+
+def _facts(run: Run, started: RunStarted, records: Sequence[Record]) -> dict[str, JsonValue]:
+    """What is needed to run it again, readable without folding the records, and the records."""
+    facts: dict[str, JsonValue] = {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": started.version,
+        "run_id": started.run_id,
+        "started": datetime.fromtimestamp(run.started_at, UTC).isoformat(timespec="seconds"),
+        "task": _plain(started.task),
+        "settings": started.settings,
+        "model": started.model,
+        "environment": _plain(started.environment),
+        "usage": _plain(run.usage),
+        "records": [json.loads(dump(record)) for record in records],
+    }
+    if run.library:
+        facts["libraries"] = [_plain(info) for info in run.library.libraries]
+    if run.finished:
+        facts["verdict"] = _plain(run.finished.verdict)
+    return facts
+
+
+def _plain(value: Task | Environment | Usage | Verdict | LibraryInfo) -> dict[str, JsonValue]:
+    """As JSON, fields without a value left out."""
+    return {key: json.loads(json.dumps(item)) for key, item in asdict(value).items() if item is not None}
+
+
+def _replace(path: Path, text: str) -> None:
+    """Put the text into the file in one move; on failure the old file stays as it was."""
+    draft = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def _set_aside(journal: Path) -> None:
+    """Keep the journal that an earlier run left at this place, which may be all there is of it."""
+    with contextlib.suppress(OSError):
+        if journal.stat().st_size:
+            journal.replace(journal.with_suffix(".old.jsonl"))

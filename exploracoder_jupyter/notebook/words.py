@@ -1,0 +1,185 @@
+"""The Markdown of the generated cells: task, plan, subtask headings, notices, summary.
+
+Each function takes the run (or a section of it) and gives the cell's text. Statuses are said by a symbol and a word,
+never by colour alone. Whatever a model or a library wrote goes through `text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from exploracoder_jupyter.events import Notice, RunFinished
+from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Run, Section
+from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
+from exploracoder_jupyter.types import ApiDoc, Outcome, SubtaskStatus, Usage
+
+_SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
+_VERDICTS: dict[Outcome, str] = {
+    "solved": "✓ **Solved**: the solution passed its check.",
+    "unchecked": "◐ **Unchecked**: the solution ran to its end, but nothing checked that what it gives is right.",
+    "unsolved": "✗ **Unsolved**: no solution was found.",
+    "stopped": "■ **Stopped** before the end; what was learned until then is above.",
+}
+_LONGEST_TASK = 4000
+
+
+def task_words(run: Run) -> str:
+    """The opening cell of a trace."""
+    if run.started is None:
+        return "# Exploration\n\nThe record of how it began is missing."
+    task, environment = run.started.task, run.started.environment
+    quoted = "  \n".join("> " + prose(line) for line in task.text.strip()[:_LONGEST_TASK].splitlines())
+    facts = {
+        "Libraries": _libraries(run),
+        "Model": prose(run.started.model),
+        "Date": f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M} UTC",
+        "Kernel": prose(f"{environment.kernel}, Python {environment.python}, {environment.platform}"),
+        "Check": span(clip(task.check, 300)) if task.check else "",
+        "Variables": ", ".join(span(name) for name in task.uses),
+    }
+    cut = "\n\n*The rest of the task is in the notebook's metadata.*" if len(task.text) > _LONGEST_TASK else ""
+    state = "" if run.finished else "\n\n*No verdict is recorded yet: the run is under way, or was cut off.*"
+    listed = "\n".join(f"- **{name}:** {value}" for name, value in facts.items() if value)
+    return f"# Exploration of {prose(', '.join(task.libraries))}\n\n{quoted}{cut}\n\n{listed}{state}"
+
+
+def plan_words(run: Run) -> str:
+    """The plan with live statuses, and what was spent so far."""
+    parts = ["### Exploration plan", _plan_list(run)]
+    parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
+    parts.append(_cost_line(run))
+    return "\n\n".join(parts)
+
+
+def heading_words(section: Section) -> str:
+    """A subtask's heading: recommended APIs, how its candidates fared, and why one was carried forward."""
+    if section.subtask.id == SOLUTION:
+        return "### Solution"
+    parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
+    parts.append(_api_table(section.apis) if section.apis else "")
+    parts.append(_fates(section))
+    parts.append(_choice(section))
+    return "\n\n".join(part for part in parts if part)
+
+
+def notice_words(notices: Sequence[Notice]) -> str:
+    """What the user should have seen."""
+    signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
+    return "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
+
+
+def summary_words(run: Run, finished: RunFinished) -> str:
+    """The verdict in words, the cost by step, and what it was made with."""
+    parts = ["### Summary", _VERDICTS[finished.verdict.outcome] + " " + prose(finished.verdict.reason)]
+    parts.append(_cost_table(finished))
+    parts.append("\n".join(f"- {line}" for line in _made_with(run)))
+    return "\n\n".join(parts)
+
+
+def _plan_list(run: Run) -> str:
+    if not run.subtasks:
+        return "*No plan was made.*" if run.finished else "*Planning…*" if run.library else "*Reading the libraries…*"
+    return "\n".join(_plan_item(section, over=run.finished is not None) for section in run.subtasks)
+
+
+def _plan_item(section: Section, *, over: bool) -> str:
+    title = prose(clip(section.subtask.title, 300))
+    if over and not section.settled:
+        state = "■ **{id}.** {title} (not finished)"
+    else:
+        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({section.status})"
+    why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
+    return "- " + state.format(id=prose(section.subtask.id), title=title) + why
+
+
+def _cost_line(run: Run) -> str:
+    usage = run.usage
+    counts = ((usage.calls, "model call"), (usage.tokens, "token"), (usage.executions, "execution"))
+    spent = ", ".join(plural(count, noun) for count, noun in counts)
+    if run.finished:
+        return f"Cost: {spent}, {usage.seconds:.0f} s."
+    if run.estimate is None:
+        return f"Cost so far: {spent}."
+    expected = f"{plural(run.estimate.calls, 'call')}, {plural(run.estimate.tokens, 'token')}"
+    return f"Cost so far: {spent}. Expected in all: about {expected}."
+
+
+def _api_table(apis: Sequence[ApiDoc]) -> str:
+    rows = "\n".join(
+        f"<tr><td><code>{html(api.path)}</code></td><td><code>{html(clip(api.signature, 160))}</code></td>"
+        f"<td>{html(clip(_api_summary(api), 240))}</td></tr>"
+        for api in apis
+    )
+    head = "<tr><th>API</th><th>Signature</th><th>What it does</th></tr>"
+    return f"<details><summary>Recommended APIs ({len(apis)})</summary>\n<table>\n{head}\n{rows}\n</table>\n</details>"
+
+
+def _api_summary(api: ApiDoc) -> str:
+    return f"Deprecated: {api.deprecated} {api.summary}" if api.deprecated else api.summary
+
+
+def _fates(section: Section) -> str:
+    """One line on how each candidate fared, those without a cell of their own included."""
+    fates = [_fate(attempt) for attempt in section.ordered]
+    return "Candidates: " + "; ".join(fates) + "." if fates else ""
+
+
+def _fate(attempt: Attempt) -> str:
+    candidate, observation = attempt.candidate, attempt.observation
+    name = f"**{prose(candidate.id)}**"
+    if candidate.duplicate_of:
+        return f"{name} same code as {prose(candidate.duplicate_of)}, not run again"
+    if candidate.problem or not candidate.code.strip():
+        return f"{name} no code ({prose(clip(candidate.problem or 'empty', 200))})"
+    if observation is None:
+        return f"{name} running"
+    if observation.ran:
+        return f"{name} ran"
+    what = observation.error.headline if observation.error else observation.note
+    said = {"error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
+    return f"{name} {said.get(observation.status, 'failed')}" + (f" ({prose(clip(what, 160))})" if what else "")
+
+
+def _choice(section: Section) -> str:
+    if section.selection:
+        reasons = "; ".join(prose(clip(reason, 200)) for reason in section.selection.reasons)
+        return (
+            f"**Candidate {prose(section.selection.candidate)} carried forward**"
+            + (f": {reasons}" if reasons else "")
+            + "."
+        )
+    if section.status in ("failed", "skipped"):
+        return f"{_SYMBOLS[section.status]} **{section.status.capitalize()}**" + (
+            f": {prose(clip(section.reason, 400))}" if section.reason else "."
+        )
+    return ""
+
+
+def _cost_table(finished: RunFinished) -> str:
+    rows = [_cost_row(prose(step), usage) for step, usage in finished.usage_by_step.items()]
+    rows.append(_cost_row("**all**", finished.usage))
+    head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"
+    return "\n".join([head, *rows])
+
+
+def _cost_row(name: str, usage: Usage) -> str:
+    counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.executions)
+    return f"| {name} | " + " | ".join(f"{count:,}" for count in counts) + f" | {usage.seconds:.1f} |"
+
+
+def _made_with(run: Run) -> Iterable[str]:
+    if run.started is None:
+        return
+    environment = run.started.environment
+    yield f"Model: {prose(run.started.model)}"
+    yield f"Libraries: {_libraries(run)}"
+    yield f"Kernel: {prose(environment.kernel)}, Python {prose(environment.python)}, {prose(environment.platform)}"
+    yield f"Isolation: {prose(environment.isolation)}; branching: {prose(environment.branching)}"
+    yield f"Time: {max(run.now - run.started_at, 0):.0f} s; exploracoder\\_jupyter {prose(run.started.version)}"
+
+
+def _libraries(run: Run) -> str:
+    if run.library:
+        return ", ".join(prose(f"{info.name} {info.version}") for info in run.library.libraries)
+    return prose(", ".join(run.started.task.libraries)) if run.started else ""
