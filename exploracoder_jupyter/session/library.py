@@ -1,0 +1,49 @@
+"""Indexing and searching libraries without a run, for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.config import Layer, resolve, secrets
+from exploracoder_jupyter.events import Event
+from exploracoder_jupyter.session.parts import Advance, open_knowledge
+from exploracoder_jupyter.types import ScoredApi
+
+Row = dict[str, JsonValue]
+
+
+async def index(
+    libraries: Sequence[str], *, layers: Sequence[Layer] = (), progress: Advance | None = None
+) -> list[Row]:
+    """Index the libraries, or find them indexed; a row each, as `index --json` prints it."""
+    library = await open_knowledge(libraries, resolve(*layers), secrets(), advance=progress or _quiet, tell=_unheard)
+    return list(library.report())
+
+
+async def search(library: str, query: str, k: int, *, layers: Sequence[Layer] = ()) -> list[Row]:
+    """The k APIs nearest to the query, as `search --json` prints them."""
+    knowledge = await open_knowledge([library], resolve(*layers), secrets(), advance=_quiet, tell=_unheard)
+    return [_row(found) for found in await knowledge.search(query, k)]
+
+
+def _row(found: ScoredApi) -> Row:
+    api = found.api
+    return {
+        "path": api.path,
+        "kind": api.kind,
+        "signature": api.signature,
+        "description": api.summary,
+        "score": round(found.score, 6),
+        "library": api.library,
+        "version": api.version,
+    }
+
+
+def _quiet(what: str, done: int, total: int) -> None:
+    """Progress that nobody asked to see."""
+
+
+def _unheard(event: Event) -> None:
+    """Events of a search are not kept: it has no trace."""

@@ -1,0 +1,81 @@
+"""What a front end hands in: the order, and the hand on the wheel while it is carried out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+
+from exploracoder_jupyter.config import Layer, Settings, resolve
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.pipeline.verify import check_code
+from exploracoder_jupyter.types import Task
+
+MOST_TASK_CHARACTERS = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A run as ordered by a front end or the command line."""
+
+    task: Task
+    layers: tuple[Layer, ...] = ()
+    """Settings given by flags and `%config`, strongest first."""
+    workdir: Path = field(default_factory=Path.cwd)
+    notebook: Path | None = None
+    cell: str | None = None
+    variables: Path | None = None
+    """Folder with the values of `task.uses`."""
+
+
+class RunSteering:
+    """What the user may ask of a run under way; every method may be called from any thread or signal handler."""
+
+    def __init__(self) -> None:
+        self._skipped: set[str] = set()
+        self._stopped = False
+        self._end: Callable[[], object] | None = None
+
+    def stop(self) -> None:
+        """End the run now; it keeps what was learned."""
+        self._stopped = True
+        if self._end:
+            self._end()
+
+    def skip(self, subtask: str) -> None:
+        """Give up a subtask and go on."""
+        self._skipped.add(subtask)
+
+    def skip_requested(self, subtask: str) -> bool:
+        """Whether `skip` was called for it."""
+        return subtask in self._skipped
+
+    def bind(self, scope: anyio.CancelScope) -> None:
+        """Let `stop` cancel this scope, of the running loop."""
+        loop = asyncio.get_running_loop()
+        self._end = lambda: loop.call_soon_threadsafe(scope.cancel)
+        if self._stopped:
+            scope.cancel()
+
+
+def checked(order: Order) -> Settings:
+    """The settings of an order that can be carried out as far as one can see now.
+
+    Raises:
+        UsageError: the task is empty or too long, no library is named, the check or a setting is malformed.
+    """
+    text = order.task.text.strip()
+    if not text:
+        raise UsageError("The task is empty.", remedy="Say what is to be done.")
+    if len(text) > MOST_TASK_CHARACTERS:
+        raise UsageError(
+            f"The task has {len(text):,} characters; at most {MOST_TASK_CHARACTERS:,} are read.",
+            remedy="Shorten it, and pass data as variables or files.",
+        )
+    if not order.task.libraries:
+        raise UsageError("No library is named.", remedy="Name at least one, e.g. networkx.")
+    check_code(order.task)
+    return resolve(*order.layers)

@@ -1,0 +1,103 @@
+"""Which adapters a run gets: the model, the embedder and the knowledge that its settings ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from exploracoder_jupyter.config import Endpoint, Exploration, Secrets, Settings
+from exploracoder_jupyter.errors import EndpointError
+from exploracoder_jupyter.events import Event, Notice
+from exploracoder_jupyter.execution import inspector
+from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, is_local, resolve_model
+from exploracoder_jupyter.models.offline import OfflineModel
+from exploracoder_jupyter.models.presets import shown
+from exploracoder_jupyter.pipeline.ports import Knowledge, Model
+
+Advance = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and of how much (0: unknown)."""
+
+OFFLINE = "offline"
+_OFFLINE_ROUNDS = 20
+"""Solutions cost the offline model no tokens, so it may try more of them."""
+
+
+def cache_folder() -> Path:
+    """Where indexes are kept between runs."""
+    return user_cache_path("exploracoder_jupyter")
+
+
+def is_offline(endpoint: Endpoint) -> bool:
+    """Whether the embedded model answers: it is named, or neither a model nor an endpoint is."""
+    return endpoint.model == OFFLINE or (endpoint.model is None and endpoint.base_url is None)
+
+
+async def open_knowledge(
+    libraries: Sequence[str], settings: Settings, keys: Secrets, *, advance: Advance, tell: Callable[[Event], None]
+) -> Library:
+    """Read and index the libraries, with the endpoint's embeddings where they are configured and answer.
+
+    Raises:
+        UsageError, MissingMeans: a library is unknown or cannot be imported.
+    """
+    inspect = inspector(settings.sandbox)
+    if settings.endpoint.embedding_model:
+        try:
+            async with EndpointEmbedder(settings.endpoint, keys) as embedder:
+                return await Library.open(
+                    libraries, inspect=inspect, cache=cache_folder(), embedder=embedder, progress=advance
+                )
+        except EndpointError as error:
+            tell(Notice(f"{error.message} The built-in index is used instead.", "warning"))
+    return await Library.open(libraries, inspect=inspect, cache=cache_folder(), progress=advance)
+
+
+async def choose_model(settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack) -> Model:
+    """The model of the settings; `stack` closes its connection.
+
+    Raises:
+        EndpointError: no model is named and the endpoint does not say which it has.
+    """
+    if is_offline(settings.endpoint):
+        return OfflineModel(knowledge)
+    endpoint = await resolve_model(settings.endpoint, keys)
+    return await stack.enter_async_context(OpenAIModel(endpoint, keys))
+
+
+def exploration(settings: Settings) -> Exploration:
+    """The method's settings, with the rounds that the offline model is given."""
+    method = settings.exploration
+    if not is_offline(settings.endpoint) or "solution_rounds" in method.model_fields_set:
+        return method
+    return method.model_copy(update={"solution_rounds": _OFFLINE_ROUNDS})
+
+
+def notices(settings: Settings, keys: Secrets) -> list[Notice]:
+    """What the user should know of the model before it is asked."""
+    endpoint = settings.endpoint
+    if is_offline(endpoint):
+        key = (
+            " A key is set, but no model is named: name one with --model."
+            if keys.api_key and not endpoint.model
+            else ""
+        )
+        text = (
+            "No language model is configured: the embedded offline model splits the task, finds documented examples"
+            " and adapts them mechanically. `%explora config` says how to name an endpoint."
+        )
+        return [Notice(text + key)]
+    if is_local(endpoint.base_url):
+        return []
+    return [Notice(f"{_SENT[endpoint.share]} is sent to {shown(endpoint.base_url)}. {_LESS[endpoint.share]}".strip())]
+
+
+_SENT = {
+    "values": "The task, the code, and what candidates print (values of your data included)",
+    "schema": "The task, the code, and names, types and kinds of errors, but no values",
+    "none": "The task, the code, and whether it ran",
+}
+_LESS = {"values": "`--share schema` or `--share none` sends less.", "schema": "", "none": ""}

@@ -1,0 +1,74 @@
+"""One exploration, from order to summary. Whatever ends it, its siblings are ended and its trace is closed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AsyncExitStack
+
+import anyio
+
+from exploracoder_jupyter import __version__
+from exploracoder_jupyter.config import Settings, secrets
+from exploracoder_jupyter.events import Progress, RunStarted
+from exploracoder_jupyter.execution import RerunSiblings
+from exploracoder_jupyter.pipeline import Meter, Run, run_task
+from exploracoder_jupyter.session.order import Order, RunSteering, checked
+from exploracoder_jupyter.session.parts import OFFLINE, choose_model, exploration, is_offline, notices, open_knowledge
+from exploracoder_jupyter.session.teller import Listener, Summary, Teller
+
+
+async def run(order: Order, listen: Listener, *, steering: RunSteering | None = None) -> Summary:
+    """Carry an order out and return its summary.
+
+    Raises:
+        UsageError, MissingMeans: the order cannot be carried out; no trace was written.
+        EndpointError, KernelError: our means failed on the way; the trace is closed and says so.
+    """
+    steering = steering or RunSteering()
+    settings = checked(order)
+    teller = Teller(order, settings, listen)
+    with anyio.CancelScope() as scope:
+        steering.bind(scope)
+        try:
+            await _carry_out(order, settings, teller, steering)
+        finally:
+            teller.close()
+    return teller.summary()
+
+
+async def _carry_out(order: Order, settings: Settings, tell: Teller, steering: RunSteering) -> None:
+    keys = secrets()
+    async with AsyncExitStack() as stack:
+        siblings = RerunSiblings(settings.sandbox, workdir=order.workdir, variables=order.variables)
+        await stack.enter_async_context(siblings)
+        tell(_started(order, settings, siblings))
+        knowledge = await open_knowledge(
+            order.task.libraries,
+            settings,
+            keys,
+            advance=lambda what, done, total: tell(Progress(what, done, total)),
+            tell=tell,
+        )
+        model = await choose_model(settings, keys, knowledge, stack)
+        tell.keep([keys.api_key.get_secret_value()] if keys.api_key else [])
+        for notice in notices(settings, keys):
+            tell(notice)
+        root = await siblings.root()
+        meter = Meter(settings.budget)
+        share, parallel = settings.endpoint.share, os.cpu_count() or 2
+        method = exploration(settings)
+        await run_task(
+            Run(order.task, method, model, knowledge, root, tell, steering, meter, sharing=share, parallel=parallel)
+        )
+
+
+def _started(order: Order, settings: Settings, siblings: RerunSiblings) -> RunStarted:
+    model = OFFLINE if is_offline(settings.endpoint) else settings.endpoint.model or "the endpoint's only model"
+    return RunStarted(
+        os.urandom(4).hex(),
+        order.task,
+        settings.model_dump(mode="json"),
+        model,
+        siblings.environment(),
+        __version__,
+    )

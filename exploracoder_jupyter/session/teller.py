@@ -1,0 +1,92 @@
+"""From events to records: numbered, timed, journalled, and told to the listener with the cells that they change."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.config import Settings
+from exploracoder_jupyter.events import Event, Record, RunFinished, RunStarted
+from exploracoder_jupyter.notebook.cells import CellChange, CellView
+from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare
+from exploracoder_jupyter.notebook.summary import summary
+from exploracoder_jupyter.notebook.trace import Trace
+from exploracoder_jupyter.session.order import Order
+from exploracoder_jupyter.types import Usage, Verdict
+
+Listener = Callable[[Record, Sequence[CellChange]], None]
+"""Is told every record, with the changes to cells that it causes."""
+
+Summary = dict[str, JsonValue]
+"""The object that `--json` prints."""
+
+
+class Teller:
+    """Numbers and times the events and tells them; holds the trace back until there is a run to record."""
+
+    def __init__(self, order: Order, settings: Settings, listen: Listener) -> None:
+        self._listen = listen
+        self._view = CellView(order.cell, show=settings.view.show)
+        self._path = _place(order, settings)
+        self._trace: Trace | None = None
+        self.records: list[Record] = []
+
+    def __call__(self, event: Event) -> None:
+        """Take one event of the run."""
+        record = Record(len(self.records) + 1, time.time(), event)
+        self.records.append(record)
+        if self._trace:
+            self._trace.append(record)
+        self._listen(record, self._view.apply(record))
+
+    def keep(self, hidden: Sequence[str]) -> None:
+        """From now on there is something to keep: open the trace. `hidden` strings never enter it."""
+        self._trace = Trace(self._path, secrets=hidden)
+        for record in self.records:
+            self._trace.append(record)
+
+    def close(self) -> None:
+        """End a run that was cut off before its end, and the trace with it."""
+        started = self.records and isinstance(self.records[0].event, RunStarted)
+        if started and not isinstance(self.records[-1].event, RunFinished):
+            self(RunFinished(Verdict("stopped", "The run was stopped before it began to explore."), None, Usage()))
+        if self._trace:
+            self._trace.close()
+        else:
+            _leave_nothing(self._path)
+
+    @property
+    def problem(self) -> str | None:
+        """Why the trace on disk is not complete, if it is not."""
+        return self._trace.problem if self._trace else None
+
+    def summary(self) -> Summary:
+        """The summary of what was told."""
+        told = summary(self.records, trace=self._path if self._trace else None)
+        return told | {"trace_problem": self.problem} if self.problem else told
+
+
+def _place(order: Order, settings: Settings) -> Path:
+    """Where the trace goes; it can be written there.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if settings.view.out:
+        return prepare(Path(order.workdir, settings.view.out))
+    return default_path(order.notebook or order.workdir, order.task.libraries[0], datetime.now())
+
+
+def _leave_nothing(path: Path) -> None:
+    """Take back what was prepared for a trace of which there is none."""
+    with contextlib.suppress(OSError):
+        if journal_path(path).stat().st_size == 0:
+            journal_path(path).unlink()
+    with contextlib.suppress(OSError):
+        if path.parent.name == FOLDER:
+            path.parent.rmdir()
