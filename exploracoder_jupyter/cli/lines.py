@@ -80,7 +80,7 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
         case ModelCalled():
             return f"The model's reply had a problem: {event.exchange.problem}" if event.exchange.problem else None
         case RunFinished():
-            return f"{event.verdict.outcome}: {event.verdict.reason}"
+            return None  # the command itself ends with the verdict, or with the error that made it
 
 
 def _plan(plan: Plan, reason: str) -> str:

@@ -1,0 +1,264 @@
+"""`jupyter explora` as a process: results, refusals, interrupts. Offline, with real kernels."""
+
+import json
+import os
+import pty
+import random
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import psutil
+import pytest
+
+COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli"]
+TASK = (
+    "Given the edges ('a', 'b', 4), ('b', 'c', 1) and ('a', 'c', 7), build a weighted graph and compute the "
+    "shortest path length from 'a' to 'c'; store it in `length`"
+)
+RUN = ["run", "-t", TASK, "--library", "networkx", "--model", "offline"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cache(tmp_path_factory):
+    """One cache for the module: the library is read once."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    yield os.environ["XDG_CACHE_HOME"]
+    if before is None:
+        del os.environ["XDG_CACHE_HOME"]
+    else:
+        os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture
+def explora(tmp_path, _cache):
+    """Run the command in a folder of its own, with the module's cache."""
+
+    def call(*arguments, env=None, **options):
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "XDG_CACHE_HOME": _cache, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+            **options,
+        )
+
+    return call
+
+
+def _refused(done, *, status=2):
+    """The command said one sentence and ended with this status; returns the sentence."""
+    told = [line for line in done.stderr.splitlines() if line.startswith("jupyter explora: ")]
+    assert done.returncode == status, done.stderr
+    assert len(told) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return told[0]
+
+
+def _valid(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def _solution(notebook):
+    (cell,) = [cell for cell in notebook.cells if "explora-solution" in cell.metadata.get("tags", [])]
+    return cell.source
+
+
+def test_a_task_is_solved_and_its_solution_needs_nothing_of_ours(explora, tmp_path):
+    done = explora(*RUN, "--check", "assert length == 5", "--out", "traces/first.ipynb", "--json")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["status"] == "solved"
+    notebook = _valid(tmp_path / "traces" / "first.ipynb")
+    assert "exploracoder" not in _solution(notebook)
+    assert _solution(notebook).strip() == summary["solution"].strip()
+    program = f"{summary['solution']}\nassert length == 5"
+    subprocess.run([sys.executable, "-I", "-c", program], check=True, cwd=tmp_path)
+
+
+def test_a_failed_check_is_a_negative_result(explora, tmp_path):
+    done = explora(*RUN, "--check", "assert length == 123456", "--candidates", "2", "--out", "t.ipynb")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Unsolved: ")
+    _valid(tmp_path / "t.ipynb")
+
+
+def test_a_trace_can_be_written_without_the_losers(explora, tmp_path):
+    explora(*RUN, "--out", "t.ipynb")
+    assert explora("export", "t.ipynb", "--out", "short.ipynb").returncode == 0
+    whole, short = _valid(tmp_path / "t.ipynb"), _valid(tmp_path / "short.ipynb")
+    assert _solution(whole) == _solution(short)
+    assert 0 < len(short.cells) < len(whole.cells)
+
+
+def test_an_unknown_library_is_named(explora):
+    sentence = _refused(explora("run", "-t", "x", "--library", "netwrkx", "--model", "offline"))
+    assert "netwrkx" in sentence
+    assert "networkx" in sentence
+
+
+def test_a_library_that_cannot_be_imported_is_named(explora, tmp_path):
+    site = tmp_path / "site"
+    (site / "brokenlib").mkdir(parents=True)
+    (site / "brokenlib" / "__init__.py").write_text("import no_such_module_here\n")
+    done = explora("run", "-t", "x", "--library", "brokenlib", "--model", "offline", env={"PYTHONPATH": str(site)})
+    sentence = _refused(done)
+    assert "brokenlib" in sentence
+    assert "no_such_module_here" in sentence
+
+
+def test_an_output_path_below_a_file_is_refused_before_anything_runs(explora, tmp_path):
+    (tmp_path / "file").write_text("")
+    started = time.monotonic()
+    sentence = _refused(explora(*RUN, "--out", "file/trace.ipynb"))
+    assert "file" in sentence
+    assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize(
+    "option", [["--candidates", "0"], ["--timeout", "-1"], ["--budget-tokens", "0"], ["--out", "a.txt"]]
+)
+def test_a_value_out_of_range_is_refused(explora, option):
+    assert option[0].lstrip("-").split("-")[-1] in _refused(explora(*RUN, *option)) or option[1] in str(option)
+
+
+def test_an_endpoint_that_is_not_there_is_named(explora):
+    done = explora(*RUN[:5], "--model", "m", "--base-url", "http://127.0.0.1:9/v1")
+    assert "127.0.0.1:9" in _refused(done)
+
+
+def test_a_refused_key_is_named_and_never_shown(explora, httpserver):
+    httpserver.expect_request("/v1/chat/completions").respond_with_json({"error": {"message": "bad key"}}, status=401)
+    httpserver.expect_request("/v1/models").respond_with_json({"error": {"message": "bad key"}}, status=401)
+    done = explora(
+        *RUN[:5], "--model", "m", "--base-url", httpserver.url_for("/v1"), env={"OPENAI_API_KEY": "sk-geheim"}
+    )
+    assert "key" in _refused(done)
+    assert "sk-geheim" not in done.stderr + done.stdout
+
+
+def test_a_disk_that_takes_no_more_is_told(explora, tmp_path):
+    """Writing beyond a limit of 20 kB a file fails like a full disk."""
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    explora("index", "networkx")
+    done = explora(*RUN, "--out", "t.ipynb", preexec_fn=limited)
+    assert done.returncode in (0, 1, 2)
+    assert "Traceback" not in done.stderr
+    if (tmp_path / "t.ipynb").exists():
+        _valid(tmp_path / "t.ipynb")
+
+
+def test_index_and_search_answer(explora):
+    done = explora("index", "networkx", "statistics", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["libraries"]
+    assert {row["name"] for row in rows} == {"networkx", "statistics"}
+    assert all(row["apis"] > 10 for row in rows)
+    done = explora("search", "statistics", "arithmetic mean of data", "-k", "5", "--json")
+    found = [row["path"] for row in json.loads(done.stdout)["results"]]
+    assert "statistics.mean" in found
+    assert len(found) == 5
+
+
+def test_the_doctor_starts_a_sibling_and_tells_what_it_found(explora):
+    done = explora("doctor", "--json")
+    found = json.loads(done.stdout)
+    assert {"endpoint", "branching", "isolation", "labextension", "problems"} <= set(found)
+    assert done.returncode == (1 if found["problems"] else 0)
+    assert "rerun" in found["branching"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["search", "statistics", "mean"]])
+def test_a_reader_that_goes_away_is_no_fault(explora, arguments, tmp_path, _cache):
+    command = f"{' '.join(COMMAND)} {' '.join(arguments)} | true"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr.count("Traceback") == 0
+    assert "BrokenPipe" not in done.stderr
+
+
+def _start(tmp_path, *arguments, **options):
+    return subprocess.Popen(
+        [*COMMAND, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def _children(process):
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("seconds", [0.8, 3.0, 6.0])
+def test_a_signal_stops_at_once_and_leaves_a_valid_trace(tmp_path, number, seconds):
+    trace = tmp_path / "t.ipynb"
+    with _start(tmp_path, *RUN, "--check", "assert length == 123456", "--out", str(trace), "--json") as process:
+        time.sleep(seconds + random.random())
+        children = _children(process)
+        process.send_signal(number)
+        asked = time.monotonic()
+        out, err = process.communicate(timeout=60)
+    assert time.monotonic() - asked < 10
+    assert process.returncode == 1, err
+    assert "Traceback" not in err
+    answer = json.loads(out)
+    assert answer.get("status") in ("stopped", "unsolved") or "Interrupted" in answer["error"]
+    if answer.get("trace"):
+        _valid(answer["trace"])
+    psutil.wait_procs(children, timeout=5)
+    assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_a_second_interrupt_kills_everything(tmp_path):
+    with _start(tmp_path, *RUN, "--check", "assert length == 123456", "--out", "t.ipynb") as process:
+        time.sleep(4)
+        children = _children(process)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=10)
+    assert process.returncode in (1, 130)
+    psutil.wait_procs(children, timeout=5)
+    assert [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_a_terminal_sees_the_plan_live_and_gets_its_cursor_back(tmp_path):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*COMMAND, *RUN, "--out", "t.ipynb"],
+        cwd=tmp_path,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", "LINES": "40"},
+    )
+    os.close(theirs)
+    shown = _read_all(ours, seconds=240)
+    assert process.wait(timeout=10) == 0
+    assert "carried forward" in shown
+    assert "Trace: " in shown
+    assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
+
+
+def _read_all(descriptor, *, seconds):
+    """What a terminal shows until its last writer has gone."""
+    parts, end = [], time.monotonic() + seconds
+    while time.monotonic() < end and select.select([descriptor], [], [], 1) is not None:
+        try:
+            part = os.read(descriptor, 65536)
+        except OSError:
+            break
+        parts.append(part)
+    os.close(descriptor)
+    return b"".join(parts).decode(errors="replace")
