@@ -1,6 +1,6 @@
 """Tab completion on the line of `%%explora` and `%explora`: installed libraries, options, their choices, commands.
 
-A matcher of IPython's completer (API version 2). It answers only on its own lines and then alone, so that file names
+A matcher of IPython's completer (API version 2), imported with the magics and therefore light. It answers only on its own lines and then alone, so that file names
 and attributes do not mix in.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.metadata import distributions, packages_distributions
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
@@ -50,6 +49,8 @@ def _for_cell_magic(line: str) -> tuple[str, ...]:
 @cache
 def installed() -> tuple[str, ...]:
     """Import and distribution names of what is installed here, sorted; found once."""
+    from importlib.metadata import distributions, packages_distributions
+
     imports = {name for name in packages_distributions() if name.isidentifier() and not name.startswith("_")}
     named = {str(name) for found in distributions() if (name := found.metadata["Name"])}
     return tuple(sorted(imports | named, key=str.lower))

@@ -119,10 +119,7 @@ def fold(state: State, record: Record) -> State:
         case PlanMade():
             return replace(state, subtasks=_planned(state, event.plan), activity="Planned.")
         case RunFinished():
-            code = event.solution.code if event.solution else None
-            return replace(
-                state, verdict=event.verdict, solution=code, usage=event.usage, activity=event.verdict.reason
-            )
+            return _ended(state, event)
         case ModelCalled():
             return replace(state, usage=state.usage + event.exchange.usage)
         case _:

@@ -1,0 +1,91 @@
+"""The option table, the magic's line and the layer it makes."""
+
+import argparse
+
+import pytest
+
+from exploracoder_jupyter.config import resolve
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.frontend.options import help_text, read_line
+from exploracoder_jupyter.options import OPTIONS, UNAVAILABLE, Parser, add_options, check_text, layer
+
+
+def test_a_line_becomes_a_call():
+    call = read_line(
+        "networkx scikit-learn networkx --candidates 3 --timeout 2 --network --use a b --use c --name f --wait"
+    )
+    assert call.libraries == ("networkx", "scikit-learn")
+    assert call.uses == ("a", "b", "c")
+    assert (call.solution_name, call.wait, call.check) == ("f", True, None)
+    assert call.layer == {"exploration": {"candidates": 3, "timeout": 2.0}, "sandbox": {"network": True}}
+
+
+def test_nothing_given_sets_nothing():
+    assert read_line("networkx --state fresh").layer == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("", "Name at least one library. For example: %%explora networkx"),
+        ("--use a", "Name at least one library."),
+        ("x --candidates many", "--candidates takes a whole number, not 'many'."),
+        ("x --budget-seconds soon", "--budget-seconds takes a number, not 'soon'."),
+        ("x --share rows", "--share takes values, schema, none, not 'rows'."),
+        ("x --state live", "--state live is not available in this version."),
+        ("x --state warm", "--state takes fresh, not 'warm'."),
+        ("x --web", "--web is not available in this version."),
+        ("x --review", "--review is not available in this version."),
+        ("x --tests", "--tests is not available in this version."),
+        ("x --bogus", "Unrecognized arguments: --bogus. See `%%explora?` for the options."),
+        ("x --cand 3", "Unrecognized arguments: --cand"),
+        ("x --candidates", "--candidates expected one argument."),
+        ("x --check 'assert", "The %%explora line cannot be read: No closing quotation."),
+        ("x --check nowhere.py", "The check file 'nowhere.py' does not exist."),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(line, sentence):
+    with pytest.raises(UsageError) as caught:
+        read_line(line)
+    assert str(caught.value).startswith(sentence)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_check_is_a_file_or_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "check.py").write_text("assert f(1) == 2\n")
+    assert read_line("x --check check.py").check == "assert f(1) == 2\n"
+    assert read_line('x --check "assert f(1) == 2"').check == "assert f(1) == 2"
+    assert check_text("1 -> 2\n" * 2000).startswith("1 -> 2")
+    (tmp_path / "blob.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="cannot be read"):
+        check_text("blob.txt")
+
+
+def test_every_option_with_a_section_is_a_real_setting():
+    settings = resolve(environ={}).model_dump()
+    for option in OPTIONS:
+        if option.section:
+            assert option.field in settings[option.section], option.name
+
+
+def test_the_command_line_has_no_options_of_the_magic_alone():
+    parser = Parser(prog="jupyter explora run")
+    add_options(parser, place="command")
+    given = parser.parse_args(["--candidates", "2", "--out", "a.ipynb"])
+    assert layer(given) == {"exploration": {"candidates": 2}, "view": {"out": "a.ipynb"}}
+    assert not hasattr(given, "wait")
+    assert not hasattr(given, "use")
+    with pytest.raises(UsageError, match="See `jupyter explora run --help` for the options"):
+        parser.parse_args(["--wait"])
+
+
+def test_a_layer_takes_namespaces_that_lack_options():
+    assert layer(argparse.Namespace(model="m")) == {"endpoint": {"model": "m"}}
+
+
+def test_help_names_every_option_and_hides_what_is_not_there():
+    shown = help_text()
+    assert all(option.flag in shown for option in OPTIONS)
+    assert not any(f"--{name}" in shown for name in UNAVAILABLE)
+    assert "live" not in shown

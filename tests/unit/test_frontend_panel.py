@@ -1,0 +1,196 @@
+"""The panel: a fold of records, and what people read."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from exploracoder_jupyter.events import (
+    CandidateObserved,
+    CandidateProposed,
+    CandidateSelected,
+    Estimated,
+    LibraryRead,
+    ModelCalled,
+    Notice,
+    PlanMade,
+    Progress,
+    Record,
+    RunFinished,
+    RunStarted,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.frontend.panel import State, failed, finished, fold
+from exploracoder_jupyter.frontend.render import as_html, as_text, cost, describe, headline
+from exploracoder_jupyter.types import (
+    Candidate,
+    Environment,
+    ErrorInfo,
+    Exchange,
+    Introduction,
+    Observation,
+    Plan,
+    Sampling,
+    Selection,
+    Solution,
+    Subtask,
+    Task,
+    Usage,
+    Verdict,
+)
+
+START = RunStarted(
+    "0123abcd",
+    Task("Count the nodes.", ("networkx",)),
+    {},
+    "offline",
+    Environment("3.11", "Linux", "python3", "bubblewrap", "rerun"),
+    "0.1.0",
+)
+PLAN = PlanMade(Plan((Subtask("1", "Make a graph"), Subtask("2", "Count <nodes>"))))
+
+
+def proposed(id, subtask="1", **fields):
+    return CandidateProposed(Candidate(id, subtask, "code", **fields))
+
+
+def observed(id, status="ok", error=None, note=""):
+    return CandidateObserved(id, Observation(status, error=error, note=note))
+
+
+def state_after(*events, state=None):
+    for seq, event in enumerate(events, 1):
+        state = fold(state or State(), Record(seq, 1000.0 + seq, event))
+    return state
+
+
+def called(**usage):
+    return ModelCalled(Exchange(1, "plan", "", "m", (), Sampling(), (), Usage(calls=1, **usage)))
+
+
+def test_the_plan_and_its_candidates_are_followed():
+    state = state_after(
+        START,
+        PLAN,
+        SubtaskStarted("1", ()),
+        proposed("1.1"),
+        proposed("1.2"),
+        proposed("1.3", duplicate_of="1.1"),
+        proposed("1.4", problem="the reply holds no code."),
+        observed("1.1", "error", ErrorInfo("KeyError", "'x'")),
+        observed("1.2"),
+        CandidateSelected(Selection("1", "1.2", ("it ran",))),
+        SubtaskFinished("1", "done"),
+    )
+    first, second = state.subtasks
+    assert (first.status, first.selected, second.status) == ("done", "1.2", "planned")
+    assert [(c.id, c.state, c.note) for c in first.candidates] == [
+        ("1.1", "error", "KeyError: 'x'"),
+        ("1.2", "ok", ""),
+        ("1.3", "duplicate", "same as 1.1"),
+        ("1.4", "no code", "the reply holds no code."),
+    ]
+    assert describe(first) == "4 tried: 1 failed, 1 ran, 1 duplicate, 1 no code; 1.2 carried forward"
+
+
+def test_a_revised_plan_keeps_what_is_known():
+    revised = PlanMade(Plan((Subtask("1", "Make a graph"), Subtask("3", "Count edges")), revision=1))
+    state = state_after(START, PLAN, SubtaskStarted("1", ()), SubtaskFinished("1", "done"), revised)
+    assert [(row.id, row.status) for row in state.subtasks] == [("1", "done"), ("3", "planned")]
+    state = state_after(SubtaskStarted("3", ()), state=state)
+    assert state.activity == "Subtask 2 of 2: Count edges"
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (Progress("Indexing networkx", 3, 10), "Indexing networkx (3 of 10)"),
+        (Progress("Indexing networkx", 3), "Indexing networkx (3)"),
+        (Progress("Indexing networkx"), "Indexing networkx"),
+        (LibraryRead((), 1200, Introduction("")), "1200 APIs known; planning."),
+    ],
+)
+def test_what_is_being_done_is_said(event, said):
+    assert headline(state_after(START, event)) == said
+
+
+def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end():
+    state = state_after(START, called(prompt_tokens=900, completion_tokens=100), PLAN, proposed("1.1"), observed("1.1"))
+    assert cost(state, 1001.0 + 75) == "1 min 15 s, 1 model call, 1,000 tokens, 1 execution"
+    end = RunFinished(Verdict("unsolved", "Nothing ran."), None, Usage(3, 10, 5, 1.0, 7))
+    assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "10 s, 3 model calls, 15 tokens, 7 executions"
+
+
+def test_the_end_names_verdict_solution_and_trace():
+    end = RunFinished(Verdict("solved", "The check passed."), Solution("n = 3", "s1"), Usage())
+    state = finished(state_after(START, PLAN, proposed("s1", "solution"), observed("s1"), end), {"trace": "a/b.ipynb"})
+    assert state.over
+    text = as_text(state, 2000.0, hint="To stop: interrupt the kernel.")
+    assert "Solved: a check passed. The check passed." in text
+    assert "Trace: a/b.ipynb" in text
+    assert "To stop" not in text
+    assert "● Solution [done] 1 tried: 1 ran" in text
+    assert "<pre" in as_html(state, 2000.0)
+
+
+def test_a_summary_alone_is_enough_for_a_verdict():
+    state = finished(State(), {"status": "stopped", "reason": "By the user.", "solution": None, "trace": None})
+    assert headline(state) == "Stopped. By the user."
+    assert not finished(State(), {"status": "strange"}).over
+
+
+def test_a_failed_run_says_why():
+    state = failed(state_after(START, PLAN, SubtaskStarted("1", ())), "The endpoint refused the key.")
+    assert headline(state) == "The endpoint refused the key."
+    assert "[not finished]" in as_text(state, 1000.0)
+
+
+def test_estimate_and_notices_are_shown():
+    state = state_after(START, Notice("Output is sent to example.org."), Estimated(1, 2500))
+    for shown in (as_text(state, 1003.0), as_html(state, 1003.0)):
+        assert "Output is sent to example.org." in shown
+        assert "about 1 call and 2,500 tokens expected" in shown
+
+
+def test_records_that_are_not_shown_change_nothing_but_the_time():
+    before = state_after(START, PLAN)
+    after = fold(before, Record(9, 2000.0, observed("7.7")))
+    assert (after.subtasks, after.solution_row) == (before.subtasks, before.solution_row)
+
+
+HOSTILE = '<script>alert(1)</script><img src=x onerror="f()">"\'&'
+
+
+def test_html_escapes_every_string_and_holds_no_script():
+    start = RunStarted("0" * 8, Task(HOSTILE, (HOSTILE,)), {}, HOSTILE, Environment("", "", "", HOSTILE, ""), "0")
+    end = RunFinished(Verdict("unchecked", HOSTILE), Solution(HOSTILE, "s1"), Usage())
+    state = state_after(
+        start,
+        Notice(HOSTILE),
+        PlanMade(Plan((Subtask(HOSTILE, HOSTILE),))),
+        proposed(HOSTILE, HOSTILE),
+        observed(HOSTILE, "error", ErrorInfo(HOSTILE, HOSTILE)),
+        SubtaskFinished(HOSTILE, "failed", HOSTILE),
+        end,
+    )
+    seen = _Tags(as_html(finished(state, {"trace": HOSTILE}), 0.0, hint=HOSTILE))
+    assert seen.tags <= {"div", "ul", "li", "span", "strong", "pre", "code"}
+    assert seen.attributes <= {"style", "class", "role", "aria-live", "aria-hidden", "title"}
+
+
+def test_html_has_theme_colours_and_a_live_region():
+    page = as_html(state_after(START, PLAN), 1003.0)
+    assert 'role="status" aria-live="polite"' in page
+    assert not re.search(r"(?<!-)color\d*:\s*#", page)
+
+
+class _Tags(HTMLParser):
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.attributes = set(), set()
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
