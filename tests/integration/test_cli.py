@@ -126,10 +126,16 @@ def test_an_output_path_below_a_file_is_refused_before_anything_runs(explora, tm
 
 
 @pytest.mark.parametrize(
-    "option", [["--candidates", "0"], ["--timeout", "-1"], ["--budget-tokens", "0"], ["--out", "a.txt"]]
+    ("option", "named"),
+    [
+        (["--candidates", "0"], "candidates"),
+        (["--timeout", "-1"], "timeout"),
+        (["--budget-tokens", "0"], "tokens"),
+        (["--out", "a.txt"], ".ipynb"),
+    ],
 )
-def test_a_value_out_of_range_is_refused(explora, option):
-    assert option[0].lstrip("-").split("-")[-1] in _refused(explora(*RUN, *option)) or option[1] in str(option)
+def test_a_value_out_of_range_is_refused(explora, option, named):
+    assert named in _refused(explora(*RUN, *option))
 
 
 def test_an_endpoint_that_is_not_there_is_named(explora):
@@ -224,7 +230,6 @@ def test_a_second_interrupt_kills_everything(tmp_path):
     with _start(tmp_path, *RUN, "--check", "assert length == 123456", "--out", "t.ipynb") as process:
         time.sleep(4)
         children = _children(process)
-        process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         time.sleep(0.01)
         process.send_signal(signal.SIGINT)
