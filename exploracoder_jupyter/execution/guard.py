@@ -1,0 +1,57 @@
+"""Ends siblings that use more than they may: memory and processes of a whole tree, which no resource limit covers.
+
+Looks several times a second at the siblings that have run something, whether or not they are running now: threads and
+daemons go on after their cell. When the machine itself runs out of memory, the sibling that uses most is ended before
+the system chooses a victim.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import anyio
+import psutil
+
+from exploracoder_jupyter.execution.kernel import Sibling
+
+_SECONDS: Final = 0.15
+_MEMORY_SLACK: Final = 1.1
+_SPARE: Final = 0.03
+_MEGABYTE: Final = 1 << 20
+
+
+class Guard:
+    """Watches siblings until its task is cancelled."""
+
+    def __init__(self, *, memory: int, processes: int) -> None:
+        self._memory, self._processes = memory, processes
+        self._watched: set[Sibling] = set()
+
+    def watch(self, sibling: Sibling) -> None:
+        """Begin to watch a sibling; it is forgotten when it is dead."""
+        self._watched.add(sibling)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            await anyio.sleep(_SECONDS)
+            self._watched = {sibling for sibling in self._watched if sibling.is_alive}
+            uses = {sibling: sibling.use(most=self._processes + 2) for sibling in self._watched}
+            for sibling, use in uses.items():
+                if reason := self._excess(use.processes, use.memory):
+                    await sibling.end(reason)
+            if uses and _machine_is_full():
+                greedy = max(uses, key=lambda sibling: uses[sibling].memory)
+                await greedy.end("the machine ran out of memory and this kernel, the largest, was ended")
+
+    def _excess(self, processes: int, memory: int) -> str:
+        if processes > self._processes + 1:
+            return f"it started more than {self._processes} processes and its kernel was ended"
+        if memory > self._memory * _MEMORY_SLACK:
+            return f"it used more than {self._memory // _MEGABYTE} MB of memory and its kernel was ended"
+        return ""
+
+
+def _machine_is_full() -> bool:
+    memory = psutil.virtual_memory()
+    return bool(memory.available < memory.total * _SPARE)

@@ -1,0 +1,103 @@
+"""Runs a module of `inside` as a program in the siblings' interpreter, and gives its lines as they come.
+
+For what has to be read where the code will run but is not part of an exploration: the API of a library, the installed
+packages. Same confinement as a sibling; the working directory is read-only.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
+from itertools import count
+from pathlib import Path
+
+import anyio
+from anyio.abc import ByteReceiveStream, Process
+from anyio.streams.text import TextReceiveStream
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.execution.isolation import View
+from exploracoder_jupyter.execution.launcher import Launcher, open_launcher
+from exploracoder_jupyter.execution.processes import Census
+
+Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
+"""Runs the module of `inside` with that name and these arguments; yields the lines it prints, without line ends.
+
+Ending the iteration early ends the program. Raises KernelError, with the program's last words, when it fails.
+"""
+
+_serial = count()
+
+
+def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
+    """An `Inspect` that needs no siblings: each call makes its means and removes them again.
+
+    The iteration raises MissingMeans when the kernel named in the settings cannot be used.
+    """
+
+    async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
+        async with AsyncExitStack() as stack:
+            launcher = await stack.enter_async_context(open_launcher(sandbox))
+            lines = inspect(launcher, module, arguments, workdir=workdir or Path.cwd())
+            async for line in await stack.enter_async_context(aclosing(lines)):
+                yield line
+
+    return run
+
+
+async def inspect(
+    launcher: Launcher, module: str, arguments: Sequence[str], *, workdir: Path
+) -> AsyncGenerator[str, None]:
+    """The lines printed by a module of `inside`, see `Inspect`.
+
+    Raises:
+        KernelError: it could not be started, or ended with a failure.
+    """
+    private = launcher.folder / f"i{next(_serial)}"
+    (private / "tmp").mkdir(parents=True)
+    view = View(workdir, None, private / "tmp", (private,), launcher.readable, (), launcher.hidden)
+    with (private / "log").open("wb") as log:
+        try:
+            process = await anyio.open_process(
+                launcher.command(module, arguments, view),
+                stdin=subprocess.DEVNULL,
+                stderr=log,
+                cwd=workdir,
+                env=launcher.environ(private),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise KernelError(f"{module} could not be started: {error}.") from error
+    try:
+        assert process.stdout is not None
+        async with aclosing(_lines(process.stdout)) as lines:
+            async for line in lines:
+                yield line
+        if await process.wait() != 0:
+            raise KernelError(f"Reading the environment failed ({module}): {_last_line(private / 'log')}")
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process, supervised=launcher.isolation.mounts)
+
+
+async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
+    rest = ""
+    async for chunk in TextReceiveStream(stream, errors="replace"):
+        *whole, rest = (rest + chunk).split("\n")
+        for line in whole:
+            yield line
+    if rest:
+        yield rest
+
+
+async def _end(process: Process, *, supervised: bool) -> None:
+    if process.returncode is None:
+        await Census(process.pid).end(root_follows=supervised)
+    await process.aclose()
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it gave no reason."

@@ -1,0 +1,169 @@
+"""How far a sibling is kept from the rest of the machine, and the command that does it.
+
+Two levels. `bubblewrap`: own processes, own network or none, everything read-only but a copy of the working directory
+mounted at its own path, a private `/tmp`, credentials hidden, capabilities dropped. `limits`: a scrubbed environment,
+resource limits and a copied working directory, no more. `find_isolation` tries the first by really running it, and says
+what was reached. It is damage control, not a promise against a hostile author.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_PROBE_SECONDS: Final = 10
+_TEMPORARY: Final = ("/tmp", "/var/tmp")
+_SHARED_MEMORY: Final = 1 << 30
+_DEVICES: Final = ("/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/dxg")
+_BASE: Final = (
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+)
+_STRICT: Final = ("--unshare-user", "--disable-userns")
+_NETWORK_FILES: Final = ("/run/systemd/resolve", "/run/NetworkManager", "/run/resolvconf")
+_SYSTEM_IN_RUN: Final = ("/run/current-system", "/run/opengl-driver", "/run/host")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The files that one process gets to see."""
+
+    workdir: Path
+    """Where the working directory appears: its real path."""
+    copy: Path | None
+    """The folder that appears there, writable; `None`: the working directory itself, read-only."""
+    temporary: Path
+    """The folder that appears as `/tmp`, writable."""
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    """What must stay readable even below a path that is hidden or replaced."""
+    borrowed: tuple[Path, ...] = ()
+    """Paths within the working directory that are shown read-only, as they are outside."""
+    hidden: tuple[Path, ...] = ()
+    """Files and folders that appear empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """A level, ready to be applied."""
+
+    description: str
+    """One line for people: what is kept apart, and, where little is, why."""
+    bubblewrap: tuple[str, ...] = ()
+    """The program and the options that were found to work; empty at the level of limits."""
+    network: bool = False
+
+    @property
+    def mounts(self) -> bool:
+        """Whether paths can be replaced and hidden."""
+        return bool(self.bubblewrap)
+
+    @property
+    def counts_processes(self) -> bool:
+        """Whether a limit on processes counts those of this sibling alone and not all of the user's."""
+        return "--unshare-user" in self.bubblewrap and _kernel_version() >= (5, 14)
+
+    def command(self, program: Iterable[str], view: View) -> list[str]:
+        """The program's command line, confined to the view."""
+        if not self.mounts:
+            return [*program]
+        return [*self.bubblewrap, *_mounts(view, network=self.network), "--", *program]
+
+
+def find_isolation(*, network: bool) -> Isolation:
+    """The best level that works on this machine. Runs a probe of about 30 ms; blocks."""
+    program = shutil.which("bwrap") if sys.platform.startswith("linux") else None
+    if program is None:
+        return _limits_only("bubblewrap is not installed")
+    net = () if network else ("--unshare-net",)
+    problem = ""
+    for extra in (_STRICT, ("--unshare-user",), ()):
+        options = (program, *_BASE, *extra, *net, "--unsetenv", "JPY_PARENT_PID")
+        problem = _problem_of([*options, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "true"])
+        if not problem:
+            return Isolation(_describe(network=network), options, network)
+    return _limits_only(f"bubblewrap is refused here: {problem}")
+
+
+def _problem_of(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+
+
+def _describe(*, network: bool) -> str:
+    net = "network allowed" if network else "no network"
+    return f"bubblewrap: {net}, own processes, read-only files, copied working directory, credentials hidden, limits"
+
+
+def _limits_only(why: str) -> Isolation:
+    return Isolation(f"limits and a copied working directory only ({why}): files and network are within reach")
+
+
+def _mounts(view: View, *, network: bool) -> list[str]:
+    """Later mounts lie over earlier ones: the order is the meaning."""
+    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", *_devices(), "--proc", "/proc", *_run_folder(network=network)]
+    mounts += ["--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
+    for folder in _TEMPORARY:
+        if Path(folder).is_dir() and not Path(folder).is_symlink():
+            mounts += ["--bind", str(view.temporary), folder]
+    for path in view.hidden:
+        mounts += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+    inner = [path for path in view.readable if path.is_relative_to(view.workdir) and path != view.workdir]
+    mounts += _read_only(path for path in view.readable if path not in inner and _is_covered(path, view))
+    if view.copy is None:
+        mounts += _read_only([view.workdir])
+    else:
+        mounts += ["--bind", str(view.copy), str(view.workdir), *_read_only([*view.borrowed, *inner])]
+    for path in view.writable:
+        mounts += ["--bind", str(path), str(path)]
+    return [*mounts, "--chdir", str(view.workdir)]
+
+
+def _read_only(paths: Iterable[Path]) -> Sequence[str]:
+    return [word for path in paths for word in ("--ro-bind-try", str(path), str(path))]
+
+
+def _is_covered(path: Path, view: View) -> bool:
+    covers = [*map(Path, _TEMPORARY), Path("/run"), *view.hidden]
+    return any(path.is_relative_to(cover) for cover in covers)
+
+
+def _devices() -> list[str]:
+    found = [path for pattern in _DEVICES for path in Path("/dev").glob(pattern.removeprefix("/dev/"))]
+    return [word for path in found for word in ("--dev-bind-try", str(path), str(path))]
+
+
+def _run_folder(*, network: bool) -> list[str]:
+    """An empty `/run`: sockets in it (containers, desktop, agents) are reachable through a read-only mount as well."""
+    if not Path("/run").is_dir():
+        return []
+    kept = [*_SYSTEM_IN_RUN, *(_NETWORK_FILES if network else ())]
+    return ["--tmpfs", "/run", *(word for path in kept for word in ("--ro-bind-try", path, path))]
+
+
+def _kernel_version() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+
+
+def needed_by_interpreter(paths: Iterable[str]) -> tuple[Path, ...]:
+    """The existing folders of an interpreter (prefixes, import path), outermost only."""
+    found = {Path(path).absolute() for path in paths if path and Path(path).exists()}
+    found |= {path.resolve() for path in found}
+    return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))

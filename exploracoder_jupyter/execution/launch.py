@@ -1,0 +1,110 @@
+"""What is needed to start a sibling in some interpreter: the interpreter itself, and the code that is sent to it.
+
+The interpreter is the caller's own, or that of an installed kernelspec; nothing of ours has to be installed there,
+because the folder `inside` travels as one zip file. Kernels of other languages are refused by name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Final
+
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
+
+from exploracoder_jupyter.errors import MissingMeans
+
+_ASK_SECONDS: Final = 30
+_ASK_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
+_PYTHONS: Final = ("python", "python3")
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """Where siblings run."""
+
+    name: str
+    """Of the kernelspec."""
+    command: tuple[str, ...]
+    """What starts Python: usually one path; wrappers such as `conda run` have more words."""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the kernelspec sets."""
+    paths: tuple[str, ...] = ()
+    """Prefixes and import path, which must stay readable."""
+
+
+def find_interpreter(kernel: str | None) -> Interpreter:
+    """The interpreter of the kernelspec, or the caller's own. May start it once to ask for its paths; blocks.
+
+    Raises:
+        MissingMeans: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
+    """
+    if kernel is None:
+        if importlib.util.find_spec("ipykernel") is None:
+            raise MissingMeans(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")
+        return Interpreter(
+            "python3",
+            (sys.executable,),
+            paths=(sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *sys.path),
+        )
+    spec = _find_spec(kernel)
+    command = _python_of(kernel, spec)
+    return Interpreter(kernel, command, dict(spec.env or {}), _paths_of(kernel, command))
+
+
+def _find_spec(kernel: str) -> KernelSpec:
+    manager = KernelSpecManager()
+    try:
+        return manager.get_kernel_spec(kernel)
+    except (NoSuchKernel, ValueError) as error:
+        installed = ", ".join(sorted(manager.find_kernel_specs())) or "none"
+        raise MissingMeans(f"There is no kernel {kernel!r}.", remedy=f"Installed: {installed}.") from error
+
+
+def _python_of(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
+    if spec.language.lower() != "python":
+        raise MissingMeans(f"The kernel {kernel!r} runs {spec.language}, not Python.", remedy="Name a Python kernel.")
+    argv = list(spec.argv)
+    module = argv[argv.index("-m") + 1 : argv.index("-m") + 2] if "-m" in argv else []
+    if not module or not module[0].startswith("ipykernel"):
+        raise MissingMeans(
+            f"The kernel {kernel!r} is not started as `python -m ipykernel_launcher`.", remedy="Name another."
+        )
+    command = argv[: argv.index("-m")]
+    return (sys.executable, *command[1:]) if command[0] in _PYTHONS else tuple(command)
+
+
+def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
+    try:
+        done = subprocess.run(
+            [*command, "-c", _ASK_PATHS], capture_output=True, text=True, timeout=_ASK_SECONDS, stdin=subprocess.DEVNULL
+        )
+        return tuple(json.loads(done.stdout)) if done.returncode == 0 else _cannot_start(kernel, done.stderr)
+    except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:
+        return _cannot_start(kernel, str(error))
+
+
+def _cannot_start(kernel: str, why: str) -> tuple[str, ...]:
+    last = (why.strip().splitlines() or ["it gave no reason"])[-1]
+    raise MissingMeans(
+        f"The interpreter of the kernel {kernel!r} does not start: {last}", remedy="Reinstall that kernel."
+    )
+
+
+def write_inside(path: Path) -> Path:
+    """Write the zip of `exploracoder_jupyter.inside`, to be run as `python PATH MODULE ARGUMENT...`."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("exploracoder_jupyter/__init__.py", "")
+        for entry in sorted(resources.files("exploracoder_jupyter.inside").iterdir(), key=lambda entry: entry.name):
+            if entry.name.endswith(".py"):
+                home = "" if entry.name == "__main__.py" else "exploracoder_jupyter/inside/"
+                archive.writestr(f"{home}{entry.name}", entry.read_bytes())
+    return path

@@ -1,0 +1,115 @@
+"""Everything that the siblings of one run have in common: interpreter, isolation, the code sent to them, a folder.
+
+A `Launcher` is opened once a run. It composes the command line of a process (confinement, interpreter, limits, module
+of `inside`) and owns the run's temporary folder, which is short-named because socket paths end at about 107
+characters, and private.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import anyio
+import psutil
+from anyio import to_thread
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution.environ import allowed_environment, harmless, hidden_paths
+from exploracoder_jupyter.execution.isolation import Isolation, View, find_isolation, needed_by_interpreter
+from exploracoder_jupyter.execution.launch import Interpreter, find_interpreter, write_inside
+
+_MEGABYTE: Final = 1 << 20
+_SHARE_OF_MACHINE: Final = 0.8
+_THREADS_PER_PROCESS: Final = 4
+_LONGEST_FOLDER: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How processes of one run are started."""
+
+    sandbox: Sandbox
+    interpreter: Interpreter
+    isolation: Isolation
+    folder: Path
+    """Of the run; everything temporary is below it."""
+    archive: Path
+    """The zip of `inside`."""
+    hidden: tuple[Path, ...]
+    readable: tuple[Path, ...]
+
+    @property
+    def memory(self) -> int:
+        """Bytes that one sibling may use, never more than most of the machine."""
+        return min(self.sandbox.memory_mb * _MEGABYTE, int(psutil.virtual_memory().total * _SHARE_OF_MACHINE))
+
+    def environ(self, private: Path) -> dict[str, str]:
+        """Environment of a process whose own writable folder is `private`."""
+        given = {name: value for name, value in self.interpreter.environ.items() if harmless(name, value)}
+        own = {
+            "IPYTHONDIR": str(private / "ipython"),
+            "MPLCONFIGDIR": str(private / "matplotlib"),
+            "TMPDIR": "/tmp" if self.isolation.mounts else str(private / "tmp"),
+        }
+        return {**allowed_environment(os.environ, network=self.sandbox.network), **given, **own}
+
+    def command(self, module: str, arguments: Sequence[str], view: View) -> list[str]:
+        """Command line that runs a module of `inside` within the view."""
+        limits = json.dumps(self._limits())
+        program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]
+        return self.isolation.command(program, view)
+
+    def _limits(self) -> dict[str, int | None]:
+        counted = self.isolation.counts_processes
+        return {
+            "memory": self.memory,
+            "cpu": self.sandbox.cpu_seconds,
+            "file": self.sandbox.file_mb * _MEGABYTE,
+            "processes": self.sandbox.processes * _THREADS_PER_PROCESS if counted else None,
+        }
+
+
+@asynccontextmanager
+async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
+    """A launcher; its folder is removed at the end.
+
+    Raises:
+        MissingMeans: the kernel named in the settings cannot be used.
+    """
+    interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel)
+    isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
+    folder = _make_folder()
+    try:
+        archive = write_inside(folder / "inside.zip")
+        readable = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], str(archive)])
+        yield Launcher(sandbox, interpreter, isolation, folder, archive, hidden_paths(os.environ), readable)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(remove_tree, folder)
+
+
+def _make_folder() -> Path:
+    parent = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix="xc", dir=parent if len(parent) <= _LONGEST_FOLDER else "/tmp")).resolve()
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, also where what ran in it took its own permissions away."""
+
+    def mend(function: object, path: str, error: object) -> None:
+        Path(path).parent.chmod(0o700)
+        if Path(path).is_dir() and not Path(path).is_symlink():
+            Path(path).chmod(0o700)
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            Path(path).unlink(missing_ok=True)
+
+    shutil.rmtree(folder, onerror=mend)

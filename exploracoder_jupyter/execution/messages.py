@@ -1,0 +1,237 @@
+"""From kernel messages to an observation: collecting outputs within a budget, and the text a model is shown.
+
+`Collector` folds the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of what is
+printed, and says what was cut; it knows nothing of sockets. The functions below it turn outputs into text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from exploracoder_jupyter.types import ErrorInfo, Output
+
+NAMES_MIME: Final = "application/vnd.exploracoder.names+json"
+"""Display messages of this type carry the names that a cell has bound (`inside.names`); they are no outputs."""
+
+FLOOD_FACTOR: Final = 16
+"""An execution that prints this many times its budget is stopped."""
+
+TEXT_BUDGET: Final = 4000
+"""Characters of one observation that a model is shown."""
+
+_OUTPUTS = frozenset(["stream", "execute_result", "display_data", "error"])
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+_FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
+_OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string>)")
+
+
+class Collector:
+    """Outputs of one execution.
+
+    At most `budget` characters are kept: the first half as they come, and the last half of what follows.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._half = max(1, budget // 2)
+        self._head: list[Output] = []
+        self._tail: deque[Output] = deque()
+        self._head_size = self._tail_size = 0
+        self._shown: dict[str, list[Output]] = {}
+        self._clear_next = False
+        self._limit = budget * FLOOD_FACTOR
+        self.received = 0
+        """Characters of output received so far."""
+        self.cut = 0
+        """Characters of output that were not kept."""
+        self.error: ErrorInfo | None = None
+        self.names: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def flooded(self) -> bool:
+        """Whether so much was printed that the execution should be stopped."""
+        return self.received > self._limit
+
+    def add(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Take one IOPub message. Messages that are no outputs (status, comms, widgets) are ignored."""
+        if self._clear_next and kind in _OUTPUTS:
+            self._clear(wait=False)
+        match kind:
+            case "stream":
+                self._append_stream(str(content["name"]), str(content["text"]))
+            case "execute_result" | "display_data":
+                self._append_rich(kind, content)
+            case "update_display_data":
+                self._update(content)
+            case "error":
+                self._append_error(content)
+            case "clear_output":
+                self._clear(wait=bool(content.get("wait")))
+            case _:
+                pass
+
+    def outputs(self) -> tuple[Output, ...]:
+        """What was kept, in order, with a line where something was cut; neighbouring streams joined."""
+        note: list[Output] = []
+        if self.cut:
+            note = [_stream("stderr", f"\n[{self.cut:,} characters of output were cut here]\n")]
+        return tuple(_joined([*self._head, *note, *self._tail]))
+
+    def _append_stream(self, name: str, text: str) -> None:
+        room = self._half - self._head_size
+        if room > 0 and not self._tail:
+            self._append(_stream(name, text[:room]))
+            text = text[room:]
+        if text:
+            lost = max(0, len(text) - self._half)
+            self.cut += lost
+            self.received += lost
+            self._append(_stream(name, text[lost:]))
+
+    def _append_rich(self, kind: str, content: Mapping[str, Any]) -> None:
+        data = dict(content.get("data") or {})
+        names = data.pop(NAMES_MIME, None)
+        if names is not None:
+            self.names = _names(names)
+            return
+        output: Output = {"output_type": kind, "data": data, "metadata": dict(content.get("metadata") or {})}
+        if kind == "execute_result":
+            output["execution_count"] = None
+        self._append(output)
+        display_id = (content.get("transient") or {}).get("display_id")
+        if isinstance(display_id, str):
+            self._shown.setdefault(display_id, []).append(output)
+
+    def _update(self, content: Mapping[str, Any]) -> None:
+        for output in self._shown.get(str((content.get("transient") or {}).get("display_id")), []):
+            before = _size(output)
+            output["data"] = dict(content.get("data") or {})
+            output["metadata"] = dict(content.get("metadata") or {})
+            self.received += max(0, _size(output) - before)
+
+    def _append_error(self, content: Mapping[str, Any]) -> None:
+        name, message = str(content.get("ename", "")), str(content.get("evalue", ""))
+        frames = [str(line) for line in content.get("traceback") or []]
+        self.error = ErrorInfo(name, strip_ansi(message), short_traceback(frames))
+        self._append({"output_type": "error", "ename": name, "evalue": message, "traceback": list(frames)})
+
+    def _append(self, output: Output) -> None:
+        size = _size(output)
+        self.received += size
+        if not self._tail and self._head_size + size <= self._half:
+            self._head.append(output)
+            self._head_size += size
+            return
+        self._tail.append(output)
+        self._tail_size += size
+        self._trim_tail()
+
+    def _trim_tail(self) -> None:
+        while len(self._tail) > 1 and (excess := self._tail_size - self._half) > 0:
+            oldest = self._tail[0]
+            lost = _size(oldest)
+            if lost > excess and oldest["output_type"] == "stream":
+                self._tail[0] = _stream(str(oldest["name"]), str(oldest["text"])[excess:])
+                lost = excess
+            else:
+                self._tail.popleft()
+            self._tail_size -= lost
+            self.cut += lost
+
+    def _clear(self, *, wait: bool) -> None:
+        self._clear_next = wait
+        if not wait:
+            self._head.clear()
+            self._tail.clear()
+            self._shown.clear()
+            self._head_size = self._tail_size = self.cut = 0
+
+
+def strip_ansi(text: str) -> str:
+    """The text without terminal colours and other escape sequences."""
+    return _ANSI.sub("", text)
+
+
+def short_traceback(frames: Sequence[str]) -> str:
+    """IPython's traceback (a list of frames and headings) as plain text: user code whole, of libraries the last frame.
+
+    Frames left out are counted in their place.
+    """
+    plain = [strip_ansi(frame).strip("\n") for frame in frames]
+    kept: list[str] = []
+    skipped = 0
+    for index, frame in enumerate(plain):
+        last = index + 1 == len(plain) or not _FRAME.match(plain[index + 1])
+        if _FRAME.match(frame) and not _OWN_FRAME.match(frame) and not last:
+            skipped += 1
+            continue
+        if skipped:
+            kept.append(f"... {skipped} frames of libraries ...")
+            skipped = 0
+        if frame.strip("- "):
+            kept.append(frame)
+    return "\n".join(kept)
+
+
+def shown_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
+    """What a model is shown of the outputs: streams and plain-text results (errors apart), head and tail if too long.
+
+    `text/llm+plain`, where a value offers it, is preferred to `text/plain`.
+    """
+    parts = [strip_ansi(text).strip("\n") for text in map(_text_of, outputs) if text]
+    return cut_middle("\n".join(parts), budget)
+
+
+def cut_middle(text: str, budget: int) -> str:
+    """The text, or its first and last parts with a note between them that says how much is missing."""
+    if len(text) <= budget:
+        return text
+    head = budget * 3 // 5
+    tail = budget - head
+    return f"{text[:head]}\n[... {len(text) - head - tail:,} characters left out ...]\n{text[-tail:]}"
+
+
+def _text_of(output: Output) -> str:
+    if output["output_type"] == "stream":
+        return _overwritten(str(output["text"]))
+    data = output.get("data")
+    if isinstance(data, dict):
+        value = data.get("text/llm+plain", data.get("text/plain", ""))
+        return value if isinstance(value, str) else ""
+    return ""
+
+
+def _overwritten(text: str) -> str:
+    """The text as a terminal leaves it when lines are rewritten after a carriage return (progress bars)."""
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+
+
+def _names(found: object) -> tuple[tuple[str, str], ...]:
+    pairs = found if isinstance(found, list) else []
+    return tuple((str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list) and len(pair) == 2)
+
+
+def _stream(name: str, text: str) -> Output:
+    return {"output_type": "stream", "name": name, "text": text}
+
+
+def _size(output: Output) -> int:
+    if output["output_type"] == "stream":
+        return len(str(output["text"]))
+    data = output.get("data")
+    if isinstance(data, dict):
+        return sum(len(value) if isinstance(value, str) else len(repr(value)) for value in data.values())
+    return len(repr(output))
+
+
+def _joined(outputs: Iterable[Output]) -> list[Output]:
+    joined: list[Output] = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if last and last["output_type"] == output["output_type"] == "stream" and last["name"] == output["name"]:
+            joined[-1] = _stream(str(output["name"]), f"{last['text']}{output['text']}")
+        else:
+            joined.append(output)
+    return joined

@@ -1,0 +1,84 @@
+"""From how an execution ended and what was collected to the `Observation` that the pipeline sees."""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.execution.kernel import Ending
+from exploracoder_jupyter.execution.messages import Collector, short_traceback, shown_text, strip_ansi
+from exploracoder_jupyter.types import ErrorInfo, Observation, Status
+
+
+def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observation:
+    """The observation of one execution that had `timeout` seconds."""
+    status = _status(ending)
+    outputs = collector.outputs()
+    return Observation(
+        status=status,
+        outputs=outputs,
+        error=_error(status, ending, collector, timeout),
+        text=shown_text(outputs),
+        seconds=ending.seconds,
+        names=collector.names,
+        note=_note(status, ending, collector, timeout),
+    )
+
+
+def unrun(why: str) -> Observation:
+    """The observation of code that could not be run because its state is gone."""
+    return Observation("died", error=ErrorInfo("StateLost", why), note=why)
+
+
+def _status(ending: Ending) -> Status:
+    match ending.cause:
+        case "timeout":
+            return "timeout"
+        case "flooded":
+            return "interrupted"
+        case "died":
+            return "died"
+        case "finished":
+            if _asked_to_exit(ending):
+                return "died"
+            return "ok" if ending.reply.get("status") == "ok" else "error"
+
+
+def _asked_to_exit(ending: Ending) -> bool:
+    payload = ending.reply.get("payload") or []
+    return any(isinstance(item, dict) and item.get("source") == "ask_exit" for item in payload)
+
+
+def _note(status: Status, ending: Ending, collector: Collector, timeout: float) -> str:
+    match status:
+        case "timeout":
+            return _joined(f"did not end within {timeout:g} s", ending.note)
+        case "interrupted":
+            return _joined(f"printed {collector.received:,} characters and was stopped", ending.note)
+        case "died":
+            return "the code asked the kernel to exit" if _asked_to_exit(ending) else ending.note
+        case "ok" | "error":
+            return f"{collector.cut:,} characters of output were cut" if collector.cut else ""
+
+
+def _joined(what: str, more: str) -> str:
+    return f"{what}; {more}" if more else what
+
+
+def _error(status: Status, ending: Ending, collector: Collector, timeout: float) -> ErrorInfo | None:
+    at = collector.error.traceback if collector.error else ""
+    match status:
+        case "ok":
+            return None
+        case "error":
+            return collector.error or _replied(ending)
+        case "timeout":
+            return ErrorInfo("Timeout", _note(status, ending, collector, timeout), at)
+        case "interrupted":
+            return ErrorInfo("OutputLimit", _note(status, ending, collector, timeout), at)
+        case "died":
+            return ErrorInfo("KernelDied", _note(status, ending, collector, timeout), at)
+
+
+def _replied(ending: Ending) -> ErrorInfo:
+    reply = ending.reply
+    frames = [str(frame) for frame in reply.get("traceback") or []]
+    name = str(reply.get("ename") or reply.get("status") or "Error")
+    return ErrorInfo(name, strip_ansi(str(reply.get("evalue", ""))), short_traceback(frames))

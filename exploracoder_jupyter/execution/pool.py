@@ -1,0 +1,88 @@
+"""Keeps a few siblings started ahead, so that a branch finds one ready.
+
+Starting costs most of a second; a branch that needs a sibling takes a warm one and the pool starts another in the
+background. A start that fails while nobody waits is forgotten: whoever asks next tries again and hears of it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import Final, Protocol
+
+import anyio
+from anyio.abc import TaskGroup
+
+from exploracoder_jupyter.errors import ExploraError
+from exploracoder_jupyter.execution.kernel import Sibling
+
+CORES: Final = os.cpu_count() or 1
+
+
+class Factory(Protocol):
+    """Makes and unmakes siblings: `factory.SiblingFactory`."""
+
+    async def start(self) -> Sibling:
+        """A fresh one, or KernelError."""
+        ...
+
+    async def dispose(self, sibling: Sibling) -> None:
+        """End it for good."""
+        ...
+
+
+class WarmPool:
+    """Siblings started ahead of need. Its starts run in the task group, which must outlive it."""
+
+    def __init__(self, tasks: TaskGroup, factory: Factory, *, size: int = CORES + 1) -> None:
+        self._tasks, self._factory, self._size = tasks, factory, size
+        self._give, self._receive = anyio.create_memory_object_stream[Sibling | ExploraError](float("inf"))
+        self._starting = 0
+        self._at_once = anyio.CapacityLimiter(CORES)
+
+    def warm_up(self) -> None:
+        """Start as many as are missing. Returns at once."""
+        wanted = self._size + self._receive.statistics().tasks_waiting_receive
+        for _ in range(wanted - self._starting - self._receive.statistics().current_buffer_used):
+            self._starting += 1
+            self._tasks.start_soon(self._start_one)
+
+    async def take(self) -> Sibling:
+        """A living sibling that nobody else has; the caller closes it.
+
+        Raises:
+            KernelError: none could be started.
+        """
+        while True:
+            self._tasks.start_soon(self._warm_up_soon)
+            given = await self._receive.receive()
+            if isinstance(given, ExploraError):
+                raise given
+            if given.is_alive:
+                return given
+            await self._factory.dispose(given)
+
+    async def close(self) -> None:
+        """End the siblings that nobody took."""
+        with suppress(anyio.WouldBlock):
+            while True:
+                given = self._receive.receive_nowait()
+                if isinstance(given, Sibling):
+                    await self._factory.dispose(given)
+        self._give.close()
+        self._receive.close()
+
+    async def _warm_up_soon(self) -> None:
+        self.warm_up()
+
+    async def _start_one(self) -> None:
+        try:
+            async with self._at_once:
+                sibling = await self._factory.start()
+        except ExploraError as error:
+            self._starting -= 1
+            if self._receive.statistics().tasks_waiting_receive:
+                self._give.send_nowait(error)
+        else:
+            self._starting -= 1
+            self._give.send_nowait(sibling)

@@ -1,0 +1,136 @@
+"""Process trees: who belongs to one, what it uses, and its end.
+
+A tree is found by walking down from its root; bubblewrap's process namespace and, elsewhere, the kernel's adoption of
+orphans keep daemons within it. `Census` remembers whom it has seen, so that what a dead root leaves is ended too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import anyio
+import psutil
+
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_END_SECONDS: Final = 3.0
+_FOLLOW_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class TreeUse:
+    """What a tree uses now."""
+
+    processes: int
+    memory: int
+    """Bytes of memory that its processes do not share with others."""
+
+
+class Census:
+    """The processes of one tree, as last seen."""
+
+    def __init__(self, root: int) -> None:
+        self._root = _process(root)
+        self._seen: dict[int, psutil.Process] = {}
+
+    def take(self, *, most: int) -> TreeUse:
+        """Look at the tree; stops looking when more than `most` processes have been found."""
+        found = _descendants(self._root.pid, most=most) if self._root else []
+        memory = 0
+        for pid in found:
+            memory += _private_memory(pid)
+            if pid not in self._seen and (process := _process(pid)):
+                self._seen[pid] = process
+        for pid in self._seen.keys() - set(found):
+            if not self._seen[pid].is_running():
+                del self._seen[pid]
+        return TreeUse(len(found), memory)
+
+    async def end(self, *, root_follows: bool) -> None:
+        """Kill every process of the tree and wait until they are gone.
+
+        `root_follows`: the root is a supervisor that ends by itself, and reaps, once those below it are gone.
+        """
+        for _ in range(5):  # what is started between the look and the kill is caught by the next round
+            self.take(most=100_000)
+            below = [process for process in self._seen.values() if process != self._root and _is_living(process)]
+            if not below:
+                break
+            _signal_all(below, signal.SIGSTOP)
+            _signal_all(below, signal.SIGKILL)
+            await _gone(below, seconds=_END_SECONDS)
+        if self._root:
+            await _gone([self._root], seconds=_FOLLOW_SECONDS if root_follows else 0)
+            _signal_all([self._root], signal.SIGKILL)
+            await _gone([self._root], seconds=_END_SECONDS)
+        self._seen.clear()
+
+
+def _descendants(root: int, *, most: int) -> list[int]:
+    """The root's descendants and itself, deepest last; empty when the root is gone."""
+    found: list[int] = []
+    waiting = [root]
+    while waiting and len(found) <= most:
+        pid = waiting.pop()
+        children = _children(pid)
+        if children is not None:
+            found.append(pid)
+            waiting += children
+    return found
+
+
+def _children(pid: int) -> list[int] | None:
+    """Child processes; `None` when the process is gone. From /proc where it can be: psutil looks at all processes."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+    except OSError:
+        pass
+    try:
+        return [child.pid for child in psutil.Process(pid).children()]
+    except psutil.Error:
+        return None
+
+
+def _private_memory(pid: int) -> int:
+    try:
+        _, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
+        return (int(resident) - int(shared)) * _PAGE
+    except (OSError, ValueError):
+        pass
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def _process(pid: int) -> psutil.Process | None:
+    try:
+        return psutil.Process(pid)
+    except psutil.Error:
+        return None
+
+
+def _is_living(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
+def _signal_all(processes: Iterable[psutil.Process], signum: signal.Signals) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.Error, OSError):
+            process.send_signal(signum)
+
+
+async def _gone(processes: Iterable[psutil.Process], *, seconds: float) -> None:
+    with anyio.move_on_after(seconds):
+        while any(_is_living(process) for process in processes):
+            await anyio.sleep(_POLL_SECONDS)

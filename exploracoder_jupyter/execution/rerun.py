@@ -1,0 +1,206 @@
+"""Branches by re-running: the implementation of the `Branch` port that works everywhere.
+
+A branch is the list of what was run in it. `fork` copies the list; the first `run` of a fork takes a warm sibling, in a
+fresh copy of the working directory, and repeats the list there, so that memory and files are again what they were. What
+the repetition prints is dropped. A list that cannot be repeated (a step had been cut off, or now ends otherwise) is an
+observation that says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import anyio
+import zmq.asyncio
+from anyio import to_thread
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution.factory import SiblingFactory
+from exploracoder_jupyter.execution.guard import Guard
+from exploracoder_jupyter.execution.inspect import inspect
+from exploracoder_jupyter.execution.kernel import Sibling
+from exploracoder_jupyter.execution.launcher import Launcher, open_launcher
+from exploracoder_jupyter.execution.messages import Collector
+from exploracoder_jupyter.execution.observe import observe, unrun
+from exploracoder_jupyter.execution.pool import CORES, WarmPool
+from exploracoder_jupyter.execution.scratch import take_snapshot
+from exploracoder_jupyter.types import Environment, Observation, Status
+
+_AT_ONCE: Final = max(4, CORES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Something that was run, and how it ended."""
+
+    code: str
+    timeout: float
+    status: Status
+
+    @property
+    def repeatable(self) -> bool:
+        return self.status in ("ok", "error")
+
+
+class RerunSiblings:
+    """The siblings of one run. An async context manager; to be entered and left by the same task.
+
+    `setup` is code that every sibling runs first; `variables` a folder written by `inside.variables.dump`.
+    """
+
+    def __init__(self, sandbox: Sandbox, *, workdir: Path, setup: str = "", variables: Path | None = None) -> None:
+        self._sandbox, self._workdir = sandbox, workdir.resolve()
+        self._setup, self._variables = setup, variables
+        self._stack = AsyncExitStack()
+        self._branches: set[RerunBranch] = set()
+        self.at_once = anyio.CapacityLimiter(_AT_ONCE)
+        """Executions at one time: more would only make each other time out."""
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            self._launcher: Launcher = await stack.enter_async_context(open_launcher(self._sandbox))
+            self.factory = await self._make_factory(stack)
+            self.guard = Guard(memory=self._launcher.memory, processes=self._sandbox.processes)
+            stack.push_async_callback(self._close_branches)
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(tasks.cancel_scope.cancel)
+            self.pool = WarmPool(tasks, self.factory)
+            tasks.start_soon(self.guard.run)
+            self.pool.warm_up()
+            self._environment = await self._ask_environment()
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, traceback)
+
+    @property
+    def output_kb(self) -> int:
+        """Output of one execution that is kept."""
+        return self._sandbox.output_kb
+
+    async def root(self) -> RerunBranch:
+        """A branch in the initial state."""
+        return self.branch(())
+
+    def branch(self, steps: tuple[_Step, ...]) -> RerunBranch:
+        """A branch in the state after these steps."""
+        branch = RerunBranch(self, steps)
+        self._branches.add(branch)
+        return branch
+
+    def forget(self, branch: RerunBranch) -> None:
+        """The branch has been closed."""
+        self._branches.discard(branch)
+
+    def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
+        """Run a module of `inside` in the siblings' interpreter; see `execution.inspect.Inspect`."""
+        return inspect(self._launcher, module, arguments, workdir=self._workdir)
+
+    def environment(self) -> Environment:
+        """Where the siblings run, and how far they are isolated."""
+        return self._environment
+
+    async def _ask_environment(self) -> Environment:
+        found = json.loads("".join([line async for line in self.inspect("packages", ())]))
+        return Environment(
+            python=found["python"],
+            platform=found["platform"],
+            kernel=self._launcher.interpreter.name,
+            isolation=self._launcher.isolation.description,
+            branching="rerun",
+            packages=tuple(found["packages"]),
+        )
+
+    async def _make_factory(self, stack: AsyncExitStack) -> SiblingFactory:
+        launcher = self._launcher
+        context = zmq.asyncio.Context()
+        stack.callback(context.destroy, linger=0)
+        snapshot = await to_thread.run_sync(
+            lambda: take_snapshot(
+                self._workdir, launcher.folder / "files", most_mb=self._sandbox.copy_mb, hidden=launcher.hidden
+            )
+        )
+        return SiblingFactory(launcher, snapshot, context, self._setup, self._variables)
+
+    async def _close_branches(self) -> None:
+        with anyio.CancelScope(shield=True):
+            await self.pool.close()
+            for branch in tuple(self._branches):
+                await branch.close()
+
+
+class RerunBranch:
+    """One state: a `Branch` that is made by repeating what led to it."""
+
+    def __init__(self, siblings: RerunSiblings, steps: tuple[_Step, ...]) -> None:
+        self._siblings = siblings
+        self._steps = steps
+        self._sibling: Sibling | None = None
+        self._lost = ""
+        self._turn = anyio.Lock()
+
+    async def run(self, code: str, *, timeout: float) -> Observation:
+        """Run code here, changing this state. One at a time: a second call waits for the first.
+
+        Raises:
+            KernelError: the sibling could not be started at all.
+        """
+        async with self._turn, self._siblings.at_once:
+            sibling = await self._awake()
+            if sibling is None:
+                return unrun(self._lost)
+            observation = await _run(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
+            self._steps += (_Step(code, timeout, observation.status),)
+            if observation.status == "died":
+                self._lost = f"the state of this branch is lost: {observation.note}"
+                await self._siblings.factory.dispose(sibling)
+            return observation
+
+    async def fork(self, n: int) -> Sequence[RerunBranch]:
+        """`n` branches that start from this state; it is made anew at the first run of each."""
+        return [self._siblings.branch(self._steps) for _ in range(n)]
+
+    async def close(self) -> None:
+        """End it, with every process that it started. Idempotent."""
+        self._lost = self._lost or "this branch was closed"
+        self._siblings.forget(self)
+        if self._sibling is not None:
+            await self._siblings.factory.dispose(self._sibling)
+
+    async def _awake(self) -> Sibling | None:
+        """The sibling in this branch's state; `None`, with `_lost` set, when that state cannot be had."""
+        if self._lost:
+            return None
+        if self._sibling is None:
+            cut_off = next((step for step in self._steps if not step.repeatable), None)
+            if cut_off is not None:
+                self._lost = f"the state before this cannot be repeated: a step of it ended with {cut_off.status!r}"
+                return None
+            self._sibling = await self._siblings.pool.take()
+            self._siblings.guard.watch(self._sibling)
+            self._lost = await self._repeat(self._sibling)
+        return None if self._lost else self._sibling
+
+    async def _repeat(self, sibling: Sibling) -> str:
+        """Repeat the steps; the reason when one of them does not end as it did."""
+        for number, step in enumerate(self._steps, 1):
+            again = await _run(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
+            if again.status != step.status:
+                why = again.error.headline if again.error else again.note or f"it ended with {again.status!r}"
+                return f"the state before this cannot be repeated: step {number} of {len(self._steps)} gave {why}"
+        return ""
+
+
+async def _run(sibling: Sibling, code: str, *, timeout: float, output_kb: int) -> Observation:
+    collector = Collector(output_kb * 1000)
+    ending = await sibling.execute(code, timeout=timeout, collector=collector)
+    return observe(ending, collector, timeout=timeout)

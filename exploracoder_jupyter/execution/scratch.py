@@ -1,0 +1,115 @@
+"""A scratch view of the working directory: one snapshot of it a run, one copy of that a sibling.
+
+The snapshot is taken at the moment of the call, so that every branch starts from the same files whatever happens
+outside. What is copied is bounded in bytes and entries, small and near things first; what is left over (large files,
+environments, `.git`) stays reachable read-only where mounts are possible, and is named.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_MOST_ENTRIES: Final = 20_000
+_MOST_BORROWED: Final = 200
+_BORROWED_NAMES: Final = frozenset([".git", ".hg", "node_modules", ".tox", ".nox", ".mypy_cache", ".cache"])
+_LEFT_OUT: Final = frozenset(["__pycache__", ".ipynb_checkpoints", ".env", ".netrc", ".pypirc", ".git-credentials"])
+_ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The working directory as it was."""
+
+    source: Path
+    """The real working directory."""
+    folder: Path
+    """The copy; never changed."""
+    borrowed: tuple[Path, ...]
+    """Relative paths that were not copied, to be shown read-only."""
+    missing: int
+    """How many paths are neither copied nor borrowed."""
+
+
+def take_snapshot(source: Path, folder: Path, *, most_mb: int, hidden: Iterable[Path] = ()) -> Snapshot:
+    """Copy the working directory into the new folder, but for special files, credentials and what cannot be read."""
+    folder.mkdir(parents=True)
+    if source == Path(source.anchor):  # nobody works in the root of the file system on purpose
+        return Snapshot(source, folder, (), 0)
+    return _Copying(source, folder, most_mb * 1_000_000, frozenset(hidden)).run()
+
+
+def copy_snapshot(snapshot: Snapshot, folder: Path, *, link_borrowed: bool) -> None:
+    """A sibling's own copy, in a new folder. Where nothing can be mounted, what is borrowed is linked to instead."""
+    shutil.copytree(snapshot.folder, folder, symlinks=True)
+    if link_borrowed:
+        for path in snapshot.borrowed:
+            target = folder / path
+            if target.exists() and not target.is_symlink():
+                target.rmdir() if target.is_dir() else target.unlink()
+            target.symlink_to(snapshot.source / path)
+
+
+class _Copying:
+    """One walk, breadth first, so that what is near the top is copied before what is deep."""
+
+    def __init__(self, source: Path, folder: Path, room: int, hidden: frozenset[Path]) -> None:
+        self._source, self._folder, self._hidden = source, folder, hidden
+        self._room, self._entries = room, _MOST_ENTRIES
+        self._borrowed: list[Path] = []
+        self._missing = 0
+
+    def run(self) -> Snapshot:
+        waiting = deque([Path()])
+        while waiting:
+            waiting.extend(self._folder_of(waiting.popleft()))
+        return Snapshot(self._source, self._folder, tuple(self._borrowed), self._missing)
+
+    def _folder_of(self, relative: Path) -> list[Path]:
+        """Copy one folder's files; its subfolders are for later."""
+        try:
+            entries = [entry for entry in os.scandir(self._source / relative) if self._wanted(entry)]
+        except OSError:
+            return []
+        if relative != Path() and (len(entries) > self._entries or _is_environment(relative, entries)):
+            self._borrow(relative)
+            return []
+        self._entries -= len(entries)
+        (self._folder / relative).mkdir(exist_ok=True)
+        files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
+        for entry in sorted(files, key=lambda entry: entry.stat(follow_symlinks=False).st_size):
+            self._copy(entry, relative / entry.name)
+        return [relative / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+    def _wanted(self, entry: os.DirEntry[str]) -> bool:
+        kind = entry.stat(follow_symlinks=False).st_mode
+        usual = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
+        return usual and entry.name not in _LEFT_OUT and Path(entry.path) not in self._hidden
+
+    def _copy(self, entry: os.DirEntry[str], relative: Path) -> None:
+        size = entry.stat(follow_symlinks=False).st_size
+        if size > self._room:
+            self._borrow(relative)
+            return
+        try:
+            shutil.copy2(entry.path, self._folder / relative, follow_symlinks=False)
+        except OSError:
+            self._missing += 1
+            return
+        self._room -= size
+
+    def _borrow(self, relative: Path) -> None:
+        if len(self._borrowed) < _MOST_BORROWED:
+            self._borrowed.append(relative)
+        else:
+            self._missing += 1
+
+
+def _is_environment(relative: Path, entries: Iterable[os.DirEntry[str]]) -> bool:
+    return relative.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKS for entry in entries)

@@ -1,0 +1,56 @@
+"""Limits that a process puts on itself before it runs anything written by a model.
+
+They are inherited by everything it starts and cannot be raised again. What cannot be set here (an older system, a lower
+hard limit) is skipped: the processes outside watch memory and process counts as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def apply(limits: dict[str, int | None]) -> None:
+    """Set the limits of this process.
+
+    Keys, each optional: `memory` and `file` in bytes, `cpu` in seconds, `processes` as a count (threads included).
+    """
+    try:
+        import resource
+    except ImportError:  # not a POSIX system
+        return
+    # DATA and not AS: libraries reserve address space by the gigabyte and touch little of it.
+    _set(resource.RLIMIT_DATA, limits.get("memory"))
+    _set(resource.RLIMIT_FSIZE, limits.get("file"))
+    _set(resource.RLIMIT_CPU, limits.get("cpu"))
+    _set(resource.RLIMIT_CORE, 0)
+    if hasattr(resource, "RLIMIT_NPROC"):
+        _set(resource.RLIMIT_NPROC, limits.get("processes"))
+
+
+def _set(which: int, value: int | None) -> None:
+    import resource
+
+    if value is None:
+        return
+    hard = resource.getrlimit(which)[1]
+    soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(which, (soft, soft))
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every orphaned descendant, so that a daemon stays in this process's tree (Linux)."""
+    if sys.platform.startswith("linux"):
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def lead_own_group() -> None:
+    """Lead a process group, so that an interrupt of the kernel reaches the commands it has started."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.setpgid(0, 0)

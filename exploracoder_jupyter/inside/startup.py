@@ -1,0 +1,42 @@
+"""Makes this interpreter a sibling: an IPython kernel with bounded output that tells which names its cells bind.
+
+Started as `python inside.zip LIMITS startup OPTIONS KERNEL_ARGUMENT...`; OPTIONS is JSON: `output` (characters in one
+message), `variables` (a folder written by `variables.dump`, or null), `reap` (adopt orphans, where no process namespace
+keeps them). After start-up nothing of ours is in the way of what the cells import.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from exploracoder_jupyter.inside import limits, names, output, variables
+
+
+def serve(options: dict[str, Any], arguments: list[str]) -> None:
+    """Run the kernel until it is shut down."""
+    limits.lead_own_group()
+    if options.get("reap"):
+        limits.adopt_orphans()
+    _stand_alone()
+    from ipykernel.kernelapp import IPKernelApp
+
+    output.install(options["output"])
+    app: Any = IPKernelApp.instance()
+    app.initialize(arguments)
+    if options.get("variables"):
+        app.shell.user_ns.update(variables.load(options["variables"]))
+    app.shell.explora_names = names.Tracker(app.shell)
+    app.start()
+
+
+def _stand_alone() -> None:
+    """Leave nothing of ours on the import path: `sys.path[0]` is the zip that this process was started from."""
+    del sys.path[0]
+    for name in [name for name in sys.modules if name.split(".")[0] == "exploracoder_jupyter"]:
+        del sys.modules[name]
+
+
+if __name__ == "__main__":
+    serve(json.loads(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,153 @@
+"""Carries values of one kernel to another through a folder of plain files; nothing is ever pickled.
+
+`dump` runs in the user's kernel, `load` in a sibling, which may have another interpreter. Each variable is a JSON
+document; containers are tagged in it (`{"tuple": [...]}`), so that they come back as what they were; arrays are `.npy`
+files beside it, tables Parquet where pyarrow is installed, else JSON with pandas' table schema.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+Value = Any
+_PLAIN = (type(None), bool, int, float, str)
+_SEQUENCES: dict[str, Callable[[list[Value]], Value]] = {
+    "list": list,
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+}
+
+
+class CannotSend(ValueError):
+    """A variable cannot be carried over. The message is one sentence that names it and its type."""
+
+
+def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str) -> None:
+    """Write the named variables into the folder, which is made if need be.
+
+    Raises:
+        CannotSend: a name is unknown, or its value is of a type that is not carried.
+    """
+    os.makedirs(folder, exist_ok=True)
+    for name in names:
+        if name not in namespace:
+            raise CannotSend(f"There is no variable {name!r}.")
+        document = _Writer(name, folder).encode(namespace[name])
+        with open(os.path.join(folder, f"{name}.json"), "w", encoding="utf-8") as file:
+            json.dump(document, file)
+
+
+def load(folder: str) -> dict[str, Value]:
+    """The variables of a folder written by `dump`.
+
+    Raises:
+        ImportError: a table or an array needs a library that this interpreter lacks.
+    """
+    found = {}
+    for entry in sorted(os.listdir(folder)):
+        name, extension = os.path.splitext(entry)
+        if extension == ".json" and name.isidentifier():
+            with open(os.path.join(folder, entry), encoding="utf-8") as file:
+                found[name] = _decode(json.load(file), folder)
+    return found
+
+
+class _Writer:
+    """Encodes one variable; its arrays and tables become files of their own."""
+
+    def __init__(self, name: str, folder: str) -> None:
+        self._name, self._folder, self._files = name, folder, 0
+
+    def encode(self, value: Value) -> Value:
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind.__name__ in _SEQUENCES and kind.__module__ == "builtins":
+            return {kind.__name__: [self.encode(item) for item in value]}
+        if kind is dict:
+            return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
+        return self._encode_library_value(value)
+
+    def _encode_library_value(self, value: Value) -> Value:
+        numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
+        if numpy and (type(value) is numpy.ndarray or isinstance(value, numpy.generic)):
+            return self._array(numpy, value)
+        if pandas and type(value) is pandas.Series:
+            name = self.encode(value.name)
+            return {"series": [self._table(value.to_frame("values")), name]}
+        if pandas and type(value) is pandas.DataFrame:
+            return self._table(value)
+        raise self._refusal(value)
+
+    def _array(self, numpy: Any, value: Value) -> Value:
+        file = self._next("npy")
+        try:
+            numpy.save(os.path.join(self._folder, file), value, allow_pickle=False)
+        except ValueError as error:
+            raise self._refusal(value, f"its dtype is {value.dtype}") from error
+        return {"array" if type(value) is numpy.ndarray else "scalar": file}
+
+    def _table(self, table: Value) -> Value:
+        try:
+            return self._parquet(table)
+        except ImportError:
+            return self._json_table(table)
+        except Exception as error:  # pyarrow has errors of its own for each kind of column
+            raise self._refusal(table, str(error)) from error
+
+    def _parquet(self, table: Value) -> Value:
+        importlib.import_module("pyarrow")
+
+        file = self._next("parquet")
+        table.to_parquet(os.path.join(self._folder, file), engine="pyarrow")
+        return {"parquet": file}
+
+    def _json_table(self, table: Value) -> Value:
+        file = self._next("table")
+        try:
+            table.to_json(os.path.join(self._folder, file), orient="table", double_precision=15)
+        except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
+            raise self._refusal(table, str(error)) from error
+        return {"table": file}
+
+    def _next(self, extension: str) -> str:
+        self._files += 1
+        return f"{self._name}.{self._files}.{extension}"
+
+    def _refusal(self, value: Value, why: str = "") -> CannotSend:
+        cls = type(value)
+        reason = f" ({why})" if why else ""
+        return CannotSend(
+            f"The variable {self._name!r} holds a {cls.__module__}.{cls.__qualname__}, which cannot be sent to another "
+            f"kernel{reason}."
+        )
+
+
+def _decode(value: Value, folder: str) -> Value:
+    if not isinstance(value, dict):
+        return value
+    ((tag, body),) = value.items()
+    if tag in _SEQUENCES:
+        return _SEQUENCES[tag]([_decode(item, folder) for item in body])
+    if tag == "dict":
+        return {_decode(key, folder): _decode(item, folder) for key, item in body}
+    if tag == "series":
+        return _decode(body[0], folder)["values"].rename(_decode(body[1], folder))
+    return _read(tag, os.path.join(folder, body))
+
+
+def _read(tag: str, path: str) -> Value:
+    if tag in ("array", "scalar"):
+        import numpy
+
+        array = numpy.load(path, allow_pickle=False)
+        return array[()] if tag == "scalar" else array
+    import pandas
+
+    return pandas.read_parquet(path) if tag == "parquet" else pandas.read_json(path, orient="table")
