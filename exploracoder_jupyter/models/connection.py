@@ -65,7 +65,7 @@ class Connection:
         if body.get("stream"):
             return self._chunks(answer)
         if isinstance(answer, ChatCompletion):
-            return _apologies(answer) or answer
+            return _apology(answer, self._key) or answer
         return Fault("alien")
 
     async def _chunks(
@@ -165,13 +165,13 @@ def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
     return key or None
 
 
-def _apologies(answer: ChatCompletion) -> Fault | None:
+def _apology(answer: ChatCompletion, key: str | None) -> Fault | None:
     """The fault of a reply that holds an error though its status says success, as gateways send it."""
     error = (answer.model_extra or {}).get("error")
     if not error or getattr(answer, "choices", None):
         return None
     code = error.get("code") if isinstance(error, dict) else None
-    return Fault("status", quoted(_words(error), None), code if isinstance(code, int) and code >= 400 else 502)
+    return Fault("status", quoted(_words(error), key), code if isinstance(code, int) and code >= 400 else 502)
 
 
 def _words(body: object) -> str:

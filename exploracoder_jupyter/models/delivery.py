@@ -32,6 +32,8 @@ class Asked:
     request: ModelRequest
     owed: Usage = field(default_factory=Usage)
     lost: dict[int, EndpointError] = field(default_factory=dict)
+    broken: bool = False
+    """Whether the stream of all choices broke off."""
 
     def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
         """The reply for a choice; what is owed is said with it."""

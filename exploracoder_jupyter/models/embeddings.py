@@ -57,7 +57,8 @@ class EndpointEmbedder:
             rows += await self._batch(texts[start : start + _BATCH])
         if len({len(row) for row in rows}) > 1:
             raise self._improper()
-        vectors = np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0)
+        with np.errstate(over="ignore"):
+            vectors = np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0)
         if not np.isfinite(vectors).all():
             raise self._improper()
         return vectors

@@ -21,7 +21,7 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.models import structured
 from exploracoder_jupyter.models.choices import Choice
 from exploracoder_jupyter.models.connection import Answer, Connection
-from exploracoder_jupyter.models.delivery import Asked, Delivery
+from exploracoder_jupyter.models.delivery import Asked, Delivery, Received
 from exploracoder_jupyter.models.faults import Fault
 from exploracoder_jupyter.models.merged import Put, merged
 from exploracoder_jupyter.models.structured import Refused
@@ -84,13 +84,12 @@ class OpenAIModel:
     async def _replies(self, asked: Asked) -> AsyncGenerator[Reply]:
         n = asked.request.sampling.n
         missing = set(range(n))
-        together = n > 1 and "n" not in self._refused
-        if together:
+        if n > 1 and "n" not in self._refused:
             async with aclosing(merged([partial(self._ask_together, asked, n)])) as replies:
                 async for reply in replies:
                     missing.discard(reply.index)
                     yield reply
-        jobs = [partial(self._ask_one, asked, index, not together) for index in sorted(missing)]
+        jobs = [partial(self._ask_one, asked, index) for index in sorted(missing)]
         async with aclosing(merged(jobs)) as replies:
             async for reply in replies:
                 missing.discard(reply.index)
@@ -104,12 +103,14 @@ class OpenAIModel:
         if isinstance(answer, Fault):
             raise await self._connection.explained(answer)
         received = await self._delivery(asked, range(n), put).receive(answer)
-        if received.whole and received.shown < n:
+        self._learn(received)
+        asked.broken = not received.whole
+        if received.whole and 0 < received.shown < n:
             self._refused |= {"n"}
 
-    async def _ask_one(self, asked: Asked, index: int, stream: bool, put: Put[Reply]) -> None:
+    async def _ask_one(self, asked: Asked, index: int, put: Put[Reply]) -> None:
         """Ask for one choice, once more without a stream if that ends without it."""
-        for streamed in (True, False) if stream else (False,):
+        for streamed in (False,) if asked.broken else (True, False):
             answer = await self._send(asked.request, n=1, stream=streamed)
             if isinstance(answer, Fault):
                 asked.lost[index] = await self._connection.explained(answer)
@@ -117,6 +118,7 @@ class OpenAIModel:
             received = await self._delivery(asked, (index,), put).receive(answer)
             if received.complete:
                 return
+            self._learn(received)
         put(asked.reply(index, Choice(index, "", "empty", 0)))
 
     async def _send(self, request: ModelRequest, *, n: int, stream: bool) -> Answer:
@@ -132,6 +134,11 @@ class OpenAIModel:
             if feature is None:
                 return answer
             refused |= {feature}
+
+    def _learn(self, received: Received) -> None:
+        """Do without streams where one ends in order but without any choice that is complete."""
+        if received.whole and not received.complete:
+            self._refused |= {"stream"}
 
     def _delivery(self, asked: Asked, indexes: Sequence[int], put: Put[Reply]) -> Delivery:
         # The limit for one request is a limit on silence; a stream that keeps coming may take longer.

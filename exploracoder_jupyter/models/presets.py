@@ -63,7 +63,9 @@ def shown(base_url: str | None) -> str:
 
 
 def _host(url: str) -> str | None:
+    """The host name; `None` where there is none, or the port is no number."""
     try:
-        return urlsplit(url).hostname
+        parts = urlsplit(url)
+        return parts.hostname if parts.port != 0 else None
     except ValueError:
         return None
