@@ -1,0 +1,13 @@
+"""Knowledge of installed libraries: their public API, read in the environment that will run the code, and its index.
+
+`Library.open` is the way in; `Inspect` is what it needs to look into that environment, `Embedder` what may take the
+place of the built-in latent vectors.
+"""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.knowledge.dense import Embedder
+from exploracoder_jupyter.knowledge.library import Library, LibraryReport
+from exploracoder_jupyter.knowledge.surface import Inspect
+
+__all__ = ["Embedder", "Inspect", "Library", "LibraryReport"]

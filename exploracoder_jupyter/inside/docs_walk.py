@@ -1,0 +1,197 @@
+"""Finds installed libraries and what is shipped about them, without importing them.
+
+A program: `main(["scikit-learn"])` prints for each library one line of JSON, `{"library": {"name", "distribution",
+"version", "interpreter", "stamp"}}`, or `{"error": "unknown", "library", "near": [...]}` and exit status 3. With
+`--documents` the line also holds `readme` and `programs` (example files of the distribution).
+
+A library may be named by distribution or by import name, in any spelling that packaging tools accept; submodules and
+the standard library count. `stamp` changes when the code does, where the version does not say so: editable
+installations and modules that no distribution owns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+MOST_PROGRAMS = 40
+LONGEST_PROGRAM = 12_000
+LONGEST_README = 60_000
+EXAMPLE = re.compile(
+    r"(^|/)(examples?|gallery|demos?|tutorials?)/(?!setup\.py|conf\.py)[^_/][^/]*(/[^/_]+)?\.py$", re.IGNORECASE
+)
+NOISE = re.compile(r"^(__editable__.*|.*__mypyc|_.*|tests?|docs?|examples?|setup|licenses?)$")
+
+
+def normal(name: str) -> str:
+    """A distribution name as packaging tools compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def owners() -> dict[str, list[str]]:
+    """Import name to the distributions that provide it."""
+    found = importlib.metadata.packages_distributions()
+    return {name: list(dict.fromkeys(owners)) for name, owners in found.items()}
+
+
+def exists(module: str) -> bool:
+    """Whether a module, dotted or not, can be found; parents are looked into, never imported."""
+    path: list[str] | None = None
+    parts = module.split(".")
+    for at, part in enumerate(parts):
+        if at == 0 and part in sys.builtin_module_names:
+            return len(parts) == 1
+        whole = ".".join(parts[: at + 1])
+        spec = importlib.machinery.PathFinder.find_spec(whole, path) or _by_hooks(part if at == 0 else "")
+        if spec is None:
+            return _reached_by_attribute(parts[:at], whole)
+        path = list(spec.submodule_search_locations or [])
+    return True
+
+
+def _by_hooks(name: str) -> importlib.machinery.ModuleSpec | None:
+    """Finders of editable installations, frozen modules."""
+    try:
+        return importlib.util.find_spec(name) if name else None
+    except (ImportError, ValueError):
+        return None
+
+
+def _reached_by_attribute(parents: list[str], whole: str) -> bool:
+    return ".".join(parents) in sys.modules and whole in sys.modules  # e.g. os.path
+
+
+def resolve(name: str, owned: dict[str, list[str]]) -> str | None:
+    """The import name that a user's name means; None when nothing of that name is installed."""
+    if re.fullmatch(r"\w+(\.\w+)*", name) and exists(name):
+        return name
+    modules = [module for module, dists in owned.items() if normal(name) in map(normal, dists)]
+    public = [module for module in modules if not NOISE.match(module)] or modules
+    if public:
+        return min(public, key=lambda module: (normal(module) != normal(name), len(module), module))
+    folded = {module.lower(): module for module in owned}
+    return folded.get(name.lower().replace("-", "_"))
+
+
+def near(name: str, owned: dict[str, list[str]]) -> list[str]:
+    """Installed names that look like a mistyped one."""
+    head, _, rest = name.rpartition(".")
+    if head and exists(head):
+        spec = importlib.util.find_spec(head.partition(".")[0])
+        inner = _children(head, spec)
+        return [f"{head}.{child}" for child in difflib.get_close_matches(rest, inner, 3, 0.6)]
+    known = {n for n in owned if not NOISE.match(n)} | {n for n in sys.stdlib_module_names if n[0] != "_"}
+    known |= {dist for dists in owned.values() for dist in dists}
+    folded = {candidate.lower(): candidate for candidate in sorted(known)}
+    return [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), 3, 0.6)]
+
+
+def _children(head: str, spec: importlib.machinery.ModuleSpec | None) -> list[str]:
+    below = head.split(".")[1:]
+    roots = spec.submodule_search_locations if spec else None
+    folders = [os.path.join(root, *below) for root in roots or ()]
+    names = {entry.partition(".")[0] for folder in folders if os.path.isdir(folder) for entry in os.listdir(folder)}
+    return sorted(names)
+
+
+def distribution(module: str, owned: dict[str, list[str]]) -> importlib.metadata.Distribution | None:
+    """The distribution that provides a module; the namesake where several do."""
+    top = module.partition(".")[0]
+    names = sorted(owned.get(top, ()), key=lambda name: (normal(name) != normal(top), name))
+    try:
+        return importlib.metadata.distribution(names[0] if names or top in sys.stdlib_module_names else top)
+    except (importlib.metadata.PackageNotFoundError, IndexError):
+        return None
+
+
+def describe(module: str, owned: dict[str, list[str]]) -> dict[str, Any]:
+    """Name, distribution, version, interpreter and stamp of a module that exists."""
+    dist = distribution(module, owned)
+    top = module.partition(".")[0]
+    python = sys.version.split()[0]
+    interpreter = f"{sys.implementation.name} {python} {sys.executable}"
+    standard = dist is None and top in sys.stdlib_module_names
+    return {
+        "name": module,
+        "distribution": dist.metadata["Name"] if dist else ("python" if standard else top),
+        "version": dist.version if dist else (python if standard else ""),
+        "interpreter": interpreter,
+        "stamp": "" if standard or (dist and not _editable(dist)) else _stamp(top),
+    }
+
+
+def _editable(dist: importlib.metadata.Distribution) -> bool:
+    origin = dist.read_text("direct_url.json")
+    return bool(origin and json.loads(origin).get("dir_info", {}).get("editable"))
+
+
+def _stamp(top: str) -> str:
+    spec = _by_hooks(top)
+    if spec is None:
+        return ""
+    files = list(_sources(spec))
+    newest = max((os.stat(path).st_mtime_ns for path in files), default=0)
+    return f"{len(files)}-{newest}"
+
+
+def _sources(spec: importlib.machinery.ModuleSpec) -> Iterator[str]:
+    for root in spec.submodule_search_locations or ():
+        for folder, _, names in os.walk(root):
+            yield from (os.path.join(folder, name) for name in names if name.endswith((".py", ".so", ".pyd")))
+    if not spec.submodule_search_locations and spec.origin and os.path.exists(spec.origin):
+        yield spec.origin
+
+
+def documents(module: str, owned: dict[str, list[str]]) -> dict[str, Any]:
+    """README text and example programs of the distribution that provides the module."""
+    dist = distribution(module, owned)
+    if dist is None:
+        return {"readme": "", "programs": []}
+    readme = dist.metadata.get("Description") or dist.metadata.get_payload() or ""  # type: ignore[attr-defined]
+    shipped = [path for path in dist.files or () if EXAMPLE.search(str(path))]
+    texts = [_read(str(dist.locate_file(path))) for path in sorted(shipped, key=str)[: 3 * MOST_PROGRAMS]]
+    programs = [text for text in texts if text and len(text) <= LONGEST_PROGRAM]
+    return {"readme": str(readme)[:LONGEST_README], "programs": programs[:MOST_PROGRAMS]}
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return stream.read(LONGEST_PROGRAM + 1)
+    except (OSError, ValueError):
+        return ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Describe each library; exit status 3 when one is unknown."""
+    parser = argparse.ArgumentParser(description="Find libraries by distribution or import name.")
+    parser.add_argument("libraries", nargs="+")
+    parser.add_argument("--documents", action="store_true", help="also README and example programs")
+    asked = parser.parse_args(argv)
+    sys.path.append(os.getcwd())  # a kernel finds modules beside the notebook
+    owned, unknown = owners(), 0
+    for name in asked.libraries:
+        module = resolve(name.strip(), owned)
+        if module is None:
+            unknown += 1
+            print(json.dumps({"error": "unknown", "library": name, "near": near(name.strip(), owned)}), flush=True)
+            continue
+        more = documents(module, owned) if asked.documents else {}
+        print(json.dumps({"library": {**describe(module, owned), **more}}), flush=True)
+    return 3 if unknown else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

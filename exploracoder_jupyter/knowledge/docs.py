@@ -1,0 +1,125 @@
+"""What a docstring or README says beside its prose: runnable examples and deprecation.
+
+Examples come from doctests first; where there are none, from fenced and indented code blocks that compile. Each is made
+runnable by itself: a block that uses names of an earlier block is preceded by it. Doctests that are marked as skipped
+or that expect an exception are left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import doctest
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_BUILTINS = frozenset(dir(builtins))
+_FENCE = re.compile(r"^([ \t]*)(?:```|~~~)[ \t]*(\w*)[^\n]*\n(.*?)^\1(?:```|~~~)", re.DOTALL | re.MULTILINE)
+_DIRECTIVE = re.compile(
+    r"^([ \t]*)(?:\.\. (?:code-block|code|sourcecode|ipython|testcode)::[ \t]*(?:python3?|py|ipython)?"
+    r"|(?!\.\.)[^\n]*::)[ \t]*\n(?:\1[ \t]+:\w[^\n]*\n)*\s*\n((?:(?:\1[ \t]+[^\n]*)?\n)+)",
+    re.MULTILINE,
+)
+_DEPRECATED = re.compile(
+    r"^(?:\.\. deprecated::|DEPRECATED:|\.\. warning::\s+DEPRECATED)[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)", re.MULTILINE
+)
+_PYTHON = frozenset(("", "python", "py", "python3", "pycon", "ipython"))
+_LONGEST_NOTE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    code: str
+    defines: frozenset[str]
+    needs: frozenset[str]
+
+
+def examples(doc: str) -> tuple[str, ...]:
+    """The runnable examples of a docstring, in its order; empty when it has none."""
+    blocks = [block for code in _doctests(doc) or _code_blocks(doc) if (block := _block(code))]
+    made = [_complete(blocks, at) for at in range(len(blocks))]
+    return tuple(dict.fromkeys(code for code in made if _calls(code)))
+
+
+def deprecation(doc: str) -> str | None:
+    """What a docstring says of its object's deprecation, on one line; None when it is not deprecated."""
+    found = _DEPRECATED.search(doc)
+    if not found:
+        return None
+    return " ".join(found.group(1).split())[:_LONGEST_NOTE] or "deprecated"
+
+
+def prose(readme: str) -> str:
+    """README text without images, badges, HTML and link targets, blank lines folded."""
+    text = re.sub(r"^\.\. (?:image|figure|raw|_[^\n]*)::?[^\n]*(?:\n[ \t]+\S[^\n]*)*", "", readme, flags=re.MULTILINE)
+    text = re.sub(r"<!--.*?-->|<[a-zA-Z/][^<>\n]*>", "", text, flags=re.DOTALL)
+    text = re.sub(r"\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\|[\w -]+\|_?", "", text)
+    text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"\n\s*\n+", "\n\n", text).strip()
+
+
+def _doctests(doc: str) -> list[str]:
+    if ">>>" not in doc:
+        return []
+    try:
+        pieces = doctest.DocTestParser().parse(doc)
+    except ValueError:
+        return []
+    return list(_joined(pieces))
+
+
+def _joined(pieces: Iterable[str | doctest.Example]) -> Iterator[str]:
+    """Neighbouring doctests as one block; prose between two of them ends it."""
+    block = ""
+    for piece in pieces:
+        if isinstance(piece, doctest.Example):
+            runs = piece.exc_msg is None and not piece.options.get(doctest.SKIP)
+            block += re.sub(r"[ \t]*# ?doctest:[^\n]*", "", piece.source) if runs else ""
+        elif piece.strip():
+            yield block
+            block = ""
+    yield block
+
+
+def _code_blocks(doc: str) -> list[str]:
+    fenced = [(at.start(), at.group(3)) for at in _FENCE.finditer(doc) if at.group(2).lower() in _PYTHON]
+    marked = [(at.start(), at.group(2)) for at in _DIRECTIVE.finditer(doc)]
+    found = [textwrap.dedent(code) for _, code in sorted(fenced + marked)]
+    return [plain for code in found for plain in (_doctests(code) if ">>>" in code else [code])]
+
+
+def _block(code: str) -> _Block | None:
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return None
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    stored = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | set(_bound(tree))
+    read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    return _Block(code.strip("\n"), frozenset(stored), frozenset(read - stored - _BUILTINS)) if tree.body else None
+
+
+def _bound(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def _complete(blocks: list[_Block], at: int) -> str:
+    """Block `at` preceded by the earlier blocks that it needs."""
+    wanted, chosen = set(blocks[at].needs), [blocks[at].code]
+    for earlier in reversed(blocks[:at]):
+        if wanted & earlier.defines:
+            wanted = (wanted - earlier.defines) | earlier.needs
+            chosen.insert(0, earlier.code)
+    return "\n".join(chosen)
+
+
+def _calls(code: str) -> bool:
+    return any(isinstance(node, ast.Call) for node in ast.walk(ast.parse(code)))

@@ -1,0 +1,204 @@
+"""The libraries of a task, read, indexed and searchable: the `Knowledge` port.
+
+Opening finds the libraries in the target's environment, reads the surface of each (or takes it from the cache, by
+distribution, version and interpreter) and indexes them together (or reopens that index). All heavy work is done in
+worker threads, so that it can be abandoned and progress keeps being shown.
+"""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.to_thread
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from exploracoder_jupyter.knowledge import surface as surfaces
+from exploracoder_jupyter.knowledge.dense import Embedder
+from exploracoder_jupyter.knowledge.index import FORMAT, Index
+from exploracoder_jupyter.knowledge.meaning import Meaning, embedded
+from exploracoder_jupyter.knowledge.overview import overview
+from exploracoder_jupyter.knowledge.store import Store, digest, pack, unpack
+from exploracoder_jupyter.knowledge.surface import Found, Inspect, Surface
+from exploracoder_jupyter.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
+
+ShowProgress = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and of how much (0 when unknown)."""
+
+_SURFACE: TypeAdapter[Surface] = TypeAdapter(Surface)
+_INTRODUCTION: TypeAdapter[Introduction] = TypeAdapter(Introduction)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryReport:
+    """One row of `jupyter explora index --json`."""
+
+    name: str
+    version: str
+    apis: int
+    with_signature: int
+    with_docs: int
+    with_examples: int
+    seconds: float
+    """Reading it took, or reopening it where `cached`."""
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    surface: Surface
+    seconds: float
+    cached: bool
+
+
+class Library:
+    """Implements `pipeline.ports.Knowledge` for installed libraries; made by `Library.open`."""
+
+    def __init__(self, read: Sequence[_Read], index: Index, *, meaning: Meaning | None, store: Store, key: str) -> None:
+        self._read = read
+        self._index = index
+        self._meaning = meaning
+        self._store = store
+        self._key = key
+        self._by_path = {api.path: api for api in index.apis}
+        self._aliases: dict[str, str] = {}
+        for one in read:
+            self._aliases |= one.surface.aliases
+
+    @classmethod
+    async def open(
+        cls,
+        libraries: Sequence[str],
+        *,
+        inspect: Inspect,
+        cache: Path,
+        embedder: Embedder | None = None,
+        progress: ShowProgress | None = None,
+    ) -> Library:
+        """Read and index the libraries of these names. Cancelling it leaves nothing behind but what is whole.
+
+        Raises:
+            UsageError: a library is not installed; near names are in the remedy.
+            MissingMeans: a library cannot be imported.
+            EndpointError: from the embedder.
+            KernelError: the target's interpreter could not be started.
+        """
+        show = progress or (lambda what, done, total: None)
+        store = Store(cache)
+        found = await surfaces.find(libraries, inspect=inspect)
+        read = [await _read(one, inspect=inspect, store=store, show=show) for one in found]
+        apis = tuple({api.path: api for one in read for api in one.surface.apis}.values())
+        key = digest(str(FORMAT), *sorted(one.key for one in found))
+        index = await _indexed(apis, key, store=store, show=show)
+        meaning = None
+        if embedder:
+            meaning = await embedded(
+                apis, embedder, store=store, advance=lambda done: show("Embedding the documentation", done, len(apis))
+            )
+        return cls(read, index, meaning=meaning, store=store, key=key)
+
+    @property
+    def libraries(self) -> Sequence[LibraryInfo]:
+        """What was found, in the order asked for."""
+        return tuple(one.surface.info for one in self._read)
+
+    @property
+    def size(self) -> int:
+        """How many APIs are indexed."""
+        return len(self._index.apis)
+
+    async def search(self, query: str, k: int) -> Sequence[ScoredApi]:
+        """The k APIs nearest to the query, best first; fewer when nothing else is near at all."""
+        return await self._index.search(query, k, meaning=self._meaning)
+
+    def lookup(self, path: str) -> ApiDoc | None:
+        """The API with this path, whether public, an alias, or below an alias."""
+        found = self._by_path.get(path) or self._by_path.get(self._aliases.get(path, ""))
+        if found or "." not in path:
+            return found
+        owner, _, name = path.rpartition(".")
+        known = self.lookup(owner)
+        return self.lookup(f"{known.path}.{name}") if known and known.path != owner else None
+
+    def overview(self) -> Overview:
+        """README text and example programs, then examples of the APIs most likely wanted."""
+        wanted = [self._index.apis[int(row)] for row in np.argsort(-self._index.prior, kind="stable")]
+        return overview([one.surface for one in self._read], wanted)
+
+    def introduction(self, model: str) -> Introduction | None:
+        """The introduction kept for these library versions and this model, if there is one."""
+        body = self._store.get("introduction", digest(self._key, model))
+        try:
+            return _INTRODUCTION.validate_json(body) if body else None
+        except ValidationError:
+            return None
+
+    def keep_introduction(self, model: str, introduction: Introduction) -> None:
+        """Keep an introduction for later runs."""
+        self._store.put("introduction", digest(self._key, model), _INTRODUCTION.dump_json(introduction))
+
+    def report(self) -> tuple[LibraryReport, ...]:
+        """One row for each library: what was found in it and how long that took."""
+        return tuple(_report(one) for one in self._read)
+
+
+async def _read(found: Found, *, inspect: Inspect, store: Store, show: ShowProgress) -> _Read:
+    began = time.monotonic()
+    kept = await anyio.to_thread.run_sync(_kept_surface, found, store, abandon_on_cancel=True)
+    if kept:
+        return _Read(kept, time.monotonic() - began, cached=True)
+    what = f"Reading {found.name}"
+    show(what, 0, 0)
+    fresh = await surfaces.read(found, inspect=inspect, advance=lambda done: show(what, done, 0))
+    if not fresh.cut:
+        await anyio.to_thread.run_sync(store.put, "surface", digest(found.key), _SURFACE.dump_json(fresh))
+    return _Read(fresh, time.monotonic() - began, cached=False)
+
+
+def _kept_surface(found: Found, store: Store) -> Surface | None:
+    body = store.get("surface", digest(found.key))
+    try:
+        return _SURFACE.validate_json(body) if body else None
+    except ValidationError:
+        return None
+
+
+async def _indexed(apis: Sequence[ApiDoc], key: str, *, store: Store, show: ShowProgress) -> Index:
+    kept = await anyio.to_thread.run_sync(_kept_index, apis, key, store, abandon_on_cancel=True)
+    if kept:
+        return kept
+    show("Indexing the documentation", 0, len(apis))
+    index = await anyio.to_thread.run_sync(Index.build, apis, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(lambda: store.put("index", key, pack(index.arrays())))
+    show("Indexing the documentation", len(apis), len(apis))
+    return index
+
+
+def _kept_index(apis: Sequence[ApiDoc], key: str, store: Store) -> Index | None:
+    body = store.get("index", key)
+    try:
+        return Index.reopen(apis, unpack(body)) if body else None
+    except (KeyError, ValueError, zipfile.BadZipFile):
+        return None
+
+
+def _report(one: _Read) -> LibraryReport:
+    apis = one.surface.apis
+    return LibraryReport(
+        name=one.surface.info.name,
+        version=one.surface.info.version,
+        apis=len(apis),
+        with_signature=_count(apis, lambda api: api.signature),
+        with_docs=_count(apis, lambda api: api.description),
+        with_examples=_count(apis, lambda api: api.examples),
+        seconds=round(one.seconds, 3),
+        cached=one.cached,
+    )
+
+
+def _count(apis: Sequence[ApiDoc], has: Callable[[ApiDoc], object]) -> int:
+    return sum(bool(has(api)) for api in apis)

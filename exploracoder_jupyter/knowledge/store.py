@@ -1,0 +1,135 @@
+"""What knowledge keeps on disk: a cache in one SQLite file, safe to lose at any moment.
+
+Bodies are JSON or numpy's own format, never pickle. Processes may share the file (WAL, short transactions); a corrupt
+file is replaced; where nothing can be written, nothing is kept and everything still works. The standard library's
+driver is enough for one table, and opens in milliseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["surface", "index", "vector", "introduction"]
+
+_SCHEMA = 1
+_WAIT = 20.0
+"""Seconds to wait for another process's transaction."""
+_MOST = 60
+"""Surfaces and indexes kept, each; the ones written longest ago go first."""
+_AT_ONCE = 500
+
+
+def digest(*parts: str) -> str:
+    """A short key for any texts."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+class Store:
+    """A table of bodies by kind and key. No method raises for what the disk or the file does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "knowledge.sqlite"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return
+
+    def get(self, kind: Kind, key: str) -> bytes | None:
+        """The body kept under this key, if there is one."""
+        return self.get_many(kind, [key]).get(key)
+
+    def get_many(self, kind: Kind, keys: Iterable[str]) -> dict[str, bytes]:
+        """The bodies kept under these keys; those not kept are missing."""
+        found: dict[str, bytes] = {}
+        wanted = list(keys)
+        try:
+            with closing(self._connect()) as db:
+                for at in range(0, len(wanted), _AT_ONCE):
+                    some = wanted[at : at + _AT_ONCE]
+                    marks = ",".join("?" * len(some))
+                    found |= dict(
+                        db.execute(f"SELECT key, body FROM kept WHERE kind = ? AND key IN ({marks})", (kind, *some))
+                    )
+        except sqlite3.Error as error:
+            self._mend(error)
+        return found
+
+    def put(self, kind: Kind, key: str, body: bytes) -> None:
+        """Keep a body, in place of any other under this key."""
+        self.put_many(kind, {key: body})
+
+    def put_many(self, kind: Kind, bodies: Mapping[str, bytes]) -> None:
+        """Keep several bodies in one transaction."""
+        rows = [(kind, key, body, time.time()) for key, body in bodies.items()]
+        for _ in range(2):  # once more after a corrupt file was replaced
+            try:
+                with closing(self._connect()) as db, db:
+                    db.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", rows)
+                    if kind in ("surface", "index"):
+                        db.execute(
+                            "DELETE FROM kept WHERE kind = ?1 AND key NOT IN"
+                            " (SELECT key FROM kept WHERE kind = ?1 ORDER BY at DESC LIMIT ?2)",
+                            (kind, _MOST),
+                        )
+                return
+            except sqlite3.Error as error:
+                if not self._mend(error):
+                    return
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, timeout=_WAIT)
+        try:
+            if db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA:
+                self._create(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    @staticmethod
+    def _create(db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA journal_mode = WAL")
+        with db:
+            db.execute("BEGIN IMMEDIATE")
+            if db.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA:  # another process was faster
+                return
+            db.execute("DROP TABLE IF EXISTS kept")
+            db.execute("CREATE TABLE kept (kind TEXT, key TEXT, body BLOB, at REAL, PRIMARY KEY (kind, key))")
+            db.execute(f"PRAGMA user_version = {_SCHEMA}")
+
+    def _mend(self, error: sqlite3.Error) -> bool:
+        """Remove a file that is no sound database; whether that was the matter."""
+        if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
+            return False
+        try:
+            for tail in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + tail).unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
+
+
+def pack(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
+    """Named arrays as one body."""
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+def unpack(body: bytes) -> dict[str, NDArray[np.generic]]:
+    """The arrays of a body that `pack` made. Raises ValueError or KeyError for another."""
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, EOFError, AttributeError, TypeError) as error:
+        raise ValueError("not a body of arrays") from error
