@@ -24,6 +24,8 @@ MakeDisplay = Callable[[Callable[[], None]], Display]
 
 _TICK = 1.0
 _BETWEEN_UPDATES = 0.5
+_AFTER_STOP = 1.0
+"""Patience with an engine that was asked to stop and has had its time."""
 
 
 class Run:
@@ -119,7 +121,7 @@ class Run:
     def _release(self) -> None:
         """End the engine, take its last words, show the end."""
         try:
-            self._relay.end()
+            self._relay.end(patience=_AFTER_STOP if self._stopping else PATIENCE)
             self._deadline = time.monotonic() + 1.0
             self._follow()
             if not self.state.over:

@@ -18,7 +18,8 @@ from exploracoder_jupyter.options import OPTIONS
 @pytest.fixture
 def shell():
     InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    quiet = {"HistoryManager": {"enabled": False}, "IPCompleter": {"use_jedi": False}}
+    shell = InteractiveShell.instance(config=Config(quiet))
     exploracoder_jupyter.load_ipython_extension(shell)
     yield shell
     exploracoder_jupyter.unload_ipython_extension(shell)

@@ -1,0 +1,96 @@
+"""Speaks the engine's protocol and explores nothing; what it does is named by the library that it is asked for."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from exploracoder_jupyter.events import (
+    CandidateObserved,
+    CandidateProposed,
+    Notice,
+    PlanMade,
+    Record,
+    RunFinished,
+    RunStarted,
+)
+from exploracoder_jupyter.types import (
+    Candidate,
+    Environment,
+    Observation,
+    Plan,
+    Solution,
+    Subtask,
+    Task,
+    Usage,
+    Verdict,
+)
+from exploracoder_jupyter.wire import Failed, Finished, RecordMessage, decode_to_engine, encode
+
+_seq = 0
+
+
+def tell(event):
+    global _seq
+    _seq += 1
+    say(RecordMessage(record=Record(_seq, time.time(), event)))
+
+
+def say(message):
+    sys.stdout.write(encode(message))
+    sys.stdout.flush()
+
+
+def end(outcome, reason, code=None):
+    tell(RunFinished(Verdict(outcome, reason), Solution(code, "s1") if code else None, Usage(2, 30, 12, 0.5, 1)))
+    say(Finished(summary={"status": outcome, "reason": reason, "solution": code, "trace": "explorations/fake.ipynb"}))
+
+
+def until_stopped():
+    for line in sys.stdin:
+        if decode_to_engine(line).type == "stop":
+            return "asked"
+    return "left alone"
+
+
+def main():
+    start = decode_to_engine(sys.stdin.readline())
+    order = {**start.model_dump(), "pid": os.getpid(), "session": os.getsid(0) == os.getpid()}
+    Path("order.json").write_text(json.dumps(order))
+    kind = start.libraries[0]
+    tell(
+        RunStarted(
+            "0123abcd",
+            Task(start.task, tuple(start.libraries)),
+            {},
+            "fake",
+            Environment("3", "L", "p", "none", "rerun"),
+            "0",
+        )
+    )
+    if kind == "refuses":
+        say(Failed(error="The library is unknown.", remedy="Install it."))
+        return
+    tell(Notice("Nothing is sent anywhere."))
+    tell(PlanMade(Plan((Subtask("1", "Look <around>"),))))
+    tell(CandidateProposed(Candidate("1.1", "1", "x = 1")))
+    tell(CandidateObserved("1.1", Observation("ok")))
+    if kind == "dies":
+        sys.stderr.write("a last cry\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "babbles":
+        sys.stdout.write("this is no message\n")
+    if kind == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(600)
+    if kind == "slow":
+        how = until_stopped()
+        Path("ended").write_text(how)
+        end("stopped", "By the user.")
+        return
+    end("unchecked", "It ran.", "answer = 42")
+
+
+main()

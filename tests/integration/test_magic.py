@@ -1,0 +1,301 @@
+"""The magics in real kernels, with an engine that speaks the protocol and explores nothing."""
+
+import json
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from jupyter_client.manager import start_new_kernel
+
+FAKE = Path(__file__).with_name("fake_engine.py")
+
+
+class Kernel:
+    """A kernel and what a front end would have seen of it."""
+
+    def __init__(self, manager, client, folder):
+        self.manager, self.client, self.folder = manager, client, folder
+        self.displays = {}
+
+    def load(self):
+        reply, said = self.run("%reload_ext exploracoder_jupyter")
+        assert (reply["status"], said) == ("ok", "")
+        self.run(f"%config ExploraMagics.engine_python = {str(self.folder / 'engine')!r}\nmine = {{'a': [1, 2]}}")
+
+    def send(self, code, cell=None):
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        message = self.client.session.msg("execute_request", {**content, "stop_on_error": True})
+        message["metadata"] = {"cellId": cell} if cell else {}
+        self.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
+
+    def reply(self, sent, timeout=30):
+        while True:
+            reply = self.client.get_shell_msg(timeout=timeout)
+            if reply["parent_header"].get("msg_id") == sent:
+                return reply["content"]
+
+    def run(self, code, cell=None):
+        """The reply and the text on the streams."""
+        sent = self.send(code, cell)
+        content = self.reply(sent)
+        streams = ""
+        while True:
+            message = self._take(timeout=30)
+            if message["parent_header"].get("msg_id") != sent:
+                continue
+            if message["msg_type"] == "stream":
+                streams += message["content"]["text"]
+            if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                return content, streams
+
+    def _take(self, timeout):
+        message = self.client.get_iopub_msg(timeout=timeout)
+        if message["msg_type"] in ("display_data", "update_display_data"):
+            display_id = message["content"].get("transient", {}).get("display_id")
+            self.displays[display_id] = message["content"]["data"]
+        return message
+
+    def shows(self, wanted, seconds=20):
+        """Wait until a display shows this text, and return the display's data."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            found = [data for data in self.displays.values() if wanted in data.get("text/plain", "")]
+            if found:
+                return found[0]
+            try:
+                self._take(timeout=0.2)
+            except Exception as error:
+                if type(error).__name__ != "Empty":
+                    raise
+        raise AssertionError(f"{wanted!r} is not in {self.displays}")
+
+    def order(self, seconds=20):
+        """What the engine was sent; waits for it."""
+        path = self.folder / "order.json"
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            try:
+                return json.loads(path.read_text())
+            except (FileNotFoundError, json.JSONDecodeError):
+                time.sleep(0.05)
+        raise AssertionError("the engine was not started")
+
+
+@contextmanager
+def kernel_in(folder):
+    engine = folder / "engine"
+    engine.write_text(f'#!/bin/sh\nexec "{sys.executable}" -W error "{FAKE}"\n')
+    engine.chmod(0o700)
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(folder))
+    kernel = Kernel(manager, client, folder)
+    try:
+        yield kernel
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with kernel_in(tmp_path_factory.mktemp("notebook")) as kernel:
+        yield kernel
+
+
+@pytest.fixture
+def kernel(shared):
+    """One kernel for all, loaded afresh for each."""
+    for name in ("order.json", "ended"):
+        (shared.folder / name).unlink(missing_ok=True)
+    shared.load()
+    shared.displays.clear()
+    return shared
+
+
+@pytest.fixture
+def own_kernel(tmp_path):
+    with kernel_in(tmp_path) as kernel:
+        kernel.load()
+        yield kernel
+
+
+def ended(pid, seconds=10):
+    try:
+        process = psutil.Process(pid)
+        if process.status() != psutil.STATUS_ZOMBIE:
+            process.wait(seconds)
+    except psutil.NoSuchProcess:
+        pass
+    return True
+
+
+def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
+    line = "%%explora quick --candidates 3 --use mine --check 'assert answer' --name f"
+    reply, said = kernel.run(f"{line}\nFind the <answer>.")
+    assert (reply["status"], said) == ("ok", "")
+    assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
+    shown = kernel.shows("Unchecked")
+    assert "Trace: explorations/fake.ipynb" in shown["text/plain"]
+    assert "2 model calls, 42 tokens, 1 execution" in shown["text/plain"]
+    assert "Nothing is sent anywhere." in shown["text/html"]
+    assert "Look &lt;around&gt;" in shown["text/html"]
+    order = kernel.order()
+    assert order["session"] is True
+    assert order["task"] == "Find the <answer>."
+    assert order["layers"][0] == {"exploration": {"candidates": 3}}
+    assert list(order["layers"][1]) == ["sandbox"]
+    assert (order["uses"], order["check"], order["solution_name"]) == (["mine"], "assert answer", "f")
+    assert (order["cell"], order["notebook"], order["workdir"]) == (None, None, str(kernel.folder))
+    assert not Path(order["variables"]).exists(), "sent variables are removed at the end"
+    reply, said = kernel.run("%explora status\n%explora history")
+    assert "Unchecked" in said
+    assert "1. quick" in said
+
+
+def test_what_the_engine_refuses_is_one_sentence(kernel):
+    reply, said = kernel.run("%%explora refuses\ntask")
+    assert (reply["status"], reply["ename"]) == ("error", "UsageError")
+    assert said == "UsageError: The library is unknown. Install it.\n"
+
+
+def test_noise_between_messages_does_no_harm(kernel):
+    reply, said = kernel.run("%%explora babbles\ntask")
+    assert (reply["status"], said) == ("ok", "")
+
+
+def test_an_engine_that_dies_is_one_sentence_and_the_kernel_lives_on(kernel):
+    reply, said = kernel.run("%%explora dies\ntask")
+    assert reply["status"] == "error"
+    assert said == "UsageError: The engine ended unexpectedly (killed by signal 9). It said last: a last cry\n"
+    assert kernel.run("mine")[0]["status"] == "ok"
+
+
+def test_an_engine_that_cannot_be_started_is_one_sentence(kernel):
+    kernel.run("%config ExploraMagics.engine_python = '/nowhere/python'")
+    _, said = kernel.run("%%explora quick --use mine\ntask")
+    assert said.startswith(
+        "UsageError: The engine cannot be started with '/nowhere/python': No such file or directory."
+    )
+    assert len(said.splitlines()) == 1
+
+
+def test_interrupt_stops_the_run_and_keeps_the_kernel(kernel):
+    sent = kernel.send("%%explora slow\ntask")
+    kernel.shows("Look <around>")
+    kernel.shows("To stop: interrupt the kernel.")
+    before = time.monotonic()
+    kernel.manager.interrupt_kernel()
+    reply = kernel.reply(sent)
+    assert time.monotonic() - before < 3
+    assert (reply["status"], reply["ename"]) == ("error", "UsageError")
+    assert "Stopped. By the user." in reply["evalue"]
+    assert (kernel.folder / "ended").read_text() == "asked"
+    assert ended(kernel.order()["pid"])
+    assert kernel.run("mine")[0]["status"] == "ok"
+
+
+def test_a_second_interrupt_does_not_wait_for_a_stubborn_engine(kernel):
+    sent = kernel.send("%%explora stubborn\ntask")
+    kernel.shows("Look <around>")
+    before = time.monotonic()
+    kernel.manager.interrupt_kernel()
+    time.sleep(0.5)
+    kernel.manager.interrupt_kernel()
+    reply = kernel.reply(sent)
+    assert time.monotonic() - before < 3
+    assert reply["evalue"].startswith("stubborn · Stopped.")
+    assert ended(kernel.order()["pid"], 1)
+
+
+def test_where_somebody_looks_the_run_is_in_the_background(kernel):
+    reply, said = kernel.run("%%explora slow\ntask", cell="cell-1")
+    assert (reply["status"], said) == ("ok", "")
+    assert kernel.order()["cell"] == "cell-1"
+    shown = kernel.shows("Look <around>")
+    assert "To stop: %explora stop" in shown["text/plain"]
+    assert any("application/vnd.jupyter.widget-view+json" in data for data in kernel.displays.values())
+    reply, said = kernel.run("sum(mine['a'])")
+    assert reply["status"] == "ok", "other cells run meanwhile"
+    assert "Look <around>" in kernel.run("%explora status")[1]
+    assert kernel.run("%explora stop")[1] == "Stopping: slow.\n"
+    kernel.shows("Stopped. By the user.")
+    assert ended(kernel.order()["pid"])
+    deadline = time.monotonic() + 5
+    while any("application/vnd.jupyter.widget-view+json" in data for data in kernel.displays.values()):
+        assert time.monotonic() < deadline, "the button stays although it can do nothing any more"
+        kernel.run("0")
+    assert kernel.run("%explora stop")[1] == "Nothing is running.\n"
+
+
+def test_the_button_stops_the_run(kernel):
+    kernel.run("%%explora slow\ntask", cell="cell-1")
+    kernel.shows("Look <around>")
+    kernel.run(
+        "import ipywidgets\n[w.click() for w in ipywidgets.Widget.widgets.values() if isinstance(w, ipywidgets.Button)]"
+    )
+    kernel.shows("Stopped. By the user.")
+
+
+def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
+    reply, _ = kernel.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
+    assert reply["payload"] == []
+    assert kernel.order()["cell"] is None, "not a cell id of a notebook"
+    shown = kernel.shows("Unchecked")
+    assert "answer = 42" in shown["text/html"]
+    assert "%explora solution" in shown["text/html"]
+    reply, said = kernel.run("%explora solution")
+    assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
+    assert said.startswith("Unchecked")
+
+
+def test_wait_waits_although_somebody_looks(kernel):
+    reply, _ = kernel.run("%%explora quick --wait\ntask", cell="cell-1")
+    assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
+    assert not any("application/vnd.jupyter.widget-view+json" in data for data in kernel.displays.values())
+
+
+def test_a_background_engine_that_does_not_stop_is_ended(kernel):
+    kernel.run("%%explora stubborn\ntask", cell="cell-1")
+    kernel.shows("Look <around>")
+    kernel.run("%explora stop")
+    assert ended(kernel.order()["pid"], 20)
+    kernel.shows("Stopped. The engine ended unexpectedly (killed by signal 9).")
+
+
+def test_several_runs_at_once(kernel):
+    kernel.run("%%explora slow\ntask", cell="cell-1")
+    kernel.shows("Look <around>")
+    kernel.run("%%explora slow other\ntask", cell="cell-2")
+    kernel.shows("Exploring slow, other")
+    assert kernel.run("%explora stop")[1] == "Stopping: slow; slow, other.\n"
+
+
+def test_unloading_stops_what_is_running(kernel):
+    kernel.run("%%explora slow\ntask", cell="cell-1")
+    kernel.shows("Look <around>")
+    assert kernel.run("%unload_ext exploracoder_jupyter")[0]["status"] == "ok"
+    assert ended(kernel.order()["pid"])
+    assert (kernel.folder / "ended").read_text() == "asked"
+
+
+@pytest.mark.parametrize("how", ["killed", "shut down"])
+def test_the_engine_ends_with_the_kernel(own_kernel, how):
+    own_kernel.run("%%explora slow\ntask", cell="cell-1")
+    own_kernel.shows("Look <around>")
+    pid = own_kernel.order()["pid"]
+    own_kernel.manager.shutdown_kernel(now=how == "killed")
+    assert ended(pid)
+    assert (own_kernel.folder / "ended").exists()
+
+
+def test_the_engine_inherits_nothing_but_its_pipes(kernel):
+    kernel.run("held = open('held', 'w'); import os; os.set_inheritable(held.fileno(), True)")
+    kernel.run("%%explora slow\ntask", cell="cell-1")
+    links = {str(Path(f"/proc/{kernel.order()['pid']}/fd/{n}").readlink()) for n in (0, 1, 2)}
+    assert all(link.startswith("pipe:") for link in links)
+    open_files = {Path(item.path).name for item in psutil.Process(kernel.order()["pid"]).open_files()}
+    assert "held" not in open_files
