@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
 
 from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Layer, resolve, secrets
 from exploracoder_jupyter.events import Event
+from exploracoder_jupyter.execution import inspector
+from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.session.parts import Advance, open_knowledge
 from exploracoder_jupyter.types import ScoredApi
 
@@ -18,14 +22,29 @@ async def index(
     libraries: Sequence[str], *, layers: Sequence[Layer] = (), progress: Advance | None = None
 ) -> list[Row]:
     """Index the libraries, or find them indexed; a row each, as `index --json` prints it."""
-    library = await open_knowledge(libraries, resolve(*layers), secrets(), advance=progress or _quiet, tell=_unheard)
-    return list(library.report())
+    async with _opened(libraries, layers, progress or _quiet) as library:
+        return [asdict(row) for row in library.report()]
 
 
 async def search(library: str, query: str, k: int, *, layers: Sequence[Layer] = ()) -> list[Row]:
     """The k APIs nearest to the query, as `search --json` prints them."""
-    knowledge = await open_knowledge([library], resolve(*layers), secrets(), advance=_quiet, tell=_unheard)
-    return [_row(found) for found in await knowledge.search(query, k)]
+    async with _opened([library], layers, _quiet) as knowledge:
+        return [_row(found) for found in await knowledge.search(query, k)]
+
+
+@asynccontextmanager
+async def _opened(libraries: Sequence[str], layers: Sequence[Layer], advance: Advance) -> AsyncIterator[Library]:
+    settings = resolve(*layers)
+    async with AsyncExitStack() as stack:
+        yield await open_knowledge(
+            libraries,
+            settings,
+            secrets(),
+            inspect=inspector(settings.sandbox),
+            advance=advance,
+            tell=_unheard,
+            stack=stack,
+        )
 
 
 def _row(found: ScoredApi) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -11,7 +12,7 @@ from platformdirs import user_cache_path
 from exploracoder_jupyter.config import Endpoint, Exploration, Secrets, Settings
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.events import Event, Notice
-from exploracoder_jupyter.execution import inspector
+from exploracoder_jupyter.execution import Inspect
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, is_local, resolve_model
 from exploracoder_jupyter.models.offline import OfflineModel
@@ -37,23 +38,30 @@ def is_offline(endpoint: Endpoint) -> bool:
 
 
 async def open_knowledge(
-    libraries: Sequence[str], settings: Settings, keys: Secrets, *, advance: Advance, tell: Callable[[Event], None]
+    libraries: Sequence[str],
+    settings: Settings,
+    keys: Secrets,
+    *,
+    inspect: Inspect,
+    advance: Advance,
+    tell: Callable[[Event], None],
+    stack: AsyncExitStack,
 ) -> Library:
     """Read and index the libraries, with the endpoint's embeddings where they are configured and answer.
+
+    `stack` closes the connection of the embedder.
 
     Raises:
         UsageError, MissingMeans: a library is unknown or cannot be imported.
     """
-    inspect = inspector(settings.sandbox)
+    open_ = partial(Library.open, libraries, inspect=inspect, cache=cache_folder(), progress=advance)
     if settings.endpoint.embedding_model:
+        embedder = await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys))
         try:
-            async with EndpointEmbedder(settings.endpoint, keys) as embedder:
-                return await Library.open(
-                    libraries, inspect=inspect, cache=cache_folder(), embedder=embedder, progress=advance
-                )
+            return await open_(embedder=embedder)
         except EndpointError as error:
             tell(Notice(f"{error.message} The built-in index is used instead.", "warning"))
-    return await Library.open(libraries, inspect=inspect, cache=cache_folder(), progress=advance)
+    return await open_()
 
 
 async def choose_model(settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack) -> Model:

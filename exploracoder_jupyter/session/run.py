@@ -46,8 +46,10 @@ async def _carry_out(order: Order, settings: Settings, tell: Teller, steering: R
             order.task.libraries,
             settings,
             keys,
+            inspect=siblings.inspect,
             advance=lambda what, done, total: tell(Progress(what, done, total)),
             tell=tell,
+            stack=stack,
         )
         model = await choose_model(settings, keys, knowledge, stack)
         tell.keep([keys.api_key.get_secret_value()] if keys.api_key else [])
