@@ -51,12 +51,23 @@ def blocks(text: str) -> list[Block]:
 
 
 def values(text: str) -> Iterator[JsonValue]:
-    """The JSON values that the text may mean, the surest first."""
-    sources = [block.body for block in sorted(blocks(text), key=_by_promise)] + [text]
-    for source in sources:
+    """The JSON values that the text may mean, the surest first; a list in prose is a list of texts.
+
+    Where such a list begins before any brace, the brackets in its items are not the reply.
+    """
+    fenced = [block.body for block in sorted(blocks(text), key=_by_promise)]
+    prose: list[JsonValue] = [*listed(text)]
+    for source in fenced:
         yield from _exact(source)
-    for source in sources:
+    if _opens_with_list(text):
+        yield from (value for value in _exact(text) if isinstance(value, dict))
+        yield prose
+    else:
+        yield from _exact(text)
+    for source in (*fenced, text):
         yield from _repaired(source)
+    if prose:
+        yield prose
 
 
 def listed(text: str) -> list[str]:
@@ -77,13 +88,28 @@ def _by_promise(block: Block) -> tuple[bool, int]:
     return block.language not in ("json", "jsonc", "json5"), -len(block.body)
 
 
+def _opens_with_list(text: str) -> bool:
+    first = _NUMBERED.search(text) or _BULLET.search(text)
+    braces = re.search(r"[{\[]", text)
+    return first is not None and (braces is None or first.start() < braces.start())
+
+
 def _exact(source: str) -> Iterator[JsonValue]:
-    """JSON without faults that starts at the first brace or bracket, or at the first of the other kind."""
+    """JSON without faults that starts at the first brace or bracket, or at the first of the other kind after it.
+
+    Nothing inside an object that is cut off: it would pass for the whole.
+    """
+    end = 0
     for start in sorted(at for at in (source.find("{"), source.find("[")) if at >= 0):
-        try:
-            yield json.JSONDecoder().raw_decode(source, start)[0]
-        except (ValueError, RecursionError):
+        if start < end:
             continue
+        try:
+            value, end = json.JSONDecoder().raw_decode(source, start)
+        except (ValueError, RecursionError):
+            if source[start] == "{":
+                return
+            continue
+        yield value
 
 
 def _repaired(source: str) -> Iterator[JsonValue]:

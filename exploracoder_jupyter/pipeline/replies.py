@@ -31,7 +31,8 @@ __all__ = [
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _QUOTED = re.compile(r"`([^`]+)`")
-_PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter")
+_PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter", "tool_code")
+_UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")
 """Keys whose value says what an object is, where a text was asked for; the first that is there wins."""
 
@@ -52,7 +53,7 @@ def _said(item: object) -> str:
         texts = {key: text for key, text in item.items() if isinstance(text, str)}
         telling = [texts[key] for key in _TELLING if key in texts]
         return plain((telling or [*texts.values(), ""])[0])
-    return "" if item is None else plain(str(item))
+    return plain(str(item)) if isinstance(item, (str, int, float)) else ""
 
 
 def _paths(value: object) -> object:
@@ -122,8 +123,7 @@ def parse_json(text: str, form: type[_R]) -> _R:
     """
     text = without_thinking(text)
     complaint = "no JSON object was found in the reply."
-    offers: list[JsonValue] = [*values(text), [*listed(text)]]
-    for number, value in enumerate(offers):
+    for number, value in enumerate(values(text)):
         try:
             return form.model_validate(_shaped(value, form))
         except ValidationError as error:
@@ -169,7 +169,7 @@ def parse_code(text: str) -> str:
     Raises:
         ReplyError: there is no code in it.
     """
-    text = without_thinking(text).strip()
+    text = _without_prompts(without_thinking(text).strip())
     found = [block for block in blocks(text) if block.body.strip()]
     if not found and not _compiles(text):
         raise ReplyError(
@@ -186,10 +186,10 @@ def _python(found: Sequence[Block]) -> Sequence[Block]:
     marked = [block for block in found if block.language in _PYTHON]
     if marked:
         return marked
-    unmarked = [block for block in found if not block.language] or found
+    unmarked = [block for block in found if block.language in _UNMARKED]
     sound = [block for block in unmarked if _compiles(_without_prompts(block.body))]
     # One block that does not compile is still the candidate: its error is what the model can repair.
-    return sound or [block for block in unmarked if not block.language]
+    return sound or unmarked
 
 
 def _without_prompts(code: str) -> str:
