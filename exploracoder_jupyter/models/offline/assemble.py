@@ -1,0 +1,154 @@
+"""Whole programs for `solve` and `repair`: every variant worth trying, best first.
+
+Sources: the explored program as it is and continued; single calls and chains bound afresh over the whole task. Each is
+combined with changes of its result (`list(...)`, `sorted(...)`, ...) that the wording or the observed type suggests.
+The check of the task is read for the names that it needs, never for what it expects.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from exploracoder_jupyter.models.offline.clauses import clauses
+from exploracoder_jupyter.models.offline.drafts import Draft
+from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
+from exploracoder_jupyter.models.offline.pool import Pool
+from exploracoder_jupyter.models.offline.samples import loads, stores
+from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, chains, judge, place_for
+from exploracoder_jupyter.models.offline.state import attributes, program, pruned, variables
+from exploracoder_jupyter.models.offline.values import targets_in
+from exploracoder_jupyter.types import Experience, Task
+
+_RAN = 0.5
+"""What having run counts for an explored program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A program to try."""
+
+    code: str
+    score: float
+    base: str
+    """The program before its result was changed: when it fails to run, so do its siblings."""
+
+
+def wanted_names(task: Task) -> tuple[str, ...]:
+    """The names that a solution must define: those in the text, else those that the check reads."""
+    named = targets_in(task.text)
+    checked = _names_read(task.check or "")
+    return tuple(dict.fromkeys([*(n for n in named if not checked or n in checked), *checked])) or named or ("result",)
+
+
+def _names_read(check: str) -> tuple[str, ...]:
+    try:
+        tree = ast.parse(check)
+    except (SyntaxError, ValueError):
+        return ()
+    bound = {name for node in tree.body for name in stores(node)} | set(dir(builtins))
+    imported = {
+        a.asname or a.name.partition(".")[0]
+        for n in ast.walk(tree)
+        if isinstance(n, (ast.Import, ast.ImportFrom))
+        for a in n.names
+    }
+    inner = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return tuple(sorted(loads(tree) - bound - imported - inner))
+
+
+def variants(task: Task, pool: Pool, experience: Sequence[Experience], *, most: int = 60) -> list[Variant]:
+    """Programs for the task, best first."""
+    names = wanted_names(task)
+    whole = Aim.of(task.text)
+    drafts = [*_explored(whole, pool, experience), *_afresh(task, whole, pool)]
+    drafts.sort(key=lambda item: -item.score)
+    texts = clauses(task.text, most=8)
+    known = attributes(experience)
+    found: dict[str, Variant] = {}
+    for item in drafts[:40]:
+        for variant in _finished(item, names, texts[-1], known):
+            if variant.code not in found or found[variant.code].score < variant.score:
+                found[variant.code] = variant
+    return sorted(found.values(), key=lambda variant: -variant.score)[:most]
+
+
+def _explored(whole: Aim, pool: Pool, experience: Sequence[Experience]) -> list[Judged]:
+    """What was explored: as it is, without its last step, and continued on its last result."""
+    found: list[Judged] = []
+    ran = [item for item in experience if item.observation.ran]
+    for length in range(len(ran), 0, -1):
+        explored = program(ran[:length], whole.values)
+        if not explored.result:
+            continue
+        draft = explored.draft
+        found.append(Judged(draft, judge(draft, whole, pool) + _RAN))
+        found.extend(_continued(draft, whole, pool, ran[:length]))
+    return found
+
+
+def _continued(draft: Draft, whole: Aim, pool: Pool, experience: Sequence[Experience]) -> Iterator[Judged]:
+    """One more step on the variables of the state."""
+    free = [value for value in whole.values if not value.covers & draft.used]
+    place = place_for(whole, pool, variables(experience), attributes(experience), values=free)
+    for item in candidates(place, whole)[:12]:
+        if not any(i < 0 for i in item.draft.used):
+            continue
+        joined = draft.then(item.draft)
+        yield Judged(joined, judge(joined, whole, pool) + _RAN / 2)
+
+
+def _afresh(task: Task, whole: Aim, pool: Pool) -> list[Judged]:
+    """Programs that owe nothing to the exploration: single calls, then chains along the clauses."""
+    single = candidates(place_for(whole, pool, (), {}), whole)
+    texts = clauses(task.text, most=4)
+    found = single[:30]
+    if len(texts) > 1:
+        aims = [Aim.of(text) for text in texts]
+        ids = _same_ids(aims, whole)
+        first = candidates(place_for(ids[0], pool, (), {}), ids[0])
+        found.extend(chains(first, ids[1:], whole, pool, ()))
+    partial = [item for item in single if item.draft.paths][:8]
+    found.extend(chains(partial, [whole], whole, pool, ()))
+    return found
+
+
+def _same_ids(aims: Sequence[Aim], whole: Aim) -> list[Aim]:
+    """The aims with the values numbered as in the whole task."""
+    by_code = {value.code: value for value in whole.values}
+    return [replace(aim, values=tuple(by_code.get(value.code, value) for value in aim.values)) for aim in aims]
+
+
+def _finished(item: Judged, names: Sequence[str], text: str, known: dict[str, tuple[str, ...]]) -> Iterator[Variant]:
+    """The draft as programs that define the wanted names."""
+    draft = item.draft
+    target = names[-1]
+    bound = {name for line in draft.statements for node in ast.parse(line).body for name in stores(node, whole=True)}
+    options = idioms(text, draft.type, frozenset(a.removesuffix("()") for a in known.get(draft.result, ())))
+    missing = 0.6 * sum(name not in bound for name in names[:-1])
+    base = draft.code("_")
+    for idiom in options or [PLAIN]:
+        code = _code(draft, target, idiom)
+        if code:
+            yield Variant(pruned(code, names), item.score - idiom.cost - missing, base)
+
+
+def _code(draft: Draft, target: str, idiom: Idiom) -> str:
+    code = replace(draft, result=idiom.apply(draft.result)).code(target)
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return ""
+    return code
+
+
+def as_function(code: str, name: str, parameters: Sequence[str], target: str) -> str:
+    """The program as a function of the given parameters that returns the target."""
+    body = ast.parse(code).body
+    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    lines = "\n".join(ast.unparse(node) for node in body if node not in imports)
+    inner = "\n".join("    " + line for line in f"{lines}\nreturn {target}".splitlines())
+    top = "\n".join(ast.unparse(node) for node in imports)
+    return f"{top}\n\n\ndef {name}({', '.join(parameters)}):\n{inner}".strip("\n")

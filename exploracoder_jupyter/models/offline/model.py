@@ -1,0 +1,153 @@
+"""The offline model: answers every request of the pipeline from its inputs, in the form a language model would.
+
+It knows no language. It splits the task into clauses, ranks the documentation by words, adapts documented examples,
+binds the task's values to parameters, mends errors by their messages, and enumerates whole programs best first, so
+that the n-th repair gives the n-th program not tried yet. Deterministic: the same inputs give the same replies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+
+import anyio.to_thread
+
+from exploracoder_jupyter.models.offline.assemble import Variant, variants
+from exploracoder_jupyter.models.offline.clauses import clauses
+from exploracoder_jupyter.models.offline.overview import planners, summary
+from exploracoder_jupyter.models.offline.pool import Pool
+from exploracoder_jupyter.models.offline.propose import proposals
+from exploracoder_jupyter.models.offline.repairs import repaired
+from exploracoder_jupyter.models.offline.search import Aim
+from exploracoder_jupyter.models.offline.state import variables
+from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
+from exploracoder_jupyter.pipeline.requests import (
+    DebugInputs,
+    IntroduceInputs,
+    PlanInputs,
+    PlannersInputs,
+    ProposeInputs,
+    RecommendGlobalInputs,
+    RecommendInputs,
+    RepairInputs,
+    SolveInputs,
+)
+from exploracoder_jupyter.types import ApiDoc, Experience, Task, Usage
+
+_K = 20
+
+
+class OfflineModel:
+    """A `ports.Model` without a language model; `knowledge` lets it look beyond what a request holds."""
+
+    name = "offline"
+
+    def __init__(self, knowledge: Knowledge | None = None) -> None:
+        self._knowledge = knowledge
+        self._kept: tuple[tuple[Task, tuple[Experience, ...]], list[Variant]] | None = None
+
+    async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
+        """Yield the replies; fewer than asked for when there is nothing more to try, and never none."""
+        texts = await self._answers(request)
+        for index, text in enumerate(texts or [""]):
+            usage = Usage(calls=1 if index == 0 else 0)
+            yield Reply(index, text, usage, "" if text else "empty")
+
+    async def _answers(self, request: ModelRequest) -> list[str]:
+        inputs = request.inputs
+        match inputs:
+            case IntroduceInputs():
+                return [summary(inputs.readme)]
+            case PlannersInputs():
+                return [json.dumps({"planners": planners(inputs.examples, inputs.count)})]
+            case PlanInputs():
+                return [json.dumps({"subtasks": clauses(inputs.task.text, most=inputs.most)})]
+            case RecommendInputs():
+                return [await self._recommend(inputs)]
+            case RecommendGlobalInputs():
+                return [json.dumps({"apis": _order(inputs.apis, inputs.task.text)[: inputs.count]})]
+            case ProposeInputs():
+                return await self._propose(inputs, request.sampling.n)
+            case DebugInputs():
+                return await self._debug(inputs)
+            case SolveInputs() | RepairInputs():
+                return await self._solve(inputs)
+
+    async def _recommend(self, inputs: RecommendInputs) -> str:
+        """All of the retrieved APIs, those that match the clause best first."""
+        order = _order(inputs.apis, inputs.subtask.title)
+        return json.dumps({"apis": order, "satisfied": False, "reason": "ordered by the words of the subtask"})
+
+    async def _propose(self, inputs: ProposeInputs, n: int) -> list[str]:
+        pool = await self._pool(inputs.apis, [inputs.subtask.title], inputs.experience)
+        codes = await anyio.to_thread.run_sync(partial(proposals, inputs, pool, most=n))
+        return [_fenced(code) for code in codes]
+
+    async def _debug(self, inputs: DebugInputs) -> list[str]:
+        """A mechanical repair, or the next candidate that has not been proposed when the error suggests none."""
+        pool = await self._pool(inputs.apis, [inputs.subtask.title], inputs.experience)
+        failed = inputs.failed
+        error = failed.observation.error
+        codes = repaired(failed.candidate.code, error, _called(inputs.apis, failed), pool) if error else []
+        return [_fenced(code) for code in codes[:1]]
+
+    async def _solve(self, inputs: SolveInputs | RepairInputs) -> list[str]:
+        attempts = inputs.attempts if isinstance(inputs, RepairInputs) else ()
+        found = await self._variants(inputs)
+        pool = await self._pool(inputs.apis, [], ())
+        code = await anyio.to_thread.run_sync(partial(next_program, found, attempts, inputs.apis, pool))
+        return [_fenced(code)] if code else []
+
+    async def _variants(self, inputs: SolveInputs | RepairInputs) -> list[Variant]:
+        key = (inputs.task, inputs.experience)
+        if self._kept is None or self._kept[0] != key:
+            texts = [inputs.task.text, *clauses(inputs.task.text, most=4)]
+            pool = await self._pool(inputs.apis, texts, inputs.experience)
+            found = await anyio.to_thread.run_sync(partial(variants, inputs.task, pool, inputs.experience))
+            self._kept = (key, found)
+        return self._kept[1]
+
+    async def _pool(self, apis: Sequence[ApiDoc], texts: Sequence[str], experience: Sequence[Experience]) -> Pool:
+        """What a request holds, and what the knowledge finds for its texts and for the types at hand."""
+        pool = Pool(self._knowledge)
+        pool.add(apis)
+        for text in dict.fromkeys(texts):
+            await pool.search(" ".join(Aim.of(text).words) or text, _K)
+            for variable in variables(experience)[:2]:
+                await pool.search(f"{variable.shape.rpartition('.')[2]} {' '.join(Aim.of(text).words)}", _K)
+        return pool
+
+
+def next_program(found: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: Pool) -> str:
+    """A mended form of the last attempt if its error tells how, else the best variant not tried; empty when there is none."""
+    tried = {item.candidate.code for item in attempts}
+    broken = {v.base for item in attempts for v in found if v.code == item.candidate.code and _crashed(item)}
+    last = attempts[-1] if attempts else None
+    first_hand = last is not None and any(v.code == last.candidate.code for v in found)
+    if last is not None and first_hand and _crashed(last) and last.observation.error:
+        for code in repaired(last.candidate.code, last.observation.error, _called(apis, last), pool)[:1]:
+            if code not in tried:
+                return code
+    return next((v.code for v in found if v.code not in tried and v.base not in broken), "")
+
+
+def _crashed(item: Experience) -> bool:
+    """Whether the program itself failed, rather than its check."""
+    return not item.observation.ran and not item.observation.note.startswith("The program ran")
+
+
+def _called(apis: Sequence[ApiDoc], item: Experience) -> list[ApiDoc]:
+    """The APIs, those that the code names first."""
+    return sorted(apis, key=lambda api: f"{api.name}(" not in item.candidate.code)
+
+
+def _order(apis: Sequence[ApiDoc], text: str) -> list[str]:
+    pool = Pool()
+    pool.add(apis)
+    ranked = [api.path for api in pool.ranked(Aim.of(text).words)]
+    return [*ranked, *(api.path for api in apis if api.path not in ranked)]
+
+
+def _fenced(code: str) -> str:
+    return f"```python\n{code}\n```"

@@ -1,0 +1,133 @@
+"""Words of a task and of names: split, stemmed, compared.
+
+Matching is lexical on purpose: the offline model knows no language. Names are split at underscores and capitals, words
+are cut to a crude stem, abbreviations (`fmt` for `format`) and a small thesaurus of programming English bridge the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_SUFFIXES = (
+    "izations", "ization", "ations", "ation", "izing", "ized", "izes", "ize", "ities", "ity", "ically", "ical", "ments", "ment",
+    "ings", "ing", "ers", "er", "ors", "or", "ied", "ies", "ely", "ed", "es", "ly", "al", "s", "e", "y",
+)  # fmt: skip
+
+STOP = frozenset(
+    """a an the of to in into on at by as is are be it its this that these those them they with and or for from then
+    given using use via per each every all any both its their which where when if so such than i we you me my our your
+    store stored save saved assign assigned put keep call called name named variable result results answer output value
+    values return returns give gives get gets compute computes calculate calculates determine find finds obtain make
+    makes please do does let set-up library python following between task program code new one two""".split()
+)
+"""Words that say nothing about which API is meant."""
+
+_GROUPS = (
+    "average mean",
+    "remove delete drop discard strip erase",
+    "merge join combine concat concatenate union",
+    "split chunk partition divide batch",
+    "reverse backwards invert",
+    "convert transform translate cast change",
+    "parse load loads decode read interpret",
+    "serialise serialize dump dumps encode write",
+    "build create construct generate initialise",
+    "biggest largest maximum max highest greatest",
+    "smallest lowest minimum min least",
+    "number count amount num n",
+    "common shared intersection mutual overlap",
+    "similarity ratio similar closeness alike",
+    "insert add append put push",
+    "show render display print format draw",
+    "search query lookup look",
+    "duplicate repeated unique distinct dedupe",
+    "order sort rank",
+    "equation solve root",
+    "text string str sentence",
+    "group bucket groupby cluster",
+    "difference diff delta subtract",
+    "nested nest deep recursive",
+    "flat flatten collapse",
+    "ordinal nth position",
+    "key field column",
+    "predict prediction forecast estimate",
+    "fit train learn",
+    "derivative differentiate diff",
+    "integral integrate antiderivative",
+    "dictionary dict mapping map",
+    "human natural readable friendly",
+    "distance metric",
+    "circle round disk",
+    "fetch get retrieve access",
+    "width columns characters",
+    "pair two couple",
+    "sliding slide moving rolling window",
+    "consecutive adjacent successive neighbouring",
+    "ascii transliterate unidecode plain",
+    "url uri link",
+    "words word tokens token",
+)
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """The word in lower case without its ending; never shorter than three letters."""
+    word = word.lower()
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            word = word[: -len(suffix)]
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
+
+
+_SYNONYMS: dict[str, frozenset[str]] = {}
+for _group in _GROUPS:
+    _stems = frozenset(stem(word) for word in _group.split())
+    for _stem in _stems:
+        _SYNONYMS[_stem] = _SYNONYMS.get(_stem, frozenset()) | _stems
+
+
+@lru_cache(maxsize=50_000)
+def parts(name: str) -> tuple[str, ...]:
+    """The words of an identifier or a text, stemmed, in order."""
+    return tuple(stem(match) for match in _WORD.findall(name))
+
+
+@lru_cache(maxsize=20_000)
+def content(text: str) -> tuple[str, ...]:
+    """The stemmed words of a text that may name an API, each once, in order."""
+    words = [word for word in re.findall(r"[A-Za-z][A-Za-z0-9]*", text.replace("_", " ")) if word.lower() not in STOP]
+    return tuple(dict.fromkeys(part for word in words for part in parts(word)))
+
+
+@lru_cache(maxsize=200_000)
+def likeness(word: str, other: str) -> float:
+    """How well two stems say the same, 0 to 1."""
+    if word == other:
+        return 1.0
+    if other in _SYNONYMS.get(word, ()):
+        return 0.75
+    short, long = sorted((word, other), key=len)
+    if len(short) >= 4 and long.startswith(short):
+        return 0.8 if len(long) - len(short) <= 3 else 0.6
+    if len(short) >= 4 and short in long:
+        return 0.6
+    if 3 <= len(short) <= 4 and abbreviates(short, long):
+        return 0.5
+    return 0.0
+
+
+def abbreviates(short: str, long: str) -> bool:
+    """Whether `short` is `long` with letters left out, e.g. `fmt` for `format`."""
+    if not short or short[0] != long[0] or len(long) - len(short) > 4:
+        return False
+    letters = iter(long)
+    return all(letter in letters for letter in short)
+
+
+def best_likeness(word: str, others: Iterable[str]) -> float:
+    """The likeness of the word to the nearest of the others."""
+    return max((likeness(word, other) for other in others), default=0.0)
