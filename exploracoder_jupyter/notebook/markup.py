@@ -81,8 +81,8 @@ def safe_html(text: str) -> str | None:
     if _too_deep(text) or _ACTING_TEX.search(html.unescape(text)):
         return None
     clean = _HTML.clean(text)
-    visible = "<img" in clean or html.unescape(re.sub(r"<[^>]*>", "", clean)).strip()
-    return clean if visible and not _ACTING_TEX.search(html.unescape(clean)) else None
+    visible = html.unescape(re.sub(r"<[^>]*>", "", clean))
+    return None if _ACTING_TEX.search(visible) or not (visible.strip() or "<img" in clean) else clean
 
 
 def safe_markdown(text: str) -> str | None:

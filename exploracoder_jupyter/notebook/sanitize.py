@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pydantic import JsonValue
 
@@ -43,7 +44,7 @@ def sanitize(outputs: Sequence[Output], *, limits: Limits = _DEFAULT) -> tuple[O
     kept: list[Output] = []
     room = limits.cell
     for index, output in enumerate(outputs):
-        if index >= limits.count or room <= 0:
+        if index >= limits.count or room < limits.output // 10:
             kept.append(_note(f"{len(outputs) - index} further outputs left out: too many or too large for one cell"))
             break
         clean = _one(output, min(limits.output, room))
@@ -71,15 +72,25 @@ def _stream(output: Output, limit: int) -> Output:
 
 def _error(output: Output, limit: int) -> Output:
     traceback = output.get("traceback")
-    lines = [_text(line) for line in traceback] if isinstance(traceback, list) else []
-    while sum(map(len, lines)) > limit // 4 and len(lines) > 2:
-        del lines[len(lines) // 2]
+    lines = [_trim(_text(line), limit // 8) for line in traceback] if isinstance(traceback, list) else []
     return {
         "output_type": "error",
         "ename": _trim(_text(output.get("ename")), 1000) or "Error",
-        "evalue": _trim(_text(output.get("evalue")), min(limit, 100_000)),
-        "traceback": [_trim(line, limit) for line in lines],
+        "evalue": _trim(_text(output.get("evalue")), limit // 8),
+        "traceback": [*_ends(lines, limit // 4)],
     }
+
+
+def _ends(lines: list[str], limit: int) -> list[str]:
+    """The first and the last lines, as many as the limit allows: deep recursion repeats itself in the middle."""
+    if sum(map(len, lines)) <= limit:
+        return lines
+    head, tail = (_first(side, limit // 2) for side in (lines, lines[::-1]))
+    return [*head, f"[... {len(lines) - len(head) - len(tail):,} lines left out ...]", *tail[::-1]]
+
+
+def _first(lines: list[str], limit: int) -> list[str]:
+    return [line for line, until in zip(lines, accumulate(map(len, lines)), strict=True) if until <= limit]
 
 
 def _rich(kind: str, output: Output, limit: int) -> Output:

@@ -51,7 +51,7 @@ class Attempt:
     candidate: Candidate
     observation: Observation | None = None
     outputs: tuple[Output, ...] = ()
-    """Sanitized, the error and the note included."""
+    """Sanitized; with the error, and the note of a failure."""
     apis: tuple[str, ...] = ()
 
     @property
@@ -201,13 +201,13 @@ def _observe(run: Run, event: CandidateObserved) -> Run:
 
 
 def _recorded(observation: Observation) -> list[Output]:
-    """The outputs with the error and the note, where the kernel could not send them itself."""
+    """The outputs with the error and the note of a failure, where the kernel could not send them itself."""
     outputs = list(observation.outputs)
     error = observation.error
     if error and not any(output.get("output_type") == "error" for output in outputs):
         trace = error.traceback.splitlines() or [error.headline]
         outputs.append({"output_type": "error", "ename": error.name, "evalue": error.message, "traceback": [*trace]})
-    if observation.note:
+    if observation.note and not observation.ran:
         outputs.append({"output_type": "stream", "name": "stderr", "text": f"[{observation.note}]\n"})
     return outputs
 

@@ -14,7 +14,7 @@ _MARKUP = "`*_[]{}|~#!"
 _AS_HTML = str.maketrans(_HTML)
 _AS_PROSE = str.maketrans({**_HTML, '"': '"', **{mark: "\\" + mark for mark in _MARKUP}})
 _AS_SPAN = str.maketrans({**_HTML, **{mark: f"&#{ord(mark)};" for mark in _MARKUP}})
-_BLOCK_START = re.compile(r"^(?:([-+=])|(\d+)([.)]))")
+_BLOCK_START = re.compile(r"^(?:([-+=])|(\d+)([.)])(?=\s|$))")
 
 
 def clip(text: str, limit: int) -> str:

@@ -55,7 +55,7 @@ def plan_words(run: Run) -> str:
 def heading_words(section: Section) -> str:
     """A subtask's heading: recommended APIs, how its candidates fared, and why one was carried forward."""
     if section.subtask.id == SOLUTION:
-        return "### Solution"
+        return "\n\n".join(["### Solution", *filter(None, [_fates(section)])])
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
     parts.append(_fates(section))
@@ -122,7 +122,7 @@ def _api_summary(api: ApiDoc) -> str:
 def _fates(section: Section) -> str:
     """One line on how each candidate fared, those without a cell of their own included."""
     fates = [_fate(attempt) for attempt in section.ordered]
-    return "Candidates: " + "; ".join(fates) + "." if fates else ""
+    return "Tried: " + "; ".join(fates) + "." if fates else ""
 
 
 def _fate(attempt: Attempt) -> str:
@@ -134,11 +134,9 @@ def _fate(attempt: Attempt) -> str:
         return f"{name} no code ({prose(clip(candidate.problem or 'empty', 200))})"
     if observation is None:
         return f"{name} running"
-    if observation.ran:
-        return f"{name} ran"
     what = observation.error.headline if observation.error else observation.note
-    said = {"error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
-    return f"{name} {said.get(observation.status, 'failed')}" + (f" ({prose(clip(what, 160))})" if what else "")
+    said = {"ok": "ran", "error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
+    return f"{name} {said[observation.status]}" + (f" ({prose(clip(what, 160).rstrip('.'))})" if what else "")
 
 
 def _choice(section: Section) -> str:

@@ -1,0 +1,315 @@
+"""From events to cells: layout, changes, and what people read."""
+
+import json
+import re
+from dataclasses import asdict
+
+import jsonschema
+import nbformat
+import pytest
+from markdown_it import MarkdownIt
+
+from exploracoder_jupyter.events import (
+    CandidateObserved,
+    CandidateSelected,
+    Notice,
+    RunFinished,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.notebook import CellView, ours, schema
+from exploracoder_jupyter.notebook.layout import cell_id
+from exploracoder_jupyter.types import Observation, Selection, Usage, Verdict
+from tests.unit.factories import (
+    RUN_ID,
+    api,
+    asked,
+    complete_events,
+    complete_run,
+    failed,
+    finished,
+    planned,
+    proposed,
+    ran,
+    recorded,
+    started,
+    stream,
+)
+
+
+def apply(cells, changes):
+    """What a front end does with changes."""
+    cells = list(cells)
+    for change in changes:
+        at = next((index for index, cell in enumerate(cells) if cell["id"] == change.id), None)
+        if change.action == "remove":
+            cells = [cell for cell in cells if cell["id"] != change.id]
+        elif at is not None:
+            cells[at] = change.cell
+        else:
+            ids = [cell["id"] for cell in cells]
+            cells.insert(0 if change.after is None else ids.index(change.after) + 1, change.cell)
+    return cells
+
+
+def viewed(events, **options):
+    view = CellView(**options)
+    for record in recorded(events):
+        view.apply(record)
+    return view.cells
+
+
+def by_candidate(cells):
+    return {found["candidate"]: cell for cell in cells if (found := ours(cell)) and "candidate" in found}
+
+
+def role(cells, name):
+    return [cell for cell in cells if ours(cell)["role"] == name]
+
+
+def test_changes_build_exactly_the_cells_of_the_view():
+    view, cells = CellView(), []
+    for record in complete_run():
+        cells = apply(cells, view.apply(record))
+        assert cells == view.cells
+
+
+def test_changes_applied_twice_change_nothing_more():
+    view, cells = CellView(), []
+    for record in complete_run():
+        changes = view.apply(record)
+        cells = apply(cells, changes)
+        assert apply(cells, changes) == cells
+
+
+def test_the_cells_follow_the_calling_cell():
+    view, user = CellView(anchor="mine"), [{"id": "first"}, {"id": "mine"}, {"id": "last"}]
+    cells = user
+    for record in complete_run():
+        cells = apply(cells, view.apply(record))
+    assert [cell["id"] for cell in cells[:2]] == ["first", "mine"]
+    assert cells[-1]["id"] == "last"
+    assert cells[2:-1] == view.cells
+
+
+def test_a_record_that_changes_nothing_visible_causes_no_change():
+    view = CellView()
+    records = complete_run()
+    view.apply(records[0]), view.apply(records[1])
+    assert view.apply(records[2]) == []
+
+
+def test_the_order_of_the_cells():
+    cells = viewed(complete_events())
+    assert [(ours(cell)["role"], ours(cell).get("candidate", "")) for cell in cells] == [
+        ("task", ""),
+        ("plan", ""),
+        ("notice", ""),
+        ("subtask", ""),
+        ("candidate", "1.1"),
+        ("candidate", "1.2"),
+        ("subtask", ""),
+        ("candidate", "2.1"),
+        ("candidate", "2.1r1"),
+        ("notice", ""),
+        ("subtask", ""),
+        ("candidate", "s1"),
+        ("solution", "s2"),
+        ("summary", ""),
+    ]
+
+
+def test_candidates_are_guarded_from_running_and_the_solution_is_plain_code():
+    cells = viewed(complete_events())
+    for id, cell in by_candidate(cells).items():
+        if ours(cell)["role"] == "candidate":
+            first, _, body = cell["source"].partition("\n")
+            assert first == f"%%explored {id}"
+            assert body.strip()
+            assert {"explora-candidate", "skip-execution"} <= set(cell["metadata"]["tags"])
+    [solution] = role(cells, "solution")
+    assert solution["source"] == "print('the end')"
+    assert solution["metadata"]["tags"] == ["explora-solution"]
+
+
+def test_losers_are_collapsed_once_the_choice_is_known():
+    events = complete_events()
+    choice = next(index for index, event in enumerate(events) if isinstance(event, CandidateSelected))
+    before, after = by_candidate(viewed(events[:choice])), by_candidate(viewed(events[: choice + 1]))
+    assert "jupyter" not in before["1.1"]["metadata"]
+    assert "selected" not in ours(before["1.2"])
+    assert after["1.1"]["metadata"]["jupyter"] == {"source_hidden": True, "outputs_hidden": True}
+    assert "jupyter" not in after["1.2"]["metadata"]
+    assert (ours(after["1.1"])["selected"], ours(after["1.2"])["selected"]) == (False, True)
+    assert "explora-selected" in after["1.2"]["metadata"]["tags"]
+
+
+def test_failures_keep_the_error_that_was_recorded():
+    cells = by_candidate(viewed(complete_events()))
+    assert cells["1.1"]["outputs"][-1]["ename"] == "AttributeError"
+    assert ours(cells["1.1"])["status"] == "error"
+    rebuilt = cells["2.1"]["outputs"][-1]
+    assert (rebuilt["ename"], rebuilt["traceback"]) == ("KeyError", ["Traceback", "KeyError: 'x'"])
+
+
+def test_a_killed_candidate_says_what_killed_it():
+    observation = Observation("died", note="The kernel died: out of memory.")
+    events = [started(), planned("a"), proposed("1.1", "x"), CandidateObserved("1.1", observation)]
+    cells = viewed(events)
+    assert "out of memory" in json.dumps(by_candidate(cells)["1.1"]["outputs"])
+    assert "kernel died (The kernel died: out of memory)" in role(cells, "subtask")[0]["source"]
+
+
+def test_duplicates_and_empty_replies_have_no_cell_but_are_mentioned():
+    cells = viewed(complete_events())
+    assert not {"1.3", "1.4"} & set(by_candidate(cells))
+    heading = role(cells, "subtask")[0]["source"]
+    assert "**1.3** same code as 1.2, not run again" in heading
+    assert "**1.4** no code (the reply was empty)" in heading
+
+
+def test_code_that_is_only_blank_has_no_cell():
+    assert not by_candidate(viewed([started(), planned("a"), proposed("1.1", " \n")]))
+
+
+def test_the_heading_tells_apis_and_reasons():
+    heading = role(viewed(complete_events()), "subtask")[0]["source"]
+    assert heading.startswith(
+        "### Subtask 1: Load the graph\n\n<details><summary>Recommended APIs (2)</summary>\n<table>"
+    )
+    assert "<code>networkx.karate_club_graph</code></td><td><code>()</code></td><td>Does it.</td>" in heading
+    assert "**Candidate 1.2 carried forward**: ran; agrees with 1 other." in heading
+
+
+def test_the_plan_tells_statuses_in_words_and_cost():
+    events = complete_events()
+    at = next(index for index, event in enumerate(events) if isinstance(event, SubtaskStarted))
+    plan = role(viewed(events[: at + 1]), "plan")[0]["source"]
+    assert "- ▶ **1.** Load the graph (exploring)\n- ○ **2.** Count triangles (planned)" in plan
+    assert "Cost so far: 1 model call, 120 tokens, 0 executions. Expected in all: about 8 calls, 12,000 tokens." in plan
+    done = role(viewed(events), "plan")[0]["source"]
+    assert "- ✓ **1.** Load the graph (done)\n- ✓ **2.** Count triangles (done)" in done
+    assert "Cost: 5 model calls, 600 tokens, 9 executions, 8 s." in done
+
+
+def test_a_revised_plan_drops_what_was_only_planned():
+    events = [
+        started(),
+        planned("a", "b", "c"),
+        SubtaskStarted("1", ()),
+        SubtaskFinished("1", "failed", "all failed"),
+        planned("a", "z", revision=1, reason="b is not needed"),
+    ]
+    plan = role(viewed(events), "plan")[0]["source"]
+    assert "- ✗ **1.** a (failed): all failed\n- ○ **2.** z (planned)\n\n*Plan revised: b is not needed*" in plan
+    assert "**3.**" not in plan
+
+
+def test_a_skipped_subtask_says_why():
+    events = [started(), planned("a"), SubtaskStarted("1", ()), SubtaskFinished("1", "skipped", "done by 1.1 already")]
+    cells = viewed(events)
+    assert "↷ **1.** a (skipped): done by 1.1 already" in role(cells, "plan")[0]["source"]
+    assert "↷ **Skipped**: done by 1.1 already" in role(cells, "subtask")[0]["source"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        ("solved", "✓ **Solved**: the solution passed its check."),
+        ("unchecked", "◐ **Unchecked**: the solution ran to its end, but nothing checked"),
+        ("unsolved", "✗ **Unsolved**: no solution was found."),
+        ("stopped", "■ **Stopped** before the end"),
+    ],
+)
+def test_the_summary_says_the_verdict_in_words(outcome, words):
+    cells = viewed([*complete_events()[:-1], finished(outcome)])
+    [summary] = role(cells, "summary")
+    assert words in summary["source"]
+    assert "| **all** | 5 | 500 | 100 | 9 | 7.5 |" in summary["source"]
+    assert "Isolation: bubblewrap; branching: rerun" in summary["source"]
+    assert ours(summary)["status"] == outcome
+
+
+def test_a_solution_that_failed_is_not_handed_over_as_one():
+    events = [
+        started(),
+        planned("a"),
+        proposed("s1", "1/0"),
+        failed("s1", "ZeroDivisionError", "division by zero"),
+        proposed("s2", "2/0"),
+        failed("s2", "ZeroDivisionError", "division by zero"),
+        finished("unsolved", "2/0", "s2"),
+    ]
+    cells = viewed(events)
+    assert role(cells, "solution") == []
+    attempts = by_candidate(cells)
+    assert attempts["s1"]["metadata"]["jupyter"]["source_hidden"]
+    assert "jupyter" not in attempts["s2"]["metadata"]
+    assert "%%explored s2" in attempts["s2"]["source"]
+
+
+def test_the_users_solution_cell_holds_no_outputs_and_the_traces_does():
+    events = complete_events()
+    assert role(viewed(events), "solution")[0]["outputs"] == [stream("the end\n")]
+    assert role(viewed(events, anchor="mine"), "solution")[0]["outputs"] == []
+
+
+@pytest.mark.parametrize(
+    ("show", "candidates"),
+    [("all", ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]), ("selected", ["1.2", "2.1r1", "s2"]), ("none", ["s2"])],
+)
+def test_show_decides_which_candidates_get_cells(show, candidates):
+    assert list(by_candidate(viewed(complete_events(), show=show))) == candidates
+
+
+def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():
+    view, check = CellView(), jsonschema.Draft202012Validator(schema())
+    check.check_schema(schema())
+    for record in complete_run():
+        for change in view.apply(record):
+            assert json.loads(json.dumps(asdict(change))) == asdict(change)
+        for cell in view.cells:
+            check.validate(ours(cell))
+    nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": view.cells})
+
+
+def test_the_schema_refuses_what_is_not_ours():
+    good = ours(by_candidate(viewed(complete_events()))["1.1"])
+    for bad in ({**good, "role": "other"}, {**good, "model": None}, {**good, "extra": 1}, {"role": "task"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(bad, schema())
+
+
+def test_ids_are_the_same_for_the_same_run_and_always_legal():
+    assert [cell["id"] for cell in viewed(complete_events())] == [cell["id"] for cell in viewed(complete_events())]
+    assert cell_id(RUN_ID, "candidate", "2.3r1") == f"explora-{RUN_ID}-candidate-2_3r1"
+    odd = {cell_id(RUN_ID, "candidate", part) for part in ("2.3", "2_3", "2 3", "x" * 200, "é")}
+    assert len(odd) == 5
+    assert all(len(id) <= 64 and id.replace("-", "").replace("_", "").isascii() for id in odd)
+
+
+def test_nothing_foreign_becomes_markup():
+    evil = "# <script>x</script> **b** [l](javascript:x) `c` $\\href{x}$ | <img onerror=x>\n\n- item"
+    events = [
+        started(evil),
+        Notice(evil),
+        asked(),
+        planned(evil),
+        SubtaskStarted("1", (api(evil, evil, evil),)),
+        proposed("1.1", "x"),
+        failed("1.1", "Error", evil),
+        CandidateSelected(Selection("1", "1.1", (evil,))),
+        SubtaskFinished("1", "failed", evil),
+        RunFinished(Verdict("unsolved", evil), None, Usage(), {}),
+    ]
+    for cell in viewed(events):
+        if cell["cell_type"] == "markdown":
+            shown = MarkdownIt("gfm-like", {"linkify": False}).render(cell["source"])
+            assert not re.search(r"<(script|img|a|em)\b|<strong>b|<li>item|<code>c", shown)
+            assert "$" not in cell["source"]
+            assert "\\href" not in cell["source"]
+
+
+def test_an_unheard_of_candidate_is_passed_over():
+    assert viewed([started(), planned("a"), ran("9.9", stream("x"))])
+    assert viewed([ran("9.9")]) == []
