@@ -18,10 +18,10 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
-from types import FrameType
-from typing import TYPE_CHECKING, TextIO
+from types import FrameType, ModuleType
+from typing import TYPE_CHECKING, TextIO, cast
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.events import Record
@@ -79,10 +79,10 @@ class Outbox:
 class Engine:
     """Takes the order and the controls, runs the session, says what happens."""
 
-    def __init__(self, inbox: TextIO, outbox: TextIO, *, steering: RunSteering) -> None:
+    def __init__(self, inbox: TextIO, outbox: TextIO) -> None:
         self._inbox = inbox
-        self._steering = steering
         self._outbox = Outbox(outbox, broken=self.stop)
+        self._steering: RunSteering | None = None
         self._asked = threading.Event()
 
     def run(self) -> int:
@@ -90,31 +90,41 @@ class Engine:
         try:
             start = self._order()
             threading.Thread(target=self._take_controls, daemon=True, name="engine-inbox").start()
-            last: Finished | Failed = Finished(summary=dict(self._session(start)))
+            last: Finished | Failed = Finished(summary=self._session(start))
         except ExploraError as error:
             last = Failed(error=error.message, remedy=error.remedy)
         except Exception as error:
             traceback.print_exc()
             last = Failed(error=f"The run broke off: {type(error).__name__}: {error}")
-        self._outbox.send(last)
-        self._outbox.close(seconds=2.0)
+        self._last_word(last)
         return 0 if isinstance(last, Finished) else 2
 
     def stop(self) -> None:
         """End the run, keep what was learned, and be gone within `GRACE` seconds. From any thread or signal handler."""
+        steering = self._steering
         if not self._asked.is_set():
             self._asked.set()
             _gone_after(GRACE)
+        if steering is None:
+            self._last_word(Failed(error="It was stopped before it began."))
+            os._exit(0)
         with suppress(RuntimeError):  # the run has just ended, and its event loop with it
-            self._steering.stop()
+            steering.stop()
 
-    def _session(self, start: Start) -> dict[str, object]:
+    def _last_word(self, message: Finished | Failed) -> None:
+        self._outbox.send(message)
+        self._outbox.close(seconds=2.0)
+
+    def _session(self, start: Start) -> dict[str, JsonValue]:
+        """Importing the session takes a second or more, in which a stop must work already: it is imported here."""
         import anyio
 
-        from exploracoder_jupyter.session import run
+        from exploracoder_jupyter.session import RunSteering, run
 
-        async def ordered() -> dict[str, object]:
-            return dict(await run(_order(start), self._listen, steering=self._steering))
+        steering = self._steering = RunSteering()
+
+        async def ordered() -> dict[str, JsonValue]:
+            return dict(await run(_order(start), self._listen, steering=steering))
 
         return anyio.run(ordered)
 
@@ -142,26 +152,27 @@ class Engine:
                 continue
             if isinstance(message, Stop):
                 self.stop()
-            elif isinstance(message, Skip):
+            elif isinstance(message, Skip) and self._steering:
                 self._steering.skip(message.subtask)
         self.stop()
 
 
 def main() -> int:
     """Run one order from standard input."""
-    inbox, outbox = _claim_streams()
-    from exploracoder_jupyter.session import RunSteering
-
-    engine = Engine(inbox, outbox, steering=RunSteering())
+    engine = Engine(*_claim_streams())
 
     def asked(_number: int, _frame: FrameType | None) -> None:
         engine.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, asked)
-    status = engine.run()
-    _gone_after(2.0)
-    return status
+    _skip_slow_import()
+    return engine.run()
+
+
+def _skip_slow_import() -> None:
+    """Hide a module that jsonschema (by nbformat) imports if it can, for checks that no notebook uses: two seconds."""
+    sys.modules.setdefault("rfc3987_syntax", cast(ModuleType, None))
 
 
 def _claim_streams() -> tuple[TextIO, TextIO]:
@@ -203,4 +214,5 @@ def _order(start: Start) -> Order:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Everything is closed and said; the interpreter's own end would wait for threads of libraries.
+    os._exit(main())

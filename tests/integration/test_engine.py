@@ -1,0 +1,150 @@
+"""The real engine as the relay sees it: lines in, lines out, and an end in time whatever happens."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import time
+
+import nbformat
+import psutil
+import pytest
+
+from exploracoder_jupyter.frontend.relay import engine_command
+from exploracoder_jupyter.wire import Start, Stop, decode_from_engine, encode
+
+TASK = "Compute the mean of a list of numbers. Compute the median of a list of numbers."
+
+
+class Engine:
+    def __init__(self, folder):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+        with (folder / "stderr").open("w") as stderr:
+            self.process = subprocess.Popen(engine_command(), stderr=stderr, start_new_session=True, **pipes)
+        self.folder = folder
+
+    def order(self, *libraries, task=TASK, **settings):
+        start = Start(task=task, libraries=list(libraries), layers=[settings], workdir=str(self.folder))
+        self.write(encode(start))
+
+    def write(self, line):
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def until(self, kind):
+        """The messages up to the first record of this kind."""
+        for line in self.process.stdout:
+            message = decode_from_engine(line)
+            if message.type == "record" and message.record.event.kind == kind:
+                return message.record.event
+        raise AssertionError((self.folder / "stderr").read_text())
+
+    def last(self):
+        *_, line = self.process.stdout
+        return decode_from_engine(line)
+
+    def children(self):
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def traces(self):
+        return [nbformat.read(path, as_version=4) for path in self.folder.glob("explorations/*.ipynb")]
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = Engine(tmp_path)
+    yield engine
+    engine.process.kill()
+    with contextlib.suppress(ValueError):  # its input may be closed already
+        engine.process.communicate()
+    engine.process.stdout.close()
+
+
+def test_a_run_from_order_to_summary(engine):
+    engine.order("statistics", exploration={"candidates": 2})
+    last = engine.last()
+    assert last.type == "finished"
+    assert last.summary["status"] in ("unchecked", "unsolved")
+    assert engine.process.wait(5) == 0
+    (trace,) = engine.traces()
+    nbformat.validate(trace)
+    assert last.summary["trace"]
+
+
+@pytest.mark.parametrize("line", ["nonsense\n", '{"type": "stop"}\n', ""])
+def test_without_an_order_it_says_so(engine, line):
+    engine.write(line)
+    engine.process.stdin.close()
+    last = engine.last()
+    assert last.type == "failed"
+    assert last.error == "The first line was no order."
+    assert engine.process.wait(5) == 2
+
+
+def test_what_cannot_be_done_is_said(engine):
+    engine.order("no_such_library_at_all")
+    last = engine.last()
+    assert last.type == "failed"
+    assert "no_such_library_at_all" in last.error
+    assert engine.process.wait(5) == 2
+    assert engine.traces() == []
+
+
+def test_a_stop_before_the_beginning_is_obeyed_at_once(engine):
+    engine.order("statistics")
+    engine.write(encode(Stop()))
+    before = time.monotonic()
+    last = engine.last()
+    assert engine.process.wait(6) == 0
+    assert time.monotonic() - before < 6
+    assert last.type == "failed"
+    assert last.error == "It was stopped before it began."
+
+
+@pytest.mark.parametrize("how", ["message", "end of input", "terminated", "interrupted"])
+def test_a_stop_in_the_middle_leaves_a_closed_trace_and_no_process(engine, how):
+    engine.order("statistics")
+    engine.until("candidate_proposed")
+    children = engine.children()
+    assert children
+    before = time.monotonic()
+    if how == "message":
+        engine.write(encode(Stop()))
+    elif how == "end of input":
+        engine.process.stdin.close()
+    else:
+        engine.process.send_signal(signal.SIGTERM if how == "terminated" else signal.SIGINT)
+    last = engine.last()
+    assert engine.process.wait(5) == 0
+    assert time.monotonic() - before < 5
+    assert (last.type, last.summary["status"]) == ("finished", "stopped")
+    (trace,) = engine.traces()
+    nbformat.validate(trace)
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_an_engine_that_is_killed_leaves_no_process(engine):
+    engine.order("statistics")
+    engine.until("candidate_proposed")
+    children = engine.children()
+    engine.process.kill()
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_prints_within_the_engine_do_not_reach_the_protocol(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys, threading, time\n"
+        "def noise():\n"
+        "    while 'exploracoder_jupyter.session' not in sys.modules: time.sleep(0.01)\n"
+        "    print('noise'); os.write(1, b'noise\\n'); os.system('echo noise')\n"
+        "if 'exploracoder_jupyter.engine' in sys.orig_argv: threading.Thread(target=noise, daemon=True).start()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    engine = Engine(tmp_path)
+    engine.order("no_such_library_at_all")
+    lines = list(engine.process.stdout)
+    engine.process.communicate()
+    assert "failed" in {json.loads(line)["type"] for line in lines}
+    assert (tmp_path / "stderr").read_text().count("noise") == 3
