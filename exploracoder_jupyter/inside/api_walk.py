@@ -16,7 +16,6 @@ import argparse
 import importlib
 import inspect
 import json
-import os
 import pkgutil
 import re
 import sys
@@ -83,11 +82,11 @@ class Walk:
     def _module(self, path: str, module: Any) -> None:
         declared = attribute(module, "__all__")
         listed = [n for n in declared if isinstance(n, str)] if isinstance(declared, (list, tuple)) else None
-        for name in listed if listed is not None else self._names(module):
-            value = attribute(module, name)
-            if value is None or name.startswith("_") or (SKIPPED.fullmatch(name) and is_module(value)):
-                continue
-            if listed is not None or self._exported(module, value):
+        values = {name: attribute(module, name) for name in (self._names(module) if listed is None else listed)}
+        if listed is None:
+            values = self._exported(module, values)
+        for name, value in values.items():
+            if not name.startswith("_") and not (SKIPPED.fullmatch(name) and is_module(value)):
                 self._offer(f"{path}.{name}", value, listed=listed is not None)
         self._submodules(path, module, listed)
 
@@ -116,6 +115,8 @@ class Walk:
             return None
 
     def _offer(self, path: str, value: Any, *, listed: bool) -> None:
+        if value is None:
+            return
         if is_module(value):
             if self._ours(value) or listed:
                 self.queue.append((path, value))
@@ -173,15 +174,20 @@ class Walk:
         rank = (path.count(".") + inherited, inherited, other_name, len(found.paths))
         found.paths.append((rank, path))
 
-    def _exported(self, module: Any, value: Any) -> bool:
-        """Whether a name of a module without `__all__` is meant for users: a package re-exports, a module imports."""
-        if not self._ours(value):
-            return False
+    def _exported(self, module: Any, values: dict[str, Any]) -> dict[str, Any]:
+        """Those names of a module without `__all__` that are meant for users.
+
+        What a package, or a module that defines nothing itself, takes from elsewhere in the library it hands on; any
+        other module imports it for its own use.
+        """
         here, package = str(attribute(module, "__name__")), attribute(module, "__path__") is not None
-        if is_module(value):
-            return value.__name__.startswith(here + ".") or (package and here == self.name)
-        home = attribute(value, "__module__")
-        return package or not isinstance(home, str) or home == here or "._" in f".{home}"
+        ours = {name: value for name, value in values.items() if value is not None and self._ours(value)}
+        inner = {name: value for name, value in ours.items() if not is_module(value)}
+        own = {name: value for name, value in inner.items() if attribute(value, "__module__") in (here, "", None)}
+        modules = {name: value for name, value in ours.items() if is_module(value)}
+        if not (package and here == self.name):
+            modules = {name: value for name, value in modules.items() if value.__name__.startswith(here + ".")}
+        return {**modules, **(inner if package or not own else own)}
 
     def _names(self, module: Any) -> list[str]:
         try:
@@ -231,7 +237,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=180.0, help="for each library")
     asked = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    sys.path.append(os.getcwd())  # a kernel finds modules beside the notebook
     with silenced() as stream:
 
         def say(row: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ import json
 import os
 import re
 import sys
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@cache
 def owners() -> dict[str, list[str]]:
-    """Import name to the distributions that provide it."""
+    """Import name to the distributions that provide it. Reads the record of each: seldom asked for."""
     found = importlib.metadata.packages_distributions()
     return {name: list(dict.fromkeys(owners)) for name, owners in found.items()}
 
@@ -73,10 +75,11 @@ def _reached_by_attribute(parents: list[str], whole: str) -> bool:
     return ".".join(parents) in sys.modules and whole in sys.modules  # e.g. os.path
 
 
-def resolve(name: str, owned: dict[str, list[str]]) -> str | None:
+def resolve(name: str) -> str | None:
     """The import name that a user's name means; None when nothing of that name is installed."""
     if re.fullmatch(r"\w+(\.\w+)*", name) and exists(name):
         return name
+    owned = owners()
     modules = [module for module, dists in owned.items() if normal(name) in map(normal, dists)]
     public = [module for module in modules if not NOISE.match(module)] or modules
     if public:
@@ -85,17 +88,18 @@ def resolve(name: str, owned: dict[str, list[str]]) -> str | None:
     return folded.get(name.lower().replace("-", "_"))
 
 
-def near(name: str, owned: dict[str, list[str]]) -> list[str]:
+def near(name: str) -> list[str]:
     """Installed names that look like a mistyped one."""
     head, _, rest = name.rpartition(".")
     if head and exists(head):
         spec = importlib.util.find_spec(head.partition(".")[0])
         inner = _children(head, spec)
-        return [f"{head}.{child}" for child in difflib.get_close_matches(rest, inner, 3, 0.6)]
+        return [f"{head}.{child}" for child in difflib.get_close_matches(rest, inner, 3, 0.7)]
+    owned = owners()
     known = {n for n in owned if not NOISE.match(n)} | {n for n in sys.stdlib_module_names if n[0] != "_"}
     known |= {dist for dists in owned.values() for dist in dists}
     folded = {candidate.lower(): candidate for candidate in sorted(known)}
-    return [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), 3, 0.6)]
+    return [folded[match] for match in difflib.get_close_matches(name.lower(), list(folded), 3, 0.7)]
 
 
 def _children(head: str, spec: importlib.machinery.ModuleSpec | None) -> list[str]:
@@ -106,19 +110,29 @@ def _children(head: str, spec: importlib.machinery.ModuleSpec | None) -> list[st
     return sorted(names)
 
 
-def distribution(module: str, owned: dict[str, list[str]]) -> importlib.metadata.Distribution | None:
+@cache
+def distribution(module: str) -> importlib.metadata.Distribution | None:
     """The distribution that provides a module; the namesake where several do."""
     top = module.partition(".")[0]
-    names = sorted(owned.get(top, ()), key=lambda name: (normal(name) != normal(top), name))
+    if top in sys.stdlib_module_names:
+        return None
+    namesake = _installed(top)
+    if namesake and any(file.parts[0] in (top, f"{top}.py") for file in namesake.files or ()):
+        return namesake
+    names = sorted(owners().get(top, ()), key=lambda name: (normal(name) != normal(top), name))
+    return _installed(names[0]) if names else namesake
+
+
+def _installed(name: str) -> importlib.metadata.Distribution | None:
     try:
-        return importlib.metadata.distribution(names[0] if names or top in sys.stdlib_module_names else top)
-    except (importlib.metadata.PackageNotFoundError, IndexError):
+        return importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
         return None
 
 
-def describe(module: str, owned: dict[str, list[str]]) -> dict[str, Any]:
+def describe(module: str) -> dict[str, Any]:
     """Name, distribution, version, interpreter and stamp of a module that exists."""
-    dist = distribution(module, owned)
+    dist = distribution(module)
     top = module.partition(".")[0]
     python = sys.version.split()[0]
     interpreter = f"{sys.implementation.name} {python} {sys.executable}"
@@ -154,9 +168,9 @@ def _sources(spec: importlib.machinery.ModuleSpec) -> Iterator[str]:
         yield spec.origin
 
 
-def documents(module: str, owned: dict[str, list[str]]) -> dict[str, Any]:
+def documents(module: str) -> dict[str, Any]:
     """README text and example programs of the distribution that provides the module."""
-    dist = distribution(module, owned)
+    dist = distribution(module)
     if dist is None:
         return {"readme": "", "programs": []}
     readme = dist.metadata.get("Description") or dist.metadata.get_payload() or ""  # type: ignore[attr-defined]
@@ -180,16 +194,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("libraries", nargs="+")
     parser.add_argument("--documents", action="store_true", help="also README and example programs")
     asked = parser.parse_args(argv)
-    sys.path.append(os.getcwd())  # a kernel finds modules beside the notebook
-    owned, unknown = owners(), 0
+    unknown = 0
     for name in asked.libraries:
-        module = resolve(name.strip(), owned)
+        module = resolve(name.strip())
         if module is None:
             unknown += 1
-            print(json.dumps({"error": "unknown", "library": name, "near": near(name.strip(), owned)}), flush=True)
+            print(json.dumps({"error": "unknown", "library": name, "near": near(name.strip())}), flush=True)
             continue
-        more = documents(module, owned) if asked.documents else {}
-        print(json.dumps({"library": {**describe(module, owned), **more}}), flush=True)
+        more = documents(module) if asked.documents else {}
+        print(json.dumps({"library": {**describe(module), **more}}), flush=True)
     return 3 if unknown else 0
 
 

@@ -11,7 +11,7 @@ _CHARACTERS = 12_000
 """README text in all, shared evenly by the libraries."""
 _PROGRAMS = 40
 _LONGEST = 2_500
-_SHORTEST = 30
+_SHORTEST = 20
 
 
 def overview(surfaces: Sequence[Surface], wanted: Sequence[ApiDoc]) -> Overview:

@@ -145,7 +145,7 @@ async def read(found: Found, *, inspect: Inspect, advance: Advance, seconds: flo
     except TimeoutError:
         raise _unreadable(found, f"it took longer than {seconds:.0f} s") from None
     except KernelError as error:
-        raise _unreadable(found, str(error)) from error
+        raise _unreadable(found, f"the interpreter ended ({error.message.rstrip('.')})") from error
     return await anyio.to_thread.run_sync(_surface, found, walked, shipped, began)
 
 

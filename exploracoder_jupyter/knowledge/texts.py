@@ -26,6 +26,8 @@ _MENTION = re.compile(r"(?:[`.]|^)([A-Za-z_]\w*)(?=[`(]|\s+:)", re.MULTILINE)
 _LONGEST_SIGNATURE = 300
 _MENTIONED = 2.0
 """How much the most mentioned API is preferred to one that is never mentioned."""
+_MANY = 20
+"""So many mentions make an API a much mentioned one, however small the library."""
 _DEEP = 0.15
 """How much each level below the top is a reason against an API."""
 _UNDOCUMENTED = 0.5
@@ -52,7 +54,7 @@ def described(api: ApiDoc) -> str:
 def prior(apis: Sequence[ApiDoc]) -> NDArray[np.float32]:
     """A factor for each API, around 1: how much likelier than others it is to be wanted."""
     mentions = _mentions(apis)
-    most = math.log1p(max(mentions.values(), default=0)) or 1.0
+    most = math.log1p(max((_MANY, *mentions.values())))
     factors = [_factor(api, math.log1p(mentions[api.name]) / most) for api in apis]
     return np.asarray(factors, dtype=np.float32)
 

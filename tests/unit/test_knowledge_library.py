@@ -1,0 +1,249 @@
+"""A library opened through its port, with walkers that answer from a list."""
+
+import json
+import sqlite3
+
+import anyio
+import numpy as np
+import pytest
+
+from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.types import Introduction, LibraryInfo, Planner
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def found(name: str, version: str = "1.0", **more) -> dict:
+    about = {"name": name, "distribution": f"py-{name}", "version": version, "interpreter": "python", "stamp": ""}
+    return {"library": {**about, **more}}
+
+
+def row(path: str, doc: str = "", **more) -> dict:
+    return {"api": {"path": path, "kind": "function", "signature": "(x)", "doc": doc, **more}}
+
+
+SORT = row("shop.sort", "Sort the goods.\n\n>>> import shop\n>>> shop.sort([2, 1])\n[1, 2]", aliases=["shop.impl.sort"])
+CART = row("shop.Cart", "A cart of goods.", kind="class", aliases=["shop.impl.Cart"])
+ADD = row("shop.Cart.add", "Put goods into it.", kind="method", signature="", deprecated="use put")
+PAY = row("till.pay", "Pay the bill.")
+
+
+class Walkers:
+    """Stands for the target's interpreter: answers each program from what is installed, and counts the walks."""
+
+    def __init__(self, **installed: list[dict]) -> None:
+        self.installed = installed or {"shop": [SORT, CART, ADD], "till": [PAY]}
+        self.versions = dict.fromkeys(self.installed, "1.0")
+        self.walked: list[str] = []
+        self.ends: list[dict] = []
+
+    async def __call__(self, module, args):
+        names = args[args.index("--") + 1 :]
+        for name in names:
+            if module == "api_walk":
+                self.walked.append(name)
+                yield json.dumps({"progress": 1})
+                for line in self.installed[name]:
+                    yield json.dumps(line)
+                yield json.dumps({"library": {"name": name, "doc": f"The {name}.", "version": "", "cut": False}})
+            elif name not in self.installed:
+                yield json.dumps({"error": "unknown", "library": name, "near": ["shop"]})
+                raise KernelError("exit status 3")
+            else:
+                more = {
+                    "readme": f"# {name}\n\n```\nimport {name}; {name}.run(1, 2)\n```",
+                    "programs": ["import x\nx.whole_program()"],
+                }
+                yield json.dumps(found(name, self.versions[name], **(more if "--documents" in args else {})))
+
+
+async def opened(tmp_path, *names, walkers=None, **more) -> Library:
+    return await Library.open(names or ("shop",), inspect=walkers or Walkers(), cache=tmp_path, **more)
+
+
+async def test_libraries_are_read_and_searched_together(tmp_path):
+    library = await opened(tmp_path, "shop", "till")
+    assert library.libraries == (LibraryInfo("shop", "py-shop", "1.0"), LibraryInfo("till", "py-till", "1.0"))
+    assert library.size == 4
+    assert (await library.search("pay a bill", 1))[0].api.path == "till.pay"
+    assert (await library.search("sort goods", 1))[0].api.examples == ("import shop\nshop.sort([2, 1])",)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("shop.sort", "shop.sort"),
+        ("shop.impl.sort", "shop.sort"),
+        ("shop.impl.Cart.add", "shop.Cart.add"),
+        ("shop.Cart.add.more", None),
+        ("shop.nothing", None),
+        ("nothing", None),
+        ("", None),
+        ("..", None),
+    ],
+)
+async def test_lookup_knows_aliases(tmp_path, path, expected):
+    api = (await opened(tmp_path)).lookup(path)
+    assert (api.path if api else None) == expected
+
+
+async def test_an_api_keeps_what_the_walk_said(tmp_path):
+    add = (await opened(tmp_path)).lookup("shop.Cart.add")
+    assert (add.kind, add.deprecated, add.library, add.version) == ("method", "use put", "shop", "1.0")
+
+
+async def test_a_second_opening_walks_nothing_and_answers_the_same(tmp_path):
+    walkers = Walkers()
+    first = await opened(tmp_path, "shop", "till", walkers=walkers)
+    again = await opened(tmp_path, "shop", "till", walkers=walkers)
+    assert walkers.walked == ["shop", "till"]
+    assert await again.search("put goods", 3) == await first.search("put goods", 3)
+    assert [one.cached for one in first.report()] == [False, False]
+    assert [one.cached for one in again.report()] == [True, True]
+
+
+async def test_another_version_is_read_anew(tmp_path):
+    walkers = Walkers()
+    await opened(tmp_path, walkers=walkers)
+    walkers.versions["shop"] = "2.0"
+    library = await opened(tmp_path, walkers=walkers)
+    assert walkers.walked == ["shop", "shop"]
+    assert library.lookup("shop.sort").version == "2.0"
+
+
+async def test_one_library_under_two_names_is_one(tmp_path):
+    assert len((await opened(tmp_path, "shop", "shop")).libraries) == 1
+
+
+async def test_the_report_counts(tmp_path):
+    (row,) = (await opened(tmp_path)).report()
+    assert (row.name, row.version, row.apis) == ("shop", "1.0", 3)
+    assert (row.with_signature, row.with_docs, row.with_examples) == (2, 3, 1)
+
+
+async def test_the_overview_has_readme_programs_and_documented_examples(tmp_path):
+    overview = (await opened(tmp_path)).overview()
+    assert "# shop" in overview.text and "The shop." in overview.text
+    assert overview.examples == (
+        "import shop; shop.run(1, 2)",
+        "import x\nx.whole_program()",
+        "import shop\nshop.sort([2, 1])",
+    )
+
+
+async def test_an_introduction_is_kept_by_versions_and_model(tmp_path):
+    library = await opened(tmp_path)
+    introduction = Introduction("Sorts goods.", (Planner("sort", ("call sort",)),))
+    library.keep_introduction("m", introduction)
+    again = await opened(tmp_path)
+    assert again.introduction("m") == introduction
+    assert again.introduction("other") is None
+    assert (await opened(tmp_path, "till")).introduction("m") is None
+
+
+async def test_an_unknown_library_names_near_ones(tmp_path):
+    with pytest.raises(UsageError, match=r"'shpo' is not installed .* Did you mean 'shop'\?"):
+        await opened(tmp_path, "till", "shpo")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"error": "import", "library": "bad", "detail": "ImportError: no libfoo"}, "ImportError: no libfoo"),
+        (None, "interpreter ended"),
+    ],
+)
+async def test_a_library_that_cannot_be_imported_is_a_missing_means(tmp_path, line, said):
+    walkers = Walkers(bad=[line] if line else [])
+
+    async def dying(module, args):
+        async for text in walkers(module, args):
+            if module == "api_walk" and "library" in json.loads(text) and "error" not in json.loads(text):
+                raise KernelError("Segmentation fault")
+            yield text
+
+    with pytest.raises(MissingMeans, match=said):
+        await opened(tmp_path, "bad", walkers=dying)
+
+
+async def test_progress_is_shown_and_cancelling_leaves_nothing_behind(tmp_path):
+    seen: list[tuple] = []
+    closed = anyio.Event()
+
+    async def endless(module, args):
+        if module == "docs_walk":
+            yield json.dumps(found("shop"))
+            return
+        try:
+            for done in range(10**6):
+                yield json.dumps({"progress": done})
+                await anyio.sleep(0.001)
+        finally:
+            closed.set()
+
+    def watch(*what: object) -> None:
+        seen.append(what)
+        if len(seen) > 3:
+            scope.cancel()
+
+    with anyio.CancelScope() as scope:
+        await opened(tmp_path, walkers=endless, progress=watch)
+    assert closed.is_set()
+    assert seen[0] == ("Reading shop", 0, 0) and seen[-1][1] > 0
+    walkers = Walkers()
+    await opened(tmp_path, walkers=walkers)
+    assert walkers.walked == ["shop"]
+
+
+class Letters:
+    """An embedder for tests: counts letters; remembers what it was sent."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    async def embed(self, texts):
+        self.sent += texts
+        return np.array(
+            [[text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts], dtype=np.float32
+        )
+
+
+async def test_an_embedder_takes_the_place_of_the_latent_vectors_and_each_text_is_sent_once(tmp_path):
+    first, second = Letters(), Letters()
+    library = await opened(tmp_path, embedder=first)
+    assert sorted(first.sent) == [
+        "shop.Cart.add: Put goods into it.",
+        "shop.Cart: A cart of goods.",
+        "shop.sort: Sort the goods.",
+    ]
+    assert (await library.search("zzz", 1)) == []
+    assert (await library.search("traaac", 1))[0].api.path == "shop.Cart"
+    await opened(tmp_path, embedder=second)
+    assert second.sent == []
+
+
+async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+    (tmp_path / "file").write_text("")
+    library = await opened(tmp_path / "file")
+    library.keep_introduction("m", Introduction("x"))
+    assert library.introduction("m") is None
+    assert (await library.search("sort", 1))[0].api.path == "shop.sort"
+
+
+@pytest.mark.parametrize("kind", ["surface", "index"])
+async def test_a_kept_body_that_makes_no_sense_is_read_anew(tmp_path, kind):
+    await opened(tmp_path)
+    with sqlite3.connect(tmp_path / "knowledge.sqlite") as db:
+        db.execute("UPDATE kept SET body = ? WHERE kind = ?", (b"PK nonsense", kind))
+    db.close()
+    library = await opened(tmp_path)
+    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
+    assert library.report()[0].cached == (kind == "index")

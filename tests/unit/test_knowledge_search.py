@@ -1,0 +1,167 @@
+"""Tokens, the indexes, their fusion; on documentation small enough to know the right answer."""
+
+import json
+
+import anyio
+import numpy as np
+import pytest
+
+from exploracoder_jupyter.knowledge import texts
+from exploracoder_jupyter.knowledge.dense import Dense
+from exploracoder_jupyter.knowledge.fuse import fused, varied
+from exploracoder_jupyter.knowledge.index import Index
+from exploracoder_jupyter.knowledge.latent import Latent
+from exploracoder_jupyter.knowledge.lexical import Lexical
+from exploracoder_jupyter.knowledge.store import pack, unpack
+from exploracoder_jupyter.knowledge.tokens import stem, tokens
+from exploracoder_jupyter.types import ApiDoc
+
+
+def api(path: str, description: str, **more) -> ApiDoc:
+    return ApiDoc(path, "function", "(x)", description, path.partition(".")[0], "1.0", **more)
+
+
+SHOP = (
+    api("shop.sort_items", "Sort the goods of a cart by price.\n\nSee `total`."),
+    api("shop.total", "Add up what the goods in a cart cost."),
+    api("shop.Cart", "A cart holds goods until they are paid."),
+    api("shop.Cart.add", "Put goods into the cart.\n\nUse :func:`total` afterwards."),
+    api("shop.Cart.remove", "Take goods out of the cart."),
+    api("shop.pay", "Pay by card or cash.\n\nThe amount comes from `total`."),
+    api("shop.ship", "Send a parcel to an address by post."),
+    api("shop.track", "Where a parcel is now, by its number."),
+)
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    return Index.build(SHOP)
+
+
+def search(index: Index, query: str, k: int = 3) -> list[str]:
+    return [found.api.path for found in anyio.run(lambda: index.search(query, k))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("read_csv", ["read_csv", "read", "csv"]),
+        ("DataFrame", ["dataframe", "data", "fram"]),
+        ("np.linalg.svd", ["np", "linalg", "svd"]),
+        ("HTTPServer2", ["httpserver2", "http", "serv", "2"]),
+        ("the use of a parameter", []),
+        ("", []),
+    ],
+)
+def test_tokens_are_whole_names_and_their_parts(text, expected):
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("group", "groups", "grouped", "grouping"),
+        ("merge", "merges", "merged", "merging"),
+        ("drop", "drops", "dropped", "dropping"),
+        ("query", "queries", "queried"),
+        ("index", "indexes", "indexed", "indexing"),
+        ("concatenate", "concatenated", "concatenation"),
+        ("class", "classes"),
+    ],
+)
+def test_inflections_of_a_word_are_one_term(words):
+    assert len({stem(word) for word in words}) == 1
+
+
+def test_different_words_stay_different():
+    words = ["mean", "median", "sum", "axis", "class", "array", "matrix", "string", "series", "sort", "set", "sieve"]
+    assert len({stem(word) for word in words}) == len(words)
+
+
+def test_the_best_answer_comes_first(index):
+    assert search(index, "How do I sort a cart by price?")[0] == "shop.sort_items"
+    assert search(index, "where is my parcel")[0] == "shop.track"
+    assert search(index, "sort_items")[0] == "shop.sort_items"
+
+
+def test_search_gives_at_most_k_and_only_what_is_near_at_all(index):
+    assert len(search(index, "goods in the cart", 2)) == 2
+    assert search(index, "xylophone") == search(index, "") == search(index, "cart", 0) == []
+
+
+def test_scores_fall(index):
+    scores = [found.score for found in anyio.run(lambda: index.search("goods in the cart", 8))]
+    assert scores == sorted(scores, reverse=True) and scores[-1] > 0
+
+
+def test_a_reopened_index_answers_the_same(index):
+    again = Index.reopen(SHOP, unpack(pack(index.arrays())))
+    for query in ("pay the goods", "send by post", "remove"):
+        assert search(again, query, 8) == search(index, query, 8)
+
+
+def test_an_index_of_other_apis_is_refused(index):
+    with pytest.raises(ValueError, match="not of these"):
+        Index.reopen(SHOP[:-1], index.arrays())
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_an_index_of_almost_nothing_works(size):
+    index = Index.build(SHOP[:size])
+    assert search(index, "sort the goods", 5) == [api.path for api in SHOP[:size]]
+    assert search(Index.reopen(SHOP[:size], unpack(pack(index.arrays()))), "sort", 5) == search(index, "sort", 5)
+
+
+def test_apis_without_any_text_are_indexed():
+    bare = tuple(ApiDoc(f"m.f{n}", "function", "", "", "m", "1") for n in range(5))
+    assert search(Index.build(bare), "f3")[0] == "m.f3"
+
+
+def test_lexical_scores_are_bm25():
+    index = Lexical.build(["red apple", "red red pear", "plum"])
+    scores = index.scores("red")
+    assert scores[1] > scores[0] > 0 == scores[2]
+    assert not index.scores("the unknown").any()
+
+
+def test_latent_vectors_are_deterministic_and_relate_words_that_share_company():
+    said = ["cat purrs milk", "kitten purrs milk", "kitten milk", "car wheel road", "truck wheel road", "truck road"]
+    one, other = Latent.fit(said), Latent.fit(said)
+    assert np.array_equal(one.vector("cat"), other.vector("cat"))
+    assert one.vector("milk") @ one.vector("kitten") > 0.5 > abs(one.vector("milk") @ one.vector("truck"))
+    assert np.linalg.norm(one.vector("cat milk")) == pytest.approx(1)
+    assert not one.vector("unknown").any()
+
+
+def test_dense_scores_are_cosines_of_the_nearest():
+    dense = Dense(np.array([[2, 0], [1, 1], [0, 3], [0, 0]], dtype=np.float32))
+    scores = dense.scores(np.array([5, 0], dtype=np.float32), most=2)
+    assert scores.tolist() == pytest.approx([1, 2**-0.5, 0, 0])
+    assert not dense.scores(np.zeros(2, dtype=np.float32), most=2).any()
+    assert not dense.scores(np.ones(3, dtype=np.float32), most=2).any()
+
+
+def test_fusion_rewards_agreement_over_a_single_vote():
+    agreed = fused([np.array([0.9, 0.8, 0.1, 0.0]), np.array([0.0, 0.8, 0.1, 0.9])])
+    assert np.argmax(agreed) == 1
+    assert agreed[0] == agreed[3] > 0
+
+
+def test_the_third_bearer_of_a_name_waits():
+    names = ["mean", "mean", "mean", "sum", "mean"]
+    assert varied([0, 1, 2, 3, 4], names, 3) == [0, 1, 3]
+    assert varied([0, 1, 2, 3, 4], names, 5) == [0, 1, 3, 2, 4]
+
+
+def test_the_prior_prefers_what_others_mention_and_what_is_near_the_top():
+    prior = dict(zip((api.path for api in SHOP), texts.prior(SHOP), strict=True))
+    assert max(prior, key=prior.get) == "shop.total"
+    assert prior["shop.ship"] > prior["shop.Cart.remove"]
+    undocumented = api("shop.secret", "")
+    assert texts.prior((*SHOP, undocumented))[-1] < min(prior.values())
+
+
+def test_an_index_holds_plain_arrays_only(index):
+    kept = index.arrays()
+    assert {array.dtype.kind for array in kept.values()} <= {"f", "i", "u"}
+    assert isinstance(json.loads(kept["latent.vocabulary"].tobytes()), dict)
