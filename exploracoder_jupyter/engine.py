@@ -91,11 +91,8 @@ class Engine:
             start = self._order()
             threading.Thread(target=self._take_controls, daemon=True, name="engine-inbox").start()
             last: Finished | Failed = Finished(summary=self._session(start))
-        except ExploraError as error:
-            last = Failed(error=error.message, remedy=error.remedy)
         except Exception as error:
-            traceback.print_exc()
-            last = Failed(error=f"The run broke off: {type(error).__name__}: {error}")
+            last = _failure(error)
         self._last_word(last)
         return 0 if isinstance(last, Finished) else 2
 
@@ -192,6 +189,16 @@ def _gone_after(seconds: float) -> None:
     timer = threading.Timer(seconds, os._exit, (1,))
     timer.daemon = True
     timer.start()
+
+
+def _failure(error: BaseException) -> Failed:
+    """What ended the run, in one sentence; the traceback of what was not foreseen goes to standard error."""
+    while isinstance(error, BaseExceptionGroup):
+        error = next((inner for inner in error.exceptions if isinstance(inner, ExploraError)), error.exceptions[0])
+    if isinstance(error, ExploraError):
+        return Failed(error=error.message, remedy=error.remedy)
+    traceback.print_exception(error)
+    return Failed(error=f"The run broke off: {type(error).__name__}: {error}".splitlines()[0])
 
 
 def _order(start: Start) -> Order:
