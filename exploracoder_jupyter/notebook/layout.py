@@ -80,7 +80,8 @@ def _solution_cells(run: Run, section: Section, show: Show, standalone: bool) ->
     ]
     last = section.ordered[-1] if section.ordered and not solution else None
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
-    yield _markdown(run, "subtask", SOLUTION, words.heading_words(section), {"subtask": SOLUTION, "status": status})
+    heading = words.solution_words(section, run.finished.verdict.outcome if run.finished and solution else None)
+    yield _markdown(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in attempts:
         if show == "all" or attempt is last:
             yield _candidate(run, attempt, selected=False if run.finished else None, hidden=attempt is not last)

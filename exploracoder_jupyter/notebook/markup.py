@@ -15,9 +15,11 @@ import nh3
 
 _BLOCKS = "address article aside blockquote center details div dl dt dd figcaption figure footer h1 h2 h3 h4 h5 h6"
 _BLOCKS += " header hr li main nav ol p pre section summary ul table caption colgroup col thead tbody tfoot tr th td"
-_FORMATTING = "a b big code em font i nobr s small strike strong tt u"
+_FORMATTING = frozenset(
+    ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
+)
 _INLINE = "abbr bdi bdo br cite del dfn img ins kbd mark q rp rt ruby samp span sub sup time var wbr"
-_VOID = ("br", "col", "hr", "img", "wbr")
+_VOID = frozenset(("br", "col", "hr", "img", "wbr"))
 _STYLES = """background-color border border-bottom border-bottom-color border-bottom-style border-bottom-width
 border-collapse border-color border-left border-right border-spacing border-style border-top border-width color
 empty-cells font-family font-size font-style font-variant font-weight height letter-spacing line-height margin-left
@@ -41,7 +43,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 _HTML = nh3.Cleaner(
-    tags={*_BLOCKS.split(), *_FORMATTING.split(), *_INLINE.split()},
+    tags={*_BLOCKS.split(), *_FORMATTING, *_INLINE.split()},
     clean_content_tags={
         "script",
         "style",
@@ -99,20 +101,20 @@ def safe_latex(text: str) -> str | None:
     return None if _ACTING_TEX.search(html.unescape(text)) or not text.strip() else text
 
 
-_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)")
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)")
 
 
 def _too_deep(text: str) -> bool:
     """Whether nesting would make parsing quadratic: 200,000 unclosed `<div>` took minutes, 500 take nothing."""
     unclosed: Counter[str] = Counter()
-    deepest = deepest_formatting = depth = formatting = 0
-    for closing, name in _TAG.findall(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)):
-        name = name.lower()
+    depth = formatting = 0
+    for closing, name in _TAG.findall(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL).lower()):
         step = -1 if closing else 1
-        if name in _VOID or unclosed[name] + step < 0:
+        if name in _VOID or (closing and not unclosed[name]):
             continue
         unclosed[name] += step
         depth += step
-        formatting += step if name in _FORMATTING.split() else 0
-        deepest, deepest_formatting = max(deepest, depth), max(deepest_formatting, formatting)
-    return deepest > 500 or deepest_formatting > 50
+        formatting += step if name in _FORMATTING else 0
+        if depth > 500 or formatting > 50:
+            return True
+    return False

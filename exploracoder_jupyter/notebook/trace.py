@@ -19,7 +19,9 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.v4.rwbase import split_lines
 from pydantic import JsonValue
+from pydantic_core import to_json
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import (
@@ -48,7 +50,7 @@ class Trace:
     Args:
         path: the notebook, checked by `paths.prepare`.
         secrets: strings that must not be written.
-        interval: least seconds between two writings of the notebook.
+        interval: least seconds between two writings of the notebook; large ones take longer, and wait longer.
     """
 
     def __init__(self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0) -> None:
@@ -58,7 +60,7 @@ class Trace:
         self._records: list[Record] = []
         self._run = Run()
         self._due = False
-        self._written = float("-inf")
+        self._next = float("-inf")
         self._problem: str | None = None
         _set_aside(journal_path(path))
         self._journal = Journal(journal_path(path))
@@ -80,25 +82,36 @@ class Trace:
         self._journal.append(record)
         self._run = fold(self._run, record)
         self._due = self._due or isinstance(record.event, _ENDS_OF_STEPS)
-        if self._due and time.monotonic() - self._written >= self._interval:
+        if self._due and (isinstance(record.event, RunFinished) or time.monotonic() >= self._next):
             self._write()
 
     def close(self) -> None:
-        """Write the notebook a last time; drop the journal if the notebook reads back complete. Idempotent."""
+        """Write the notebook a last time; drop the journal if the notebook reads back complete. Idempotent.
+
+        Where there is no room for the whole of it, the notebook goes without the records, which the journal holds.
+        """
         if self._records:
             self._write()
+            if self._problem:
+                self._try_writing(_notebook(self._run, ()))
         self._journal.close()
         if self._reads_back():
             with contextlib.suppress(OSError):
                 self._journal.path.unlink()
 
     def _write(self) -> None:
+        began = time.monotonic()
+        self._problem = self._try_writing(_notebook(self._run, self._records))
+        self._due, now = False, time.monotonic()
+        # a large trace is written less often, so that writing stays a small part of the run
+        self._next = now + max(self._interval, 10 * (now - began))
+
+    def _try_writing(self, notebook: NotebookNode) -> str | None:
         try:
-            _replace(self.path, nbformat.writes(_notebook(self._run, self._records)))  # type: ignore[no-untyped-call]
-            self._problem = None
+            _replace(self.path, _text(notebook))
         except OSError as error:
-            self._problem = f"The trace {self.path} could not be written: {error.strerror or error}."
-        self._due, self._written = False, time.monotonic()
+            return f"The trace {self.path} could not be written: {error.strerror or error}."
+        return None
 
     def _reads_back(self) -> bool:
         return not self._problem and (not self._records or _records_of(self.path) == self._records)
@@ -157,6 +170,11 @@ def _notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
     return notebook
 
 
+def _text(notebook: NotebookNode) -> bytes:
+    """The file's content: nbformat's layout, written by a faster encoder, since this is done once a second."""
+    return to_json(split_lines(notebook), indent=1) + b"\n"  # type: ignore[no-untyped-call]
+
+
 def _facts(run: Run, started: RunStarted, records: Sequence[Record]) -> dict[str, JsonValue]:
     """What is needed to run it again, readable without folding the records, and the records."""
     facts: dict[str, JsonValue] = {
@@ -169,8 +187,9 @@ def _facts(run: Run, started: RunStarted, records: Sequence[Record]) -> dict[str
         "model": started.model,
         "environment": _plain(started.environment),
         "usage": _plain(run.usage),
-        "records": [json.loads(dump(record)) for record in records],
     }
+    if records:
+        facts["records"] = [json.loads(dump(record)) for record in records]
     if run.library:
         facts["libraries"] = [_plain(info) for info in run.library.libraries]
     if run.finished:
@@ -183,12 +202,12 @@ def _plain(value: Task | Environment | Usage | Verdict | LibraryInfo) -> dict[st
     return {key: json.loads(json.dumps(item)) for key, item in asdict(value).items() if item is not None}
 
 
-def _replace(path: Path, text: str) -> None:
-    """Put the text into the file in one move; on failure the old file stays as it was."""
+def _replace(path: Path, content: bytes) -> None:
+    """Put the content into the file in one move; on failure the old file stays as it was."""
     draft = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
     try:
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text + "\n")
+        with draft.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from exploracoder_jupyter.events import Notice, RunFinished
-from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Run, Section
+from exploracoder_jupyter.notebook.state import Attempt, Run, Section
 from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
 from exploracoder_jupyter.types import ApiDoc, Outcome, SubtaskStatus, Usage
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {
-    "solved": "✓ **Solved**: the solution passed its check.",
-    "unchecked": "◐ **Unchecked**: the solution ran to its end, but nothing checked that what it gives is right.",
-    "unsolved": "✗ **Unsolved**: no solution was found.",
+    "solved": "✓ **Solved** (a check passed).",
+    "unchecked": "◐ **Unchecked** (it ran to its end; nothing checked that what it gives is right).",
+    "unsolved": "✗ **Unsolved** (no solution was found).",
     "stopped": "■ **Stopped** before the end; what was learned until then is above.",
 }
 _LONGEST_TASK = 4000
@@ -52,10 +53,14 @@ def plan_words(run: Run) -> str:
     return "\n\n".join(parts)
 
 
+def solution_words(section: Section, outcome: Outcome | None) -> str:
+    """The heading above the solutions: how they fared."""
+    joined = "What ran in each subtask, put together. **It was not run as a whole.**" if outcome == "stopped" else ""
+    return "\n\n".join(part for part in ("### Solution", _fates(section), joined) if part)
+
+
 def heading_words(section: Section) -> str:
     """A subtask's heading: recommended APIs, how its candidates fared, and why one was carried forward."""
-    if section.subtask.id == SOLUTION:
-        return "\n\n".join(["### Solution", *filter(None, [_fates(section)])])
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
     parts.append(_fates(section))
@@ -102,10 +107,12 @@ def _cost_line(run: Run) -> str:
     if run.estimate is None:
         return f"Cost so far: {spent}."
     expected = f"{plural(run.estimate.calls, 'call')}, {plural(run.estimate.tokens, 'token')}"
-    return f"Cost so far: {spent}. Expected in all: about {expected}."
+    bound = "at most" if run.estimate.at_most else "about"
+    return f"Cost so far: {spent}. Expected in all: {bound} {expected}."
 
 
-def _api_table(apis: Sequence[ApiDoc]) -> str:
+@lru_cache(maxsize=64)  # it never changes, and the cell around it changes with every event
+def _api_table(apis: tuple[ApiDoc, ...]) -> str:
     rows = "\n".join(
         f"<tr><td><code>{html(api.path)}</code></td><td><code>{html(clip(api.signature, 160))}</code></td>"
         f"<td>{html(clip(_api_summary(api), 240))}</td></tr>"

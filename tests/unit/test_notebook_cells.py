@@ -215,9 +215,9 @@ def test_a_skipped_subtask_says_why():
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        ("solved", "✓ **Solved**: the solution passed its check."),
-        ("unchecked", "◐ **Unchecked**: the solution ran to its end, but nothing checked"),
-        ("unsolved", "✗ **Unsolved**: no solution was found."),
+        ("solved", "✓ **Solved** (a check passed). The check passed."),
+        ("unchecked", "◐ **Unchecked** (it ran to its end; nothing checked that what it gives is right)."),
+        ("unsolved", "✗ **Unsolved** (no solution was found)."),
         ("stopped", "■ **Stopped** before the end"),
     ],
 )
@@ -246,6 +246,17 @@ def test_a_solution_that_failed_is_not_handed_over_as_one():
     assert attempts["s1"]["metadata"]["jupyter"]["source_hidden"]
     assert "jupyter" not in attempts["s2"]["metadata"]
     assert "%%explored s2" in attempts["s2"]["source"]
+
+
+def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
+    events = complete_events()
+    before_solving = events[: next(i for i, event in enumerate(events) if getattr(event, "candidate", None) == "2.1r1")]
+    cells = viewed([*before_solving, finished("stopped", "x = 1", "1.2", "The run was interrupted.")])
+    heading, solution = cells[-3:-1]
+    assert "**It was not run as a whole.**" in heading["source"]
+    assert (ours(solution)["role"], solution["source"], solution["outputs"]) == ("solution", "x = 1", [])
+    assert "■ **2.** Count triangles (not finished)" in role(cells, "plan")[0]["source"]
+    jsonschema.validate(ours(solution), schema())
 
 
 def test_the_users_solution_cell_holds_no_outputs_and_the_traces_does():

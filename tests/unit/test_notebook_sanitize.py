@@ -282,7 +282,7 @@ _OUTPUT = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(_OUTPUT, max_size=3))
 def test_whatever_comes_in_valid_nbformat_goes_out(outputs):
     clean = list(sanitize(outputs))

@@ -21,6 +21,7 @@ from exploracoder_jupyter.notebook import (
     default_path,
     journal_path,
     load,
+    ours,
     prepare,
     render,
     schema,
@@ -182,6 +183,26 @@ def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, monkeypatc
     trace.close()
     assert load(path) == records
     assert names(tmp_path) == ["run.ipynb"]
+
+
+def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records, interval=1000)
+    real = os.fsync
+
+    def fsync(file):
+        if os.fstat(file).st_size > 20_000:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    trace.close()
+    assert "No space left on device" in trace.problem
+    notebook = nbformat.read(path, 4)
+    nbformat.validate(notebook)
+    assert ours(notebook.cells[-1])["status"] == "solved"
+    assert "records" not in notebook.metadata.exploracoder_jupyter
+    assert load(path) == records
 
 
 def test_a_trace_whose_folder_vanished_does_not_raise(tmp_path):
