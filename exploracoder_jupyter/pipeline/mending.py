@@ -25,7 +25,8 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _NUMBERED = re.compile(
-    r"^(?P<indent>[ \t]*)[*_#]*[ \t]*(?:(?:step|subtask)[ \t]*)?\d+[*_]*[.):][ \t]*(?P<text>\S.*)$", re.I | re.M
+    r"^(?P<indent>[ \t]*)(?:[*_#]+[ \t]*)?(?:(?:step|subtask)[ \t]*)?\d+[*_]*[.):](?!\d)[ \t]*(?P<text>\S.*)$",
+    re.I | re.M,
 )
 _BULLET = re.compile(r"^(?P<indent>[ \t]*)[-*•+][ \t]+(?P<text>\S.*)$", re.MULTILINE)
 
@@ -124,7 +125,7 @@ def _repaired(source: str) -> Iterator[JsonValue]:
 def _repair(source: str) -> JsonValue:
     try:
         return cast(JsonValue, json_repair.loads(source))
-    except (ValueError, RecursionError):
+    except Exception:  # it fails on some texts by its own assertions; then there is no value, whatever the reason
         return None
 
 

@@ -50,6 +50,19 @@ def test_bottomless_nesting_is_a_reply_error(opening):
         parse_code("x = " + "(" * 20_000)
 
 
+def test_a_text_on_which_the_repair_tool_itself_fails_is_a_reply_error():
+    with pytest.raises(ReplyError):
+        parse_json("{ '```json\n[x=1x=1 ':```\"```1. >>> ", RecommendReply)
+
+
+@pytest.mark.parametrize("text", [" " * 100_000 + "x", "1. a " * 20_000, "`" * 100_000, "<think>" * 20_000])
+@pytest.mark.timeout(20)
+def test_long_runs_take_no_long_time(text):
+    for parse in (lambda: parse_json(text, PlannersReply), lambda: parse_code(text)):
+        with pytest.raises(ReplyError):
+            parse()
+
+
 TITLES = st.lists(st.from_regex(r"[A-Za-z][A-Za-z ,\[\]{}']{0,30}[a-z]", fullmatch=True), min_size=1, max_size=6)
 WRAPPERS = st.sampled_from(
     ["{}", "```json\n{}\n```", "Sure, here it is:\n{}\nGood luck!", "```\n{}", "<think>[1]</think>{}"]
@@ -98,6 +111,11 @@ PLAN = ["Make a graph", "Draw it"]
 )
 def test_a_plan_is_read_in_every_usual_disguise(text):
     assert parse_json(text, PlanReply).subtasks == PLAN
+
+
+def test_a_number_at_the_start_of_a_line_is_no_list():
+    with pytest.raises(ReplyError):
+        parse_json("2.5 times\n1.5 more", PlanReply)
 
 
 def test_items_of_a_numbered_plan_may_hold_brackets():
