@@ -7,6 +7,7 @@ is noticed from the process and not by waiting. Nothing that the code does raise
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -64,8 +65,8 @@ class Ending:
 class Sibling:
     """A running kernel. Made by `start`; `close` is idempotent and must be awaited."""
 
-    def __init__(self, launch: Launch, manager: AsyncKernelManager, client: AsyncKernelClient) -> None:
-        self._launch, self._manager, self._client = launch, manager, client
+    def __init__(self, launch: Launch, manager: AsyncKernelManager, client: AsyncKernelClient, lifeline: int) -> None:
+        self._launch, self._manager, self._client, self._lifeline = launch, manager, client, lifeline
         self._process: subprocess.Popen[bytes] = getattr(manager.provisioner, "process")  # noqa: B009
         self._census = Census(self._process.pid)
         self._closed = False
@@ -80,18 +81,9 @@ class Sibling:
             KernelError: it did not start; the message has the last line of its log.
         """
         manager = _manager(launch, context)
-        try:
-            with (launch.folder / "log").open("wb") as log:
-                await manager.start_kernel(
-                    env=launch.environ,
-                    cwd=str(launch.cwd),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=log,
-                )
-            sibling = cls(launch, manager, manager.client(context=context))
-        except (OSError, RuntimeError) as error:
-            raise KernelError(f"A sibling kernel could not be started: {error}.") from error
+        with anyio.CancelScope(shield=True):  # cut short in here, a process would be left that nobody knows
+            lifeline = await _launch(launch, manager)
+        sibling = cls(launch, manager, manager.client(context=context), lifeline)
         try:
             await sibling._wait_until_ready()
         except BaseException:
@@ -145,6 +137,7 @@ class Sibling:
         self._closed = True
         with anyio.CancelScope(shield=True):
             await self.end("the branch was closed")
+            os.close(self._lifeline)
             self._client.stop_channels()
             await self._manager.cleanup_resources()
 
@@ -270,6 +263,22 @@ def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager
         connection_file=str(launch.folder / "c.json"),
         context=context,
     )
+
+
+async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
+    """Start the process; the descriptor that it is tied to (`inside.lifeline`) and that is never written to."""
+    theirs, ours = os.pipe()
+    try:
+        with (launch.folder / "log").open("wb") as log:
+            await manager.start_kernel(
+                env=launch.environ, cwd=str(launch.cwd), stdin=theirs, stdout=subprocess.DEVNULL, stderr=log
+            )
+    except (OSError, RuntimeError) as error:
+        os.close(ours)
+        raise KernelError(f"A sibling kernel could not be started: {error}.") from error
+    finally:
+        os.close(theirs)
+    return ours
 
 
 async def _get(receive: Any) -> dict[str, Any] | None:

@@ -7,15 +7,17 @@ characters, and private.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import anyio
 import psutil
@@ -30,6 +32,8 @@ _MEGABYTE: Final = 1 << 20
 _SHARE_OF_MACHINE: Final = 0.8
 _THREADS_PER_PROCESS: Final = 4
 _LONGEST_FOLDER: Final = 60
+_PREFIX: Final = "xplora-"
+_STALE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,9 @@ async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
     """
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
+    await to_thread.run_sync(_sweep)
     folder = _make_folder()
+    lock = _lock(folder)
     try:
         archive = write_inside(folder / "inside.zip")
         readable = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], str(archive)])
@@ -94,11 +100,34 @@ async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
     finally:
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(remove_tree, folder)
+            lock.close()
+
+
+def _parent() -> Path:
+    usual = Path(tempfile.gettempdir()).resolve()
+    return usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")
 
 
 def _make_folder() -> Path:
-    parent = tempfile.gettempdir()
-    return Path(tempfile.mkdtemp(prefix="xc", dir=parent if len(parent) <= _LONGEST_FOLDER else "/tmp")).resolve()
+    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent()))
+
+
+def _lock(folder: Path) -> BinaryIO:
+    """Mark the folder as used for as long as the returned file is open; the mark goes when this process is killed."""
+    file = (folder / "lock").open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return file
+
+
+def _sweep() -> None:
+    """Remove what a killed run has left behind."""
+    for lock in _parent().glob(f"{_PREFIX}*/lock"):
+        with suppress(OSError):
+            if lock.stat().st_uid != os.getuid() or time.time() - lock.stat().st_mtime < _STALE_SECONDS:
+                continue
+            with lock.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove_tree(lock.parent)
 
 
 def remove_tree(folder: Path) -> None:

@@ -25,6 +25,7 @@ TEXT_BUDGET: Final = 4000
 _OUTPUTS = frozenset(["stream", "execute_result", "display_data", "error"])
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
+_HEADING = re.compile(r"\A(\w[\w.]*) +Traceback \(most recent call last\)")
 _OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string>)")
 
 
@@ -61,6 +62,7 @@ class Collector:
         match kind:
             case "stream":
                 self._append_stream(str(content["name"]), str(content["text"]))
+                self.cut += int(content.get("cut", 0))  # cut by the sibling itself, see `inside.output`
             case "execute_result" | "display_data":
                 self._append_rich(kind, content)
             case "update_display_data":
@@ -170,8 +172,8 @@ def short_traceback(frames: Sequence[str]) -> str:
         if skipped:
             kept.append(f"... {skipped} frames of libraries ...")
             skipped = 0
-        if frame.strip("- "):
-            kept.append(frame)
+        if frame.strip("- ") and not frame.startswith("An exception has occurred, use %tb"):
+            kept.append(_HEADING.sub(r"\1 (most recent call last)", frame))
     return "\n".join(kept)
 
 

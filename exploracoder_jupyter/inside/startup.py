@@ -11,18 +11,19 @@ import json
 import sys
 from typing import Any
 
-from exploracoder_jupyter.inside import limits, names, output, variables
+from exploracoder_jupyter.inside import lifeline, limits, names, output, variables
 
 
 def serve(options: dict[str, Any], arguments: list[str]) -> None:
     """Run the kernel until it is shut down."""
     limits.lead_own_group()
+    lifeline.hold()
     if options.get("reap"):
         limits.adopt_orphans()
     _stand_alone()
     from ipykernel.kernelapp import IPKernelApp
 
-    output.install(options["output"])
+    output.Bounds(options["output"]).install()
     app: Any = IPKernelApp.instance()
     app.initialize(arguments)
     if options.get("variables"):

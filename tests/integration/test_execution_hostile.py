@@ -1,0 +1,249 @@
+"""Candidates that misbehave: each is recorded as what it was, and nothing outside its sibling changes."""
+
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution import RerunSiblings, find_isolation
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "tr0ub4dor"
+
+
+@pytest.fixture(scope="module")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def home():
+    """A home folder with secrets in the usual places, in the environment too."""
+    beside = Path(__file__).resolve().parent  # not in /tmp, which siblings do not share
+    folder = tempfile.TemporaryDirectory(prefix=".home-", dir=beside)
+    home = Path(folder.name)
+    (home / ".ssh").mkdir()
+    for name in (".ssh/id_ed25519", ".netrc", "notes.txt", "settings.toml"):
+        (home / name).write_text(SECRET)
+    with folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("EXPLORACODER_CONFIG", str(home / "settings.toml"))
+        patch.setenv("EXPLORACODER_API_KEY", SECRET)
+        patch.setenv("NUMBA_MIRROR", f"https://me:{SECRET}@mirror.example")
+        patch.setenv("UNKNOWN_VARIABLE", SECRET)
+        yield home
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebooks").resolve()
+    (folder / "data.csv").write_text("a,b\n1,2\n")
+    (folder / ".env").write_text(SECRET)
+    return folder
+
+
+@pytest.fixture(scope="module")
+async def siblings(home, workdir, anyio_backend):
+    before = _everything(home, workdir)
+    limits = Sandbox(memory_mb=512, processes=40, file_mb=8, output_kb=100)
+    async with RerunSiblings(limits, workdir=workdir) as siblings:
+        yield siblings
+    assert _everything(home, workdir) == before
+
+
+def _everything(*folders):
+    return {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+async def root(siblings):
+    branch = await siblings.root()
+    yield branch
+    await branch.close()
+
+
+@pytest.fixture(scope="module")
+async def lasting(siblings):
+    """One branch for many failures: it lives on after each."""
+    branch = await siblings.root()
+    await branch.run("alive = True", timeout=20)
+    yield branch
+    assert (await branch.run("alive", timeout=20)).text == "True"
+
+
+@pytest.fixture
+def confined():
+    if not find_isolation(network=False).mounts:
+        pytest.skip("bubblewrap does not work here")
+
+
+async def run(branch, code, timeout=20.0):
+    return await branch.run(code, timeout=timeout)
+
+
+async def test_outputs_are_nbformat_outputs(root):
+    code = """
+import sys
+from IPython.display import HTML, clear_output, display
+print("gone"); clear_output()
+print("one"); print("two"); print("careful", file=sys.stderr)
+handle = display(HTML("<b>old</b>"), display_id=True)
+handle.update(HTML("<b>new</b>"))
+6 * 7
+"""
+    observation = await run(root, code)
+    kinds = [output["output_type"] for output in observation.outputs]
+    assert kinds == ["stream", "stream", "display_data", "execute_result"]
+    assert observation.outputs[0] == {"output_type": "stream", "name": "stdout", "text": "one\ntwo\n"}
+    assert observation.outputs[2]["data"]["text/html"] == "<b>new</b>"
+    assert observation.outputs[3]["execution_count"] is None
+    assert observation.text.splitlines()[:3] == ["one", "two", "careful"]
+    assert observation.text.endswith("42")
+
+
+async def test_errors_keep_user_code_and_the_last_frame(root):
+    observation = await run(root, "import json\ndef parse(text):\n    return json.loads(text)\nparse('{')")
+    assert observation.status == "error"
+    assert observation.error.name == "JSONDecodeError"
+    assert "return json.loads(text)" in observation.error.traceback
+    assert "raw_decode" in observation.error.traceback
+    assert "\x1b" not in observation.error.traceback
+    assert observation.outputs[-1]["output_type"] == "error"
+
+
+async def test_names_are_told_without_running_the_values_code(root):
+    code = """
+import fractions as fr
+class Rude:
+    def __repr__(self): raise SystemExit
+    def __getattribute__(self, name): raise SystemExit
+rude, half, type, _hidden = Rude(), fr.Fraction(1, 2), None, 3
+"""
+    names = dict((await run(root, code)).names)
+    assert names == {"fr": "module", "Rude": "type", "rude": "Rude", "half": "fractions.Fraction", "type": "NoneType"}
+    assert dict((await run(root, "half = half + 1; unchanged = rude; 1/0")).names) == {
+        "half": "fractions.Fraction",
+        "unchanged": "Rude",
+    }
+
+
+FAILURES = {
+    "input": ("input()", "StdinNotImplementedError"),
+    "sys.exit": ("import sys; sys.exit(3)", "SystemExit"),
+    "repr": ("class Bad:\n    def __repr__(self): raise ValueError('no')\nBad()", "ValueError"),
+    "memory": ("x = []\nwhile True: x.append(bytearray(10**7))", "MemoryError"),
+    "large file": ("with open('big', 'wb') as f:\n    for _ in range(100): f.write(bytes(10**6))", "OSError"),
+    "syntax": ("1 +", "SyntaxError"),
+}
+
+
+@pytest.mark.parametrize("code, name", FAILURES.values(), ids=FAILURES)
+async def test_a_failure_is_recorded_as_what_it_was(lasting, code, name):
+    observation = await run(lasting, code)
+    assert (observation.status, observation.error.name) == ("error", name), observation
+
+
+async def test_code_that_ruins_its_own_surroundings(root):
+    observation = await run(root, "import os, shutil; shutil.rmtree('.', ignore_errors=True); open('data.csv')")
+    assert observation.error.name == "FileNotFoundError"
+    observation = await run(root, "import sys; sys.stdout.close(); print('x')")
+    assert observation.error.name == "ValueError"
+    assert (await run(root, "import builtins; builtins.print = builtins.sorted = None; x = 5")).status == "ok"
+    assert (await run(root, "x")).outputs[0]["data"]["text/plain"] == "5"
+
+
+async def test_what_is_printed_at_once_beyond_the_limit_is_cut_and_counted(root):
+    observation = await run(root, "for _ in range(10): print('x' * 10**7)")
+    assert observation.status == "ok"
+    assert sum(len(output["text"]) for output in observation.outputs) < 110_000
+    assert "99,9" in observation.note
+    assert len(observation.text) < 5000
+
+
+async def test_endless_output_is_stopped(root):
+    observation = await run(root, "while True: print('y' * 1000)", timeout=60)
+    assert (observation.status, observation.error.name) == ("interrupted", "OutputLimit")
+    assert sum(len(str(output)) for output in observation.outputs) < 200_000
+
+
+REFUSED = {
+    "HOME": "import os; open(os.path.expanduser('~/notes.txt'), 'w')",
+    "etc": "open('/etc/passwd', 'a')",
+    "interpreter": "import sys; open(sys.executable, 'ab')",
+    "network": "import socket; socket.create_connection(('192.0.2.1', 80), timeout=2)",
+    "ssh": "import os; open(os.path.expanduser('~/.ssh/id_ed25519'))",
+    "dotenv": "open('.env')",
+    "mount": "import subprocess; subprocess.run(['mount', '-o', 'remount,rw', '/'], check=True)",
+    "namespace": "import subprocess; subprocess.run(['unshare', '-Urm', 'true'], check=True)",
+}
+
+
+@pytest.mark.parametrize("code", REFUSED.values(), ids=REFUSED)
+async def test_what_is_out_of_reach_is_refused(confined, lasting, code):
+    observation = await run(lasting, code)
+    assert observation.status == "error"
+    assert observation.error.name in ("OSError", "FileNotFoundError", "PermissionError", "CalledProcessError")
+    assert "No such file or directory: 'mount'" not in observation.error.message
+
+
+async def test_no_secret_is_within_reach(confined, root):
+    code = """
+import glob, os
+def read(path):
+    try:
+        return open(path, errors="replace").read()
+    except OSError as error:
+        return repr(error)
+places = [*glob.glob("/proc/[0-9]*/environ"), *(os.path.expanduser(f"~/{n}") for n in (".netrc", "settings.toml"))]
+print(len(places), os.environ, [read(place) for place in places], os.listdir(os.path.expanduser("~/.ssh")))
+"""
+    observation = await run(root, code)
+    assert observation.status == "ok"
+    assert SECRET not in str(observation.outputs)
+
+
+async def test_processes_outside_can_neither_be_seen_nor_signalled(confined, root):
+    code = f"""
+import os, signal
+seen = [entry for entry in os.listdir("/proc") if entry.isdigit()]
+for pid in (os.getppid(), {os.getpid()}, -1):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+len(seen) < 8
+"""
+    observation = await run(root, code)
+    assert (observation.status, observation.text) == ("ok", "True")
+
+
+async def test_a_server_on_this_machine_is_out_of_reach(confined, root):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+        socket.create_connection(address).close()
+        observation = await run(root, f"import socket; socket.create_connection({address!r}, timeout=2)")
+    assert observation.error.name == "ConnectionRefusedError"
+
+
+async def test_what_is_written_to_tmp_stays_private(confined, root):
+    observation = await run(root, "open('/tmp/exploration-left-this', 'w').write('x')")
+    assert observation.status == "ok"
+    assert not Path("/tmp/exploration-left-this").exists()
+
+
+async def test_other_branches_go_on_while_one_misbehaves(siblings, root):
+    (bad,) = await root.fork(1)
+    seen = []
+
+    async def misbehave():
+        seen.append(await run(bad, "import os; os._exit(1)"))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(misbehave)
+        seen.append(await run(root, "sum(range(10))"))
+    assert sorted(observation.status for observation in seen) == ["died", "ok"]

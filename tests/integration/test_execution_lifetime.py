@@ -1,0 +1,129 @@
+"""Nothing is left behind: not after an end, not after a kill; and programs that read the environment."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import aclosing
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.errors import KernelError, MissingMeans
+from exploracoder_jupyter.execution import RerunSiblings, inspector
+
+pytestmark = pytest.mark.anyio
+
+RUN = """
+import anyio
+from pathlib import Path
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution import RerunSiblings
+
+async def main():
+    async with RerunSiblings(Sandbox(), workdir=Path.cwd()) as siblings:
+        root = await siblings.root()
+        code = "import subprocess; subprocess.Popen(['/bin/sleep', '98766'], start_new_session=True)"
+        print((await root.run(code, timeout=20)).status, flush=True)
+        await anyio.sleep(60)
+
+anyio.run(main)
+"""
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def own_temporary(monkeypatch):
+    """A temporary folder that only this test uses; short, as socket paths are."""
+    with tempfile.TemporaryDirectory(prefix="t") as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield Path(folder)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+
+
+def commands(text):
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if process.info["status"] != psutil.STATUS_ZOMBIE and any(
+            text in word for word in process.info["cmdline"] or []
+        ):
+            found.append(process.info["cmdline"])
+    return found
+
+
+async def test_nothing_is_left_after_the_end(own_temporary, tmp_path):
+    async with RerunSiblings(Sandbox(), workdir=tmp_path) as siblings:
+        root = await siblings.root()
+        assert (await root.run("1", timeout=20)).status == "ok"
+        assert commands(str(own_temporary)) != []
+    assert commands(str(own_temporary)) == []
+    assert list(own_temporary.iterdir()) == []
+    assert [child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE] == []
+
+
+async def test_nothing_is_left_after_a_cancelled_start(own_temporary, tmp_path):
+    with anyio.move_on_after(0.5):
+        async with RerunSiblings(Sandbox(), workdir=tmp_path):
+            await anyio.sleep(60)
+    assert commands(str(own_temporary)) == []
+    assert list(own_temporary.iterdir()) == []
+
+
+def test_siblings_die_with_a_killed_engine(own_temporary, tmp_path):
+    engine = subprocess.Popen([sys.executable, "-c", RUN], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    with engine:
+        assert engine.stdout.readline() == "ok\n"
+        assert commands("98766") != []
+        engine.send_signal(signal.SIGKILL)
+    patience = time.monotonic() + 5
+    while commands(str(own_temporary)) or commands("98766"):
+        assert time.monotonic() < patience, commands(str(own_temporary))
+        time.sleep(0.05)
+
+
+async def test_a_program_of_ours_reads_the_environment(tmp_path):
+    lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("packages", [])]
+    assert len(lines) == 1
+    assert '"ipykernel==' in lines[0]
+
+
+async def test_a_program_that_fails_says_why(tmp_path):
+    with pytest.raises(KernelError, match="no_such_program"):
+        [line async for line in inspector(Sandbox(), workdir=tmp_path)("no_such_program", [])]
+
+
+async def test_a_program_ends_when_nobody_reads_on(own_temporary, tmp_path):
+    async with aclosing(inspector(Sandbox(), workdir=tmp_path)("packages", [])) as lines:
+        async for _ in lines:
+            break
+    assert commands(str(own_temporary)) == []
+    assert list(own_temporary.iterdir()) == []
+
+
+async def test_an_unknown_kernel_is_refused_with_the_names_of_others(tmp_path):
+    with pytest.raises(MissingMeans, match=r"no kernel 'nowhere'.*Installed: .*python3"):
+        async with RerunSiblings(Sandbox(kernel="nowhere"), workdir=tmp_path):
+            pass
+
+
+async def test_a_named_kernel_is_used(tmp_path):
+    async with RerunSiblings(Sandbox(kernel="python3"), workdir=tmp_path) as siblings:
+        root = await siblings.root()
+        assert siblings.environment().kernel == "python3"
+        assert (await root.run("import sys; sys.version_info >= (3, 8)", timeout=20)).text == "True"
+
+
+async def test_a_setup_that_fails_is_an_error_of_ours(tmp_path):
+    async with RerunSiblings(Sandbox(), workdir=tmp_path, setup="1/0") as siblings:
+        root = await siblings.root()
+        with pytest.raises(KernelError, match="ZeroDivisionError"):
+            await root.run("1", timeout=20)
