@@ -22,6 +22,8 @@ from exploracoder_jupyter.models.offline.state import attributes, program, prune
 from exploracoder_jupyter.models.offline.values import targets_in
 from exploracoder_jupyter.types import Experience, Task
 
+_REPEATED = 0.15
+"""What every earlier change of the same program costs a variant."""
 _RAN = 0.5
 """What having run counts for an explored program."""
 
@@ -72,7 +74,17 @@ def variants(task: Task, pool: Pool, experience: Sequence[Experience], *, most: 
         for variant in _finished(item, names, texts[-1], known):
             if variant.code not in found or found[variant.code].score < variant.score:
                 found[variant.code] = variant
-    return sorted(found.values(), key=lambda variant: -variant.score)[:most]
+    return _spread(sorted(found.values(), key=lambda variant: -variant.score))[:most]
+
+
+def _spread(ranked: Sequence[Variant]) -> list[Variant]:
+    """The variants with those put back whose program has been changed in other ways before."""
+    seen: dict[str, int] = {}
+    spread = []
+    for variant in ranked:
+        count = seen[variant.base] = seen.get(variant.base, -1) + 1
+        spread.append(replace(variant, score=variant.score - _REPEATED * count))
+    return sorted(spread, key=lambda variant: -variant.score)
 
 
 def _explored(whole: Aim, pool: Pool, experience: Sequence[Experience]) -> list[Judged]:

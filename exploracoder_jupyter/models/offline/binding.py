@@ -9,12 +9,12 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from exploracoder_jupyter.models.offline.kinds import compatible, kinds_of
+from exploracoder_jupyter.models.offline.kinds import compatible, kinds_of, wanted_kinds
 from exploracoder_jupyter.models.offline.signature import Parameter, parameters
 from exploracoder_jupyter.models.offline.values import Value
-from exploracoder_jupyter.models.offline.words import abbreviates, best_likeness, likeness, parts, stem
+from exploracoder_jupyter.models.offline.words import STOP, abbreviates, best_likeness, likeness, parts, stem
 from exploracoder_jupyter.types import ApiDoc
 
 _DECAY = (1.0, 0.85, 0.7, 0.5, 0.4, 0.3)
@@ -101,7 +101,7 @@ def bindings(api: ApiDoc, around: Surroundings, *, most: int = 4) -> list[Bindin
     while queue and len(found) < most and count < 400:
         partial = heapq.heappop(queue)
         if partial.index == len(required):
-            found.append(_finished(partial, wanted, around))
+            found.append(_finished(partial, api, around))
             continue
         for cost, value, code, debt in _options(required[partial.index], partial, around):
             count += 1
@@ -117,7 +117,8 @@ def bindings(api: ApiDoc, around: Surroundings, *, most: int = 4) -> list[Bindin
                     partial.debt + debt,
                 ),
             )
-    return found
+    best = max((binding.gain for binding in found), default=0.0)
+    return [replace(b, debt=b.debt + 0.4 * (best - b.gain) + max(0.0, 0.3 - 0.15 * b.gain)) for b in found]
 
 
 def _options(parameter: Parameter, partial: _Partial, around: Surroundings) -> list[tuple[float, Value, str, float]]:
@@ -145,9 +146,11 @@ def _options(parameter: Parameter, partial: _Partial, around: Surroundings) -> l
 
 
 def _forced(parameter: Parameter, value: Value) -> tuple[str, float]:
-    """A value in spite of its kind; a scalar where a sequence is wanted is put in a list."""
-    scalar = kinds_of(value.shape) & {"number", "text"}
-    return (f"[{value.code}]", 0.5) if scalar and "list" in parameter.type else (value.code, 0.8)
+    """A value in spite of its kind; a scalar where a sequence is wanted is nested as deep as the documentation says."""
+    if kinds_of(value.shape) & {"number", "text"} and "sequence" in wanted_kinds(parameter.type, parameter.name):
+        deep = 2 if re.search(r"2-?d|\(\w+, \w+\)|matrix", f"{parameter.type} {parameter.text}".lower()) else 1
+        return "[" * deep + value.code + "]" * deep, 0.3
+    return value.code, 0.8
 
 
 def _fit(parameter: Parameter, value: Value, partial: _Partial) -> float:
@@ -160,8 +163,9 @@ def _fit(parameter: Parameter, value: Value, partial: _Partial) -> float:
     return fit + (0.1 if value.members else 0.0)
 
 
-def _finished(partial: _Partial, wanted: Sequence[Parameter], around: Surroundings) -> Binding:
+def _finished(partial: _Partial, api: ApiDoc, around: Surroundings) -> Binding:
     """The call with what optional parameters are tied to."""
+    wanted = parameters(api)
     given = {parameter.name: code for parameter, _, code in partial.chosen}
     used = partial.used
     gain = -partial.cost
@@ -176,7 +180,7 @@ def _finished(partial: _Partial, wanted: Sequence[Parameter], around: Surroundin
             given |= {value.given: value.code for value in extra}
             used = used.union(*(value.covers for value in extra))
         elif not parameter.required:
-            code, covers, bonus = _optional(parameter, used, around)
+            code, covers, bonus = _optional(parameter, api, used, around)
             if code:
                 given[parameter.name] = code
                 used |= covers
@@ -200,7 +204,9 @@ def _named(used: frozenset[int], around: Surroundings) -> list[Value]:
     return [v for v in around.values if v.given and not v.covers & used]
 
 
-def _optional(parameter: Parameter, used: frozenset[int], around: Surroundings) -> tuple[str, frozenset[int], float]:
+def _optional(
+    parameter: Parameter, api: ApiDoc, used: frozenset[int], around: Surroundings
+) -> tuple[str, frozenset[int], float]:
     """What an optional parameter gets, if anything: a value by its role, a documented option, a switch."""
     free = [v for v in around.values if not v.covers & used and v.id >= 0]
     scored = [(role_match(v, parameter.name), compatible(v.shape, parameter.type, parameter.name), v) for v in free]
@@ -208,7 +214,7 @@ def _optional(parameter: Parameter, used: frozenset[int], around: Surroundings) 
     if scored:
         best = max(scored, key=lambda item: item[0] + item[1])
         return best[2].code, best[2].covers, best[0]
-    option = _option(parameter, around)
+    option = _option(parameter, api, around)
     if option:
         return option, frozenset(), 0.8
     if parameter.default == "False" and any(
@@ -228,30 +234,37 @@ def _like_default(value: Value, parameter: Parameter) -> bool:
     return text == (value.shape == "str") and parameter.default not in ("True", "False")
 
 
-def _option(parameter: Parameter, around: Surroundings) -> str:
-    """A word of the clause that the documentation quotes as a setting of this parameter."""
+def _option(parameter: Parameter, api: ApiDoc, around: Surroundings) -> str:
+    """A word of the clause that the documentation quotes as a setting of this parameter, or that the clause itself ties to it."""
     if parameter.default and parameter.default[0] not in "'\"N":
         return ""
-    quoted = {word for word in re.findall(r"['\"`]+([A-Za-z][\w-]{2,})['\"`]+", f"{parameter.type} {parameter.text}")}
-    spoken = {word.lower(): word for word in re.findall(r"[A-Za-z][\w-]+", around.text)}
+    quoted = set(re.findall(r"['\"`]+([A-Za-z][\w-]{2,})['\"`]+", f"{parameter.type} {parameter.text}"))
+    quoted |= set(re.findall(rf"\b{parameter.name}\s*=\s*['\"]([\w-]+)['\"]", api.description))
+    spoken = {word.lower() for word in re.findall(r"[A-Za-z][\w-]+", around.text)}
     for option in sorted(quoted):
         if option.lower() in spoken and option not in ("None", "True", "False") and repr(option) != parameter.default:
             return repr(option)
-    return _spoken_option(parameter, around) if parameter.default else ""
+    return _spoken_option(parameter, api, around) if parameter.default else ""
 
 
-def _spoken_option(parameter: Parameter, around: Surroundings) -> str:
-    """A word that stands right before the parameter's name in the clause, as in `in github format`."""
+def _spoken_option(parameter: Parameter, api: ApiDoc, around: Surroundings) -> str:
+    """The word before one that names the parameter, and no other parameter better, as in `in github format`."""
     if parameter.default[0] not in "'\"" and "str" not in parameter.type:
         return ""
-    words = re.findall(r"[A-Za-z][\w-]+", around.text)
+    words = re.findall(r"[A-Za-z][\w-]*", around.text)
     for before, word in zip(words, words[1:], strict=False):
-        if (
-            before.lower() not in ("the", "a", "in", "of", "with", "this", "that")
-            and _part_likeness(stem(word), parameter.name) >= 0.5
-        ):
+        if before.lower() in STOP or word.lower() in STOP or word.lower() in _PREPOSITIONS or before == words[0]:
+            continue
+        fit = _naming(word, parameter.name, around)
+        if fit >= 0.5 and all(fit >= _naming(word, p.name, around) for p in parameters(api)):
             return repr(before)
     return ""
+
+
+def _naming(word: str, name: str, around: Surroundings) -> float:
+    """How well a word names a parameter; other words of the clause in the name count too."""
+    others = [other for other in around.words if len(other) >= 4 and name.lower().startswith(other[:4])]
+    return _part_likeness(stem(word), name) + (0.2 if others else 0.0)
 
 
 def _arguments(wanted: Sequence[Parameter], given: dict[str, str], splat: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from exploracoder_jupyter.models.offline.drafts import Draft, distinct
 from exploracoder_jupyter.models.offline.examples import adapted
 from exploracoder_jupyter.models.offline.kinds import likeness_of_shapes
 from exploracoder_jupyter.models.offline.pool import Pool, home_of
-from exploracoder_jupyter.models.offline.samples import Slice, loads, samples, slices, stores
+from exploracoder_jupyter.models.offline.samples import Slice, loads, mutates, samples, slices, stores
 from exploracoder_jupyter.models.offline.signature import parameters, returns
 from exploracoder_jupyter.models.offline.values import Value
 from exploracoder_jupyter.models.offline.words import best_likeness, parts
@@ -58,7 +58,7 @@ def call_drafts(api: ApiDoc, place: Place) -> list[Draft]:
             f"{name}({', '.join(binding.arguments)})",
             (api.path,),
             binding.used,
-            binding.debt + max(0.0, 0.15 - 0.1 * binding.gain),
+            binding.debt,
             returns(api),
             (name,),
         )
@@ -71,7 +71,7 @@ def _method_drafts(api: ApiDoc, place: Place) -> Iterator[Draft]:
     class_name = owner.rpartition(".")[2]
     fitting = [v for v in place.variables if is_of(v.shape, class_name)]
     for receiver in fitting[:2]:
-        base = Draft((), (), receiver.code, used=receiver.covers)
+        base = Draft((), (), receiver.code, used=receiver.covers, debt=-0.2)
         yield from _on(base, api, place)
         yield from _spread(receiver, api, place)
     if not fitting:
@@ -99,7 +99,18 @@ def _on(base: Draft, api: ApiDoc, place: Place) -> Iterator[Draft]:
     for binding in bindings(api, replace(place.around, values=left), most=2):
         call = f"{base.result}.{api.name}({', '.join(binding.arguments)})"
         later = Draft((), (), call, (api.path,), binding.used, binding.debt, returns(api), (api.name,))
-        yield base.then(later)
+        yield _changing(base, later, api) if mutates(api) else base.then(later)
+
+
+def _changing(base: Draft, later: Draft, api: ApiDoc) -> Draft:
+    """A call that changes its object is a statement, and the object is the result."""
+    owner = api.path.rpartition(".")[0]
+    if base.result.isidentifier():
+        return base.then(replace(later, statements=(later.result,), result=base.result, type=owner))
+    name = (parts(owner.rpartition(".")[2]) or ("made",))[-1]
+    call = later.result.removeprefix(base.result)
+    statements = (f"{name} = {base.result}", f"{name}{call}")
+    return base.then(replace(later, statements=statements, result=name, type=owner))
 
 
 def _spread(receiver: Value, api: ApiDoc, place: Place) -> Iterator[Draft]:
@@ -140,7 +151,7 @@ def attribute_drafts(variable: Value, place: Place) -> list[Draft]:
             continue
         path = f"{variable.shape}.{name}"
         api = place.pool.lookup(path)
-        base = Draft((), (), variable.code, used=variable.covers)
+        base = Draft((), (), variable.code, used=variable.covers, debt=-0.3)
         if api is not None and api.signature:
             found.extend(_on(base, api, place))
             continue
@@ -150,7 +161,7 @@ def attribute_drafts(variable: Value, place: Place) -> list[Draft]:
             calls.extend(f"{name}({v.code})" for v in literals[:2])
         for number, call in enumerate(calls):
             used = variable.covers | (literals[number - 1].covers if number else frozenset())
-            found.append(Draft((), (), f"{variable.code}.{call}", (), used, 0.1, "", (name,)))
+            found.append(Draft((), (), f"{variable.code}.{call}", (), used, -0.2, "", (name,)))
     return found
 
 

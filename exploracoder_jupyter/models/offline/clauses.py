@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from exploracoder_jupyter.models.offline.values import masked
-from exploracoder_jupyter.models.offline.words import content
+from exploracoder_jupyter.models.offline.words import content, stem
 
 _VERBS = (
     "add|apply|assemble|average|bin|build|calculate|cast|check|choose|clean|cluster|collect|combine|compare|compute|concatenate|"
@@ -29,6 +29,11 @@ _DATA_ONLY = re.compile(
     r"^\s*(?:given|with|for|from|using|let|suppose|consider|take|there (?:is|are)|here)\b", re.IGNORECASE
 )
 _STORE_ONLY = re.compile(r"^\s*(?:and\s+)?(?:store|save|assign|put|keep|call|name|return)\b", re.IGNORECASE)
+_FORM = frozenset(
+    stem(word)
+    for word in "items elements list lists plain tuple set dict dictionary string text number sorted python as".split()
+)
+"""Words of a storing clause that speak of the result's form only."""
 _IMPERATIVE = re.compile(rf"\b(?:{_VERBS})\b", re.IGNORECASE)
 
 
@@ -83,7 +88,7 @@ def _only_stores(piece: str) -> bool:
     """Whether a clause names a place for what the clause before made, and nothing else worth a call."""
     if not _STORE_ONLY.match(piece):
         return False
-    words = content(masked(piece))
+    words = [word for word in content(masked(piece)) if word not in _FORM]
     return len(words) <= 1 or bool(
         re.match(r"^\s*(?:and\s+)?\w+\s+(?:it|them|that|the result)\b", piece, re.IGNORECASE) and len(words) <= 3
     )

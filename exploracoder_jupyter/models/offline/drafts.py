@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 
@@ -41,8 +42,22 @@ class Draft:
     def code(self, target: str, *, shown: bool = False) -> str:
         """The program text that stores the result in `target`; `shown` adds what is to be learned from it."""
         body = [*self.statements, f"{target} = {self.result}"] if self.result != target else list(self.statements)
-        text = "\n".join([*self.imports, *([""] if self.imports else []), *body])
+        imports, body = _unshadowed(self.imports, body)
+        text = "\n".join([*imports, *([""] if imports else []), *body])
         return f"{text}\n{lesson(target)}" if shown else text
+
+
+def _unshadowed(imports: Sequence[str], body: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Functions whose names are also assigned are called through their module instead."""
+    lines, kept = list(body), []
+    for line in imports:
+        found = re.fullmatch(r"from ([\w.]+) import (\w+)", line)
+        if found and any(re.match(rf"{found.group(2)} = ", other) for other in lines):
+            module, name = found.groups()
+            lines = [re.sub(rf"(?<![\w.]){name}(?=[(.])", f"{module}.{name}", other) for other in lines]
+            line = f"import {module}"
+        kept.append(line)
+    return kept, lines
 
 
 def lesson(name: str) -> str:

@@ -8,6 +8,7 @@ that the n-th repair gives the n-th program not tried yet. Deterministic: the sa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
@@ -123,13 +124,29 @@ def next_program(found: Sequence[Variant], attempts: Sequence[Experience], apis:
     """A mended form of the last attempt if its error tells how, else the best variant not tried; empty when there is none."""
     tried = {item.candidate.code for item in attempts}
     broken = {v.base for item in attempts for v in found if v.code == item.candidate.code and _crashed(item)}
+    culprits = {line for item in attempts if _crashed(item) and (line := failing_line(item))}
     last = attempts[-1] if attempts else None
     first_hand = last is not None and any(v.code == last.candidate.code for v in found)
     if last is not None and first_hand and _crashed(last) and last.observation.error:
-        for code in repaired(last.candidate.code, last.observation.error, _called(apis, last), pool)[:1]:
+        for code in repaired(last.candidate.code, last.observation.error, _called(apis, last), pool, sure=True)[:1]:
             if code not in tried:
                 return code
-    return next((v.code for v in found if v.code not in tried and v.base not in broken), "")
+    return next(
+        (
+            v.code
+            for v in found
+            if v.code not in tried and v.base not in broken and not culprits & set(v.code.splitlines())
+        ),
+        "",
+    )
+
+
+def failing_line(item: Experience) -> str:
+    """The top-level line of the program that raised, read off the traceback; empty when it cannot be told."""
+    trace = item.observation.error.traceback if item.observation.error else ""
+    found = re.search(r"(?:Cell In\[\d+\]|File \"<\w+[^\n\"]*>\"), line (\d+)", trace)
+    lines = item.candidate.code.splitlines()
+    return lines[int(found.group(1)) - 1] if found and int(found.group(1)) <= len(lines) else ""
 
 
 def _crashed(item: Experience) -> bool:

@@ -85,7 +85,8 @@ class Pool:
         rank = 0.25 / (1 + self.ranks.get(api.path, 99))
         examples = 0.1 if api.examples or ">>>" in api.description else 0.0
         exact = 0.15 if own and not foreign else 0.0
-        wrong = 0.5 if api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) else 0.0
+        lost = 0.35 if api.kind in ("method", "property") and own and foreign == len(own) else 0.0
+        wrong = lost + 0.5 if api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) else lost
         return rank + examples + exact - 0.12 * foreign - 0.03 * api.path.count(".") - wrong
 
     def ranked(self, words: Sequence[str]) -> list[ApiDoc]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from exploracoder_jupyter.models.offline.drafts import Draft
+from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
 from exploracoder_jupyter.models.offline.values import Value, targets_in
 from exploracoder_jupyter.models.offline.examples import adapted
 from exploracoder_jupyter.models.offline.calls import complete
@@ -15,7 +17,9 @@ from exploracoder_jupyter.models.offline.binding import Surroundings
 from exploracoder_jupyter.models.offline.state import attributes, variables
 from exploracoder_jupyter.pipeline.requests import ProposeInputs
 
-_PER_API = 2
+_FORMS = 3
+_FAR = 0.9
+"""How much worse than the best a candidate may be; selection goes by agreement, so doubtful ones do harm."""
 
 
 def proposals(inputs: ProposeInputs, pool: Pool, *, most: int) -> list[str]:
@@ -24,9 +28,9 @@ def proposals(inputs: ProposeInputs, pool: Pool, *, most: int) -> list[str]:
     state = variables(inputs.experience)
     place = place_for(aim, pool, state, attributes(inputs.experience), values=_values(aim, inputs))
     needs = state[0].code if state else ""
-    chosen = _diverse(candidates(place, aim, needs=needs), most)
+    chosen = _diverse(candidates(place, aim, needs=needs), inputs.subtask.title, most)
     target = next(iter(targets_in(inputs.subtask.title)), f"result_{inputs.subtask.id}")
-    codes = [item.draft.code(target, shown=True) for item in chosen]
+    codes = [draft.code(target, shown=True) for draft in chosen]
     return codes or _pasted(pool, aim, target, most)
 
 
@@ -37,16 +41,33 @@ def _values(aim: Aim, inputs: ProposeInputs) -> tuple[Value, ...]:
     return tuple(replace(value, roles=()) for value in Aim.of(inputs.task.text).values)
 
 
-def _diverse(ranked: Sequence[Judged], most: int) -> list[Judged]:
-    """The best ones, few of the same API."""
-    count: dict[tuple[str, ...], int] = {}
-    chosen: list[Judged] = []
-    for item in ranked:
-        key = item.draft.paths or (item.draft.result,)
-        if count.get(key, 0) < _PER_API and len(chosen) < most:
-            count[key] = count.get(key, 0) + 1
-            chosen.append(item)
-    return chosen
+def _diverse(ranked: Sequence[Judged], text: str, most: int) -> list[Draft]:
+    """The best draft in up to three forms, then the best drafts of other APIs.
+
+    Selection goes by agreement, so forms of the best draft support one another, and doubtful drafts are left out.
+    """
+    if not ranked:
+        return []
+    best = ranked[0]
+    forms = [
+        best.draft,
+        *(replace(best.draft, result=idiom.apply(best.draft.result)) for idiom in _asked(best.draft, text)),
+    ]
+    forms.extend(
+        item.draft for item in ranked[1:] if item.draft.paths == best.draft.paths and item.score > best.score - _FAR
+    )
+    chosen = list({(draft.statements, draft.result): draft for draft in forms}.values())[:_FORMS]
+    seen = {best.draft.paths}
+    for item in ranked[1:]:
+        if len(chosen) < most and item.draft.paths not in seen and item.score > best.score - _FAR:
+            seen.add(item.draft.paths)
+            chosen.append(item.draft)
+    return chosen[:most]
+
+
+def _asked(draft: Draft, text: str) -> list[Idiom]:
+    """The changes of a result that the clause's wording asks for."""
+    return [idiom for idiom in idioms(text, draft.type) if idiom.template != PLAIN.template and idiom.cost < 0.05][:1]
 
 
 def _pasted(pool: Pool, aim: Aim, target: str, most: int) -> list[str]:

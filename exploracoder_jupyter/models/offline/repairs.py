@@ -15,9 +15,14 @@ from exploracoder_jupyter.types import ApiDoc, ErrorInfo
 Repair = Callable[[str, ErrorInfo, Sequence[ApiDoc], Pool], Iterator[str]]
 
 
-def repaired(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> list[str]:
-    """Mended versions of the code, the likeliest first; each parses and differs from it."""
-    found = [mended for repair in _REPAIRS for mended in repair(code, error, apis, pool)]
+def repaired(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool, *, sure: bool = False) -> list[str]:
+    """Mended versions of the code, the likeliest first; each parses and differs from it.
+
+    `sure` leaves out what the error does not say, only suggests.
+    """
+    found = [
+        mended for repair in (_REPAIRS[:_SURE] if sure else _REPAIRS) for mended in repair(code, error, apis, pool)
+    ]
     return [mended for mended in dict.fromkeys(found) if mended != code and _parses(mended)]
 
 
@@ -88,7 +93,7 @@ def _called_or_not(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Po
 
 def _containers(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
     """Arguments of another container: tuples for lists, arrays for lists, sets for lists, lists for scalars."""
-    if error.name not in ("TypeError", "ValueError", "AttributeError", "IndexError"):
+    if error.name not in ("TypeError", "ValueError", "AttributeError", "IndexError") or "NoneType" in error.message:
         return
     if "unhashable" in error.message or "tuple" in error.message:
         yield _literals(code, ast.List, lambda node: ast.Tuple(node.elts, ast.Load()))
@@ -175,6 +180,8 @@ def _iterators(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) 
     yield "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
 
 
+_SURE = 5
+"""How many of the repairs follow from what the error says."""
 _REPAIRS: tuple[Repair, ...] = (
     _missing_import,
     _unknown_keyword,

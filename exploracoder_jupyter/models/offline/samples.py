@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import doctest
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,9 @@ from functools import lru_cache
 from exploracoder_jupyter.models.offline.values import evaluate, shape_of
 from exploracoder_jupyter.types import ApiDoc
 
+_CHANGING = re.compile(
+    r"(?:add|append|insert|update|remove|discard|extend|push|set|put|clear|sort|reverse|register|del)(?:_|$)"
+)
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -76,14 +80,33 @@ def _nodes(code: str) -> list[ast.stmt]:
 def slices(block: Sequence[Statement], name: str, *, most: int = 6) -> list[Slice]:
     """Slices that end in a statement which calls `name` (any call if it is empty), the first ones first."""
     found: list[Slice] = []
+    shows = any(statement.want for statement in block)
     for index, statement in enumerate(block):
-        result = _result(statement.node)
+        silent = shows and not statement.want and isinstance(statement.node, ast.Expr)
+        result = _changed(statement.node) if silent else _result(statement.node)
         if result is None or (name and name not in called(statement.node)):
             continue
         found.append(_slice(block, index, result))
         if len(found) >= most:
             break
     return found
+
+
+def _changed(node: ast.stmt) -> ast.expr | None:
+    """The variable that a call which shows nothing has changed."""
+    root = _root(node.value) if isinstance(node, ast.Expr) else None
+    return ast.Name(root, ast.Load()) if root else None
+
+
+def mutates(api: ApiDoc) -> bool:
+    """Whether a method changes its object and returns nothing, as far as its documentation shows."""
+    if re.search(r"->\s*None\b", api.signature):
+        return True
+    calls = [s for block in samples(api) for s in block if isinstance(s.node, ast.Expr) and api.name in called(s.node)]
+    if calls and any(s.want for block in samples(api) for s in block):
+        return not any(s.want for s in calls)
+    said = re.search(r"\breturns?\b|->", f"{api.signature} {api.description}", re.IGNORECASE)
+    return not said and bool(_CHANGING.match(api.name))
 
 
 def _result(node: ast.stmt) -> ast.expr | None:
@@ -112,6 +135,9 @@ def _slice(block: Sequence[Statement], end: int, result: ast.expr) -> Slice:
     needed = loads(result)
     kept: list[ast.stmt] = []
     imports: list[ast.stmt] = []
+    last = block[end].node
+    if isinstance(result, ast.Name) and isinstance(last, ast.Expr) and not isinstance(last.value, ast.Name):
+        kept, needed = [last], needed | loads(last)
     for statement in reversed(block[:end]):
         node = statement.node
         if isinstance(node, (ast.Import, ast.ImportFrom)):

@@ -14,7 +14,7 @@ from exploracoder_jupyter.models.offline.calls import Place, example_drafts, ste
 from exploracoder_jupyter.models.offline.drafts import Draft, distinct
 from exploracoder_jupyter.models.offline.glue import callables_in
 from exploracoder_jupyter.models.offline.pool import Pool
-from exploracoder_jupyter.models.offline.values import Value, masked, values_in
+from exploracoder_jupyter.models.offline.values import Value, masked, targets_in, values_in
 from exploracoder_jupyter.models.offline.words import best_likeness, content, parts
 from exploracoder_jupyter.types import ApiDoc
 
@@ -30,7 +30,8 @@ class Aim:
     @classmethod
     def of(cls, text: str) -> Aim:
         """The aim of a text."""
-        return cls(text, content(masked(text)), values_in(text))
+        named = (part for name in targets_in(text) for part in parts(name) if len(part) >= 4)
+        return cls(text, tuple(dict.fromkeys([*content(masked(text)), *named])), values_in(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,16 @@ def judge(draft: Draft, aim: Aim, pool: Pool) -> float:
     )
     words = gained / sum(weights) if weights else 0.0
     foreign = sum(best_likeness(name, aim.words) < 0.5 for name in set(names)) / max(1, len(set(names)))
+    foreign += 0.6 * sum(_foreign(path.rpartition(".")[2], aim.words) for path in draft.paths)
     prior = max((pool.match(api, aim.words) for path in draft.paths if (api := pool.lookup(path))), default=0.0)
     length = 0.05 * (len(draft.statements) + len(draft.result) / 60)
-    return 1.6 * words + 0.8 * prior + 1.6 * _coverage(draft, aim) - 0.4 * foreign - draft.debt - length
+    return 1.6 * words + 0.8 * prior + 2.0 * _coverage(draft, aim) - 0.4 * foreign - draft.debt - length
+
+
+def _foreign(name: str, words: Sequence[str]) -> float:
+    """The share of an API's name that the words do not speak of."""
+    own = [part for part in parts(name) if len(part) > 1]
+    return sum(best_likeness(part, words) < 0.5 for part in own) / max(1, len(own))
 
 
 def _coverage(draft: Draft, aim: Aim) -> float:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from exploracoder_jupyter.models.offline.drafts import Draft
 from exploracoder_jupyter.models.offline.samples import called, loads, stores
-from exploracoder_jupyter.models.offline.values import Value
+from exploracoder_jupyter.models.offline.values import Value, evaluate, shape_of
 from exploracoder_jupyter.models.offline.words import parts
 from exploracoder_jupyter.types import Experience
 
-_NO_DATA = ("module", "type", "function", "builtin_function_or_method", "method", "ABCMeta", "EnumType")
+_NO_DATA = ("module", "type", "function", "builtin_function_or_method", "method", "ABCMeta", "EnumType", "NoneType")
 _ATTRIBUTES = re.compile(r"^attributes: (.*)$", re.MULTILINE)
 
 
@@ -26,7 +26,8 @@ def variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
         for name, type_ in names:
             if type_.rpartition(".")[2] not in _NO_DATA and name not in found and not name.startswith("_"):
                 number = -1 - len(found)
-                plain = type_.removeprefix("builtins.")
+                plain = shown_shape(item) if name == last else ""
+                plain = plain or type_.removeprefix("builtins.")
                 roles = (*parts(name), *parts(plain.rpartition(".")[2]))
                 found[name] = Value(number, name, plain, roles)
     return tuple(found.values())
@@ -41,6 +42,14 @@ def attributes(experience: Sequence[Experience]) -> dict[str, tuple[str, ...]]:
         if name and shown and item.observation.ran:
             found[name] = tuple(shown[-1].split())
     return found
+
+
+def shown_shape(item: Experience) -> str:
+    """The shape of a result that was printed in full as a literal; empty when it was not."""
+    head = item.observation.text.partition("\nattributes:")[0]
+    type_, _, value = head.partition(" ")
+    shape = shape_of(evaluate(value)) if value else ""
+    return shape if shape.partition("[")[0] == type_ and type_ != "str" else ""
 
 
 def result_of(item: Experience) -> str:
@@ -66,17 +75,27 @@ def program(experience: Sequence[Experience], values: Sequence[Value]) -> Explor
     nodes = [node for item in ran for node in _body(item.candidate.code)]
     imports = [ast.unparse(node) for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     body = [node for node in nodes if not isinstance(node, (ast.Import, ast.ImportFrom)) and not _prints(node)]
-    result = next((name for item in reversed(ran) if (name := result_of(item))), "")
+    result = next((name for item in reversed(ran) if (name := _kept_result(item))), "")
     code = "\n".join(ast.unparse(node) for node in body)
     used = frozenset(i for value in values if _holds(code, value) for i in value.covers)
     paths = tuple(dict.fromkeys(path for item in ran for path in item.apis))
     names = tuple(sorted(called(ast.Module(body, []))))
     lines = tuple(ast.unparse(node) for node in body)
     type_ = next((type_ for item in reversed(ran) for name, type_ in item.observation.names if name == result), "")
+    last = next((item for item in reversed(ran) if result_of(item) == result), None)
+    type_ = (shown_shape(last) if last else "") or type_
     draft = Draft(
         tuple(dict.fromkeys(imports)), lines, result, paths, used, 0.0, type_.removeprefix("builtins."), names
     )
     return Explored(draft, result)
+
+
+def _kept_result(item: Experience) -> str:
+    """The last variable of a snippet that holds something."""
+    empty = {name for name, type_ in item.observation.names if type_.endswith("NoneType")}
+    name = result_of(item)
+    others = [name for name, type_ in item.observation.names if type_.rpartition(".")[2] not in _NO_DATA]
+    return name if name not in empty else next(iter(others), "")
 
 
 def pruned(code: str, targets: Sequence[str]) -> str:
@@ -89,7 +108,11 @@ def pruned(code: str, targets: Sequence[str]) -> str:
             names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
             if not names & needed:
                 continue
-        elif isinstance(node, ast.Assign) and not stores(node) & needed:
+        elif isinstance(node, ast.Assign):
+            if not stores(node) & needed:
+                continue
+            needed -= stores(node, whole=True)
+        elif isinstance(node, ast.Expr) and not loads(node) & needed:
             continue
         kept.insert(0, node)
         needed |= loads(node)
