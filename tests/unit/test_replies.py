@@ -52,10 +52,10 @@ def test_bottomless_nesting_is_a_reply_error(opening):
 
 def test_a_text_on_which_the_repair_tool_itself_fails_is_a_reply_error():
     with pytest.raises(ReplyError):
-        parse_json("{ '```json\n[x=1x=1 ':```\"```1. >>> ", RecommendReply)
+        parse_json("{ '```json\n[x=1x=1 ':```\"```1. >>> ", PlannersReply)
 
 
-@pytest.mark.parametrize("text", [" " * 100_000 + "x", "1. a " * 20_000, "`" * 100_000, "<think>" * 20_000])
+@pytest.mark.parametrize("text", [" " * 100_000 + "x y", "1. a " * 20_000, "`" * 100_000, "<think>" * 20_000])
 @pytest.mark.timeout(20)
 def test_long_runs_take_no_long_time(text):
     for parse in (lambda: parse_json(text, PlannersReply), lambda: parse_code(text)):
