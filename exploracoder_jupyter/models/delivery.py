@@ -50,11 +50,16 @@ class Asked:
 class Received:
     """How an answer ended."""
 
-    whole: bool
-    """It did not break off."""
+    ended: bool
+    """It came to an end in order, as far as the wire can tell."""
     shown: int
     """How many choices the server began."""
     complete: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether no choice was left halfway: some servers' connections end in order when they break off."""
+        return self.ended and self.complete >= self.shown
 
 
 class Delivery:
@@ -80,19 +85,19 @@ class Delivery:
         return Received(True, len(choices), self._complete)
 
     async def _receive_stream(self, stream: Stream) -> Received:
-        growing, unbroken = Growing(), True
+        growing, ended = Growing(), True
         deadline = time.monotonic() + self._patience
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Fault):
-                    unbroken = False
+                    ended = False
                     break
                 self._take(growing.feed(chunk))
                 if time.monotonic() > deadline:
                     self._take(growing.cut())
                     break
         self._settle(growing.usage, growing.characters)
-        return Received(unbroken, growing.begun, self._complete)
+        return Received(ended, growing.begun, self._complete)
 
     def _take(self, choices: Iterable[Choice]) -> None:
         for choice in choices:

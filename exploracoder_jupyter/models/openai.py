@@ -137,7 +137,7 @@ class OpenAIModel:
 
     def _learn(self, received: Received) -> None:
         """Do without streams where one ends in order but without any choice that is complete."""
-        if received.whole and not received.complete:
+        if received.ended and not received.complete:
             self._refused |= {"stream"}
 
     def _delivery(self, asked: Asked, indexes: Sequence[int], put: Put[Reply]) -> Delivery:
