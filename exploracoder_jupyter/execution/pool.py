@@ -37,12 +37,12 @@ class WarmPool:
     def __init__(self, tasks: TaskGroup, factory: Factory, *, size: int = CORES + 1) -> None:
         self._tasks, self._factory, self._size = tasks, factory, size
         self._give, self._receive = anyio.create_memory_object_stream[Sibling | ExploraError](float("inf"))
-        self._starting = 0
+        self._starting = self._takers = 0
         self._at_once = anyio.CapacityLimiter(CORES)
 
     def warm_up(self) -> None:
         """Start as many as are missing. Returns at once."""
-        wanted = self._size + self._receive.statistics().tasks_waiting_receive
+        wanted = self._size + self._takers
         for _ in range(wanted - self._starting - self._receive.statistics().current_buffer_used):
             self._starting += 1
             self._tasks.start_soon(self._start_one)
@@ -54,8 +54,7 @@ class WarmPool:
             KernelError: none could be started.
         """
         while True:
-            self._tasks.start_soon(self._warm_up_soon)
-            given = await self._receive.receive()
+            given = await self._next()
             if isinstance(given, ExploraError):
                 raise given
             if given.is_alive:
@@ -67,13 +66,20 @@ class WarmPool:
         with suppress(anyio.WouldBlock):
             while True:
                 given = self._receive.receive_nowait()
-                if isinstance(given, Sibling):
+                if not isinstance(given, ExploraError):
                     await self._factory.dispose(given)
         self._give.close()
         self._receive.close()
 
-    async def _warm_up_soon(self) -> None:
+    async def _next(self) -> Sibling | ExploraError:
+        self._takers += 1
         self.warm_up()
+        try:
+            given = await self._receive.receive()
+        finally:
+            self._takers -= 1
+        self.warm_up()
+        return given
 
     async def _start_one(self) -> None:
         try:

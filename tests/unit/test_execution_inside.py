@@ -1,0 +1,63 @@
+"""What runs inside a sibling: names told without running user code, single messages bounded."""
+
+import collections
+
+import pytest
+
+from exploracoder_jupyter.execution.messages import NAMES_MIME
+from exploracoder_jupyter.inside import names, output
+
+
+@pytest.mark.parametrize(
+    "code, bound",
+    {
+        "a = b = 1; c: int = 2; d += 1": {"a", "b", "c", "d"},
+        "for i, (j, k) in x: pass\nwith o as p: q = 1": {"i", "j", "k", "p", "q"},
+        "import a.b, c as d\nfrom e import f, g as h": {"a", "d", "f", "h"},
+        "def f(x):\n    y = 1\nclass C:\n    z = 1\nasync def g(): w = 1": {"f", "C", "g"},
+        "l = [m for m in n]; (o := 1); p.q = 1; r[0] = 1": {"l", "o"},
+        "not python": set(),
+    }.items(),
+)
+def test_names_bound_at_the_top_level(code, bound):
+    assert names.bound_by(code) == bound
+
+
+class Rude:
+    def __repr__(self):
+        raise AssertionError
+
+    def __getattribute__(self, name):
+        raise AssertionError
+
+    __class__ = property(lambda self: AssertionError)
+
+
+def test_types_are_named_by_their_shortest_path_without_asking_the_value():
+    assert names.type_path(1) == "int"
+    assert names.type_path(collections.OrderedDict()) == "collections.OrderedDict"
+    assert names.type_path(names) == "module"
+    assert names.type_path(Rude()) == f"{__name__}.Rude"
+
+
+def test_changed_names_are_new_rebound_or_bound_to_the_same():
+    value = []
+    before = {"same": id(value), "again": id(value), "_": 0}
+    namespace = {"same": value, "again": value, "new": 1.0, "_private": 1, "In": [], 3: 4}
+    assert names.changed(before, namespace, "again = again") == [("again", "list"), ("new", "float")]
+
+
+def test_both_sides_agree_on_the_type_of_the_message():
+    assert names.MIME == NAMES_MIME
+
+
+def test_streams_lose_their_middle_and_count_it():
+    content = output.bound_content("stream", {"name": "stdout", "text": "a" * 50 + "b" * 50}, 20)
+    assert content == {"name": "stdout", "text": "a" * 10 + "b" * 10, "cut": 80}
+
+
+def test_results_say_what_is_missing_and_lose_huge_images():
+    data = {"text/plain": "a" * 100, "image/png": "i" * 1000, "text/html": "short"}
+    bounded = output.bound_content("execute_result", {"data": data, "metadata": {}}, 20)["data"]
+    assert bounded["text/plain"] == "a" * 10 + "\n... [80 characters cut] ...\n" + "a" * 10
+    assert set(bounded) == {"text/plain", "text/html"}

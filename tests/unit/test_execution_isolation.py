@@ -1,0 +1,133 @@
+"""What a sibling may see: variables by allow-list, files by the order of mounts, the working directory by copy."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.errors import MissingMeans
+from exploracoder_jupyter.execution.environ import allowed_environment, hidden_paths
+from exploracoder_jupyter.execution.isolation import Isolation, View
+from exploracoder_jupyter.execution.launch import find_interpreter, write_inside
+from exploracoder_jupyter.execution.scratch import copy_snapshot, take_snapshot
+
+
+def test_the_environment_is_an_allow_list_without_secrets():
+    passing = {"PATH": "/bin", "LC_ALL": "C", "OMP_NUM_THREADS": "9", "CONDA_PREFIX": "/c"}
+    secret = {"OPENAI_API_KEY": "k", "NUMBA_TOKEN": "t", "MKL_MIRROR": "https://u:p@host/"}
+    given = {**passing, **secret, "EDITOR": "vi", "PYTHONSTARTUP": "x", "HTTPS_PROXY": "http://proxy"}
+    passed = allowed_environment(given, network=False)
+    assert set(given) & set(passed) == set(passing)
+    assert passed["OMP_NUM_THREADS"] == "9"
+    assert "HTTPS_PROXY" in allowed_environment(given, network=True)
+
+
+def test_credentials_are_found_below_home_and_where_variables_point(tmp_path, monkeypatch):
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / "real").mkdir()
+    (tmp_path / ".aws").symlink_to("real")
+    (tmp_path / "mine.toml").touch()
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "mine.toml"))
+    hidden = hidden_paths({"HOME": str(tmp_path)})
+    assert {tmp_path / ".ssh", tmp_path / "real", tmp_path / "mine.toml"} <= set(hidden)
+    assert tmp_path / ".kube" not in hidden
+
+
+def test_later_mounts_lie_over_earlier_ones():
+    home = Path("/home/me")
+    view = View(
+        workdir=home / "work",
+        copy=Path("/tmp/x/work"),
+        temporary=Path("/tmp/x/tmp"),
+        writable=(Path("/tmp/x"),),
+        readable=(home / "work/.venv", Path("/tmp/lib"), Path("/opt/python")),
+        borrowed=(home / "work/big.csv",),
+        hidden=(home / ".ssh",),
+    )
+    command = Isolation("", ("bwrap",)).command(["python"], view)
+    order = [
+        command.index(path) for path in ("/tmp/x/tmp", "/tmp/lib", "/tmp/x/work", f"{home}/work/big.csv", "/tmp/x")
+    ]
+    assert order == sorted(order)
+    assert command[order[2] - 1 : order[2] + 2] == ["--bind", "/tmp/x/work", f"{home}/work"]
+    assert command[command.index(f"{home}/work/.venv") - 1] == "--ro-bind-try"
+    assert "/opt/python" not in command
+    assert command[-2:] == ["--", "python"]
+
+
+def test_without_mounts_the_program_is_started_as_it_is():
+    view = View(Path("/w"), Path("/c"), Path("/t"))
+    assert Isolation("limits").command(["python", "x"], view) == ["python", "x"]
+
+
+@pytest.fixture
+def project(tmp_path):
+    source = tmp_path / "project"
+    for name, size in {
+        "a.py": 10,
+        "deep/b.py": 20,
+        "big.csv": 3_000_000,
+        ".git/config": 5,
+        "env/pyvenv.cfg": 5,
+    }.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes(b"x" * size)
+    (source / ".env").write_text("SECRET=1")
+    (source / "link.py").symlink_to("a.py")
+    os.mkfifo(source / "pipe")
+    return source
+
+
+def test_a_snapshot_copies_what_fits_and_borrows_the_rest(project, tmp_path):
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
+    copied = {str(path.relative_to(snapshot.folder)) for path in snapshot.folder.rglob("*")}
+    assert copied == {"a.py", "deep", "deep/b.py", "link.py"}
+    assert {str(path) for path in snapshot.borrowed} == {"big.csv", ".git", "env"}
+    assert (snapshot.folder / "link.py").is_symlink()
+
+
+def test_hidden_files_are_not_copied(project, tmp_path):
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, hidden=[project / "deep"])
+    assert not (snapshot.folder / "deep").exists()
+
+
+def test_a_copy_links_to_what_is_borrowed_where_nothing_can_be_mounted(project, tmp_path):
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
+    copy_snapshot(snapshot, tmp_path / "own", link_borrowed=True)
+    assert (tmp_path / "own/big.csv").resolve() == project / "big.csv"
+    (tmp_path / "own/a.py").write_text("changed")
+    assert (project / "a.py").read_bytes() == b"x" * 10
+
+
+@pytest.fixture
+def kernels(tmp_path, monkeypatch):
+    def add(name, text):
+        folder = tmp_path / "jupyter/kernels" / name
+        folder.mkdir(parents=True)
+        (folder / "kernel.json").write_text(text)
+
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    return add
+
+
+def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
+    kernels("julia", '{"argv": ["julia"], "display_name": "J", "language": "julia"}')
+    kernels("xpython", '{"argv": ["xpython", "-f", "{connection_file}"], "display_name": "X", "language": "python"}')
+    kernels("gone", '{"argv": ["/no/python", "-m", "ipykernel_launcher"], "display_name": "G", "language": "python"}')
+    for name, words in {
+        "julia": "not Python",
+        "xpython": "ipykernel_launcher",
+        "gone": "does not start",
+        "q": "julia",
+    }.items():
+        with pytest.raises(MissingMeans, match=words):
+            find_interpreter(name)
+
+
+def test_what_is_sent_is_a_program_of_its_own(tmp_path):
+    archive = write_inside(tmp_path / "inside.zip")
+    done = subprocess.run([sys.executable, archive, "{}", "packages"], capture_output=True, check=True, cwd=tmp_path)
+    assert json.loads(done.stdout)["python"].startswith("3.")

@@ -1,0 +1,129 @@
+"""Outputs are collected within a budget, and what a model is shown says what is missing."""
+
+import pytest
+
+from exploracoder_jupyter.execution.messages import NAMES_MIME, Collector, cut_middle, short_traceback, shown_text
+
+
+def stream(text, name="stdout"):
+    return {"name": name, "text": text}
+
+
+def collect(*messages, budget=1000):
+    collector = Collector(budget)
+    for kind, content in messages:
+        collector.add(kind, content)
+    return collector
+
+
+def test_neighbouring_streams_are_joined_and_others_kept_apart():
+    collector = collect(
+        ("stream", stream("a\n")),
+        ("stream", stream("b\n")),
+        ("stream", stream("w\n", "stderr")),
+        ("stream", stream("c")),
+    )
+    assert [output["text"] for output in collector.outputs()] == ["a\nb\n", "w\n", "c"]
+
+
+def test_head_and_tail_are_kept_and_the_rest_is_counted():
+    collector = collect(*(("stream", stream(f"{number:04}")) for number in range(1000)), budget=80)
+    text = "".join(output["text"] for output in collector.outputs())
+    assert text.startswith("0000000100020003")
+    assert text.endswith("099709980999")
+    assert collector.cut == 4000 - 80
+    assert "3,920 characters" in text
+
+
+@pytest.mark.parametrize("sizes", [(500,), (30, 500), (10, 10, 500, 10), (81,), (40, 41)])
+def test_what_is_kept_and_what_is_cut_add_up(sizes):
+    collector = collect(*(("stream", stream("x" * size)) for size in sizes), budget=80)
+    kept = sum(output["text"].count("x") for output in collector.outputs())
+    assert kept == 80
+    assert kept + collector.cut == sum(sizes)
+
+
+def test_what_the_sibling_cut_itself_is_counted():
+    collector = collect(("stream", {**stream("x"), "cut": 5_000_000}))
+    assert "5,000,000 characters" in collector.outputs()[1]["text"]
+
+
+def test_a_flood_is_told_from_much_output():
+    assert not collect(("stream", stream("x" * 15_000))).flooded
+    assert collect(("stream", stream("x" * 17_000))).flooded
+
+
+def test_results_lose_their_number_and_displays_are_updated_in_place():
+    shown = {"data": {"text/plain": "old"}, "metadata": {}, "transient": {"display_id": "d"}}
+    collector = collect(
+        ("display_data", shown),
+        ("execute_result", {"data": {"text/plain": "1"}, "metadata": {}, "execution_count": 7}),
+        ("update_display_data", {**shown, "data": {"text/plain": "new"}}),
+    )
+    assert collector.outputs() == (
+        {"output_type": "display_data", "data": {"text/plain": "new"}, "metadata": {}},
+        {"output_type": "execute_result", "data": {"text/plain": "1"}, "metadata": {}, "execution_count": None},
+    )
+
+
+def test_clearing_waits_for_the_next_output_when_told_to():
+    collector = collect(("stream", stream("a")), ("clear_output", {"wait": True}))
+    assert [output["text"] for output in collector.outputs()] == ["a"]
+    collector.add("stream", stream("b"))
+    assert [output["text"] for output in collector.outputs()] == ["b"]
+    collector.add("clear_output", {"wait": False})
+    assert collector.outputs() == ()
+
+
+def test_names_are_taken_out_of_the_outputs():
+    collector = collect(("display_data", {"data": {NAMES_MIME: [["G", "networkx.Graph"], "odd"]}}))
+    assert collector.names == (("G", "networkx.Graph"),)
+    assert collector.outputs() == ()
+
+
+def test_widgets_and_unknown_messages_are_no_outputs():
+    assert collect(("comm_open", {"comm_id": "1"}), ("status", {"execution_state": "busy"})).outputs() == ()
+
+
+TRACEBACK = [
+    "\x1b[31m---------\x1b[39m",
+    "\x1b[31mKeyError\x1b[39m                                  Traceback (most recent call last)",
+    "\x1b[36mCell In[1], line 2\x1b[39m\n      1 import lib\n----> 2 lib.f()",
+    "File /site-packages/lib/a.py:1, in f()\n----> 1 g()",
+    "File /site-packages/lib/b.py:1, in g()\n----> 1 h()",
+    "File /site-packages/lib/c.py:9, in h()\n----> 9 {}['x']",
+    "\x1b[31mKeyError\x1b[39m: 'x'",
+]
+
+
+def test_a_traceback_keeps_user_code_and_the_last_library_frame():
+    assert short_traceback(TRACEBACK).splitlines() == [
+        "KeyError (most recent call last)",
+        "Cell In[1], line 2",
+        "      1 import lib",
+        "----> 2 lib.f()",
+        "... 2 frames of libraries ...",
+        "File /site-packages/lib/c.py:9, in h()",
+        "----> 9 {}['x']",
+        "KeyError: 'x'",
+    ]
+
+
+def test_an_error_is_collected_whole_and_told_short():
+    collector = collect(("error", {"ename": "KeyError", "evalue": "\x1b[1m'x'\x1b[0m", "traceback": TRACEBACK}))
+    assert collector.outputs()[0]["traceback"] == TRACEBACK
+    assert (collector.error.name, collector.error.message) == ("KeyError", "'x'")
+
+
+def test_the_text_prefers_what_is_meant_for_models():
+    collector = collect(
+        ("stream", stream("10%\r50%\r100%\ndone\n")),
+        ("execute_result", {"data": {"text/plain": "<long repr>", "text/llm+plain": "frame 3x4"}, "metadata": {}}),
+        ("display_data", {"data": {"image/png": "aGk="}, "metadata": {}}),
+    )
+    assert shown_text(collector.outputs()) == "100%\ndone\nframe 3x4"
+
+
+def test_a_long_text_says_how_much_is_left_out():
+    text = cut_middle("a" * 600 + "b" * 900, 100)
+    assert text == "a" * 60 + "\n[... 1,400 characters left out ...]\n" + "b" * 40
