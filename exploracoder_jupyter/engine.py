@@ -65,7 +65,8 @@ class Outbox:
     def close(self, *, seconds: float) -> None:
         """Wait until everything is written, at most so long."""
         self._queue.put(None)
-        self._thread.join(seconds)
+        if threading.current_thread() is not self._thread:  # it may be the one that found the pipe broken
+            self._thread.join(seconds)
 
     def _write(self) -> None:
         try:
@@ -83,7 +84,7 @@ class Engine:
         self._inbox = inbox
         self._outbox = Outbox(outbox, broken=self.stop)
         self._steering: RunSteering | None = None
-        self._asked = threading.Event()
+        self._asked = False
 
     def run(self) -> int:
         """Do the ordered run. The exit status is 0 when it was made, whatever its result, and 2 when it was not."""
@@ -99,8 +100,8 @@ class Engine:
     def stop(self) -> None:
         """End the run, keep what was learned, and be gone within `GRACE` seconds. From any thread or signal handler."""
         steering = self._steering
-        if not self._asked.is_set():
-            self._asked.set()
+        if not self._asked:
+            self._asked = True
             _gone_after(GRACE)
         if steering is None:
             self._last_word(Failed(error="It was stopped before it began."))

@@ -1,7 +1,7 @@
 """Tab completion on the line of `%%explora` and `%explora`: installed libraries, options, their choices, commands.
 
-A matcher of IPython's completer (API version 2), imported with the magics and therefore light. It answers only on its own lines and then alone, so that file names
-and attributes do not mix in.
+A matcher of IPython's completer (API version 2), imported with the magics and therefore light. It answers only on its
+own lines and then alone, so that file names and attributes do not mix in.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ and escapes every string, for tasks, titles and errors come from people, models 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from html import escape
 
 from exploracoder_jupyter.frontend.panel import CandidateRow, State, SubtaskRow
@@ -14,8 +15,8 @@ from exploracoder_jupyter.types import Outcome, SubtaskStatus
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 _OUTCOMES: dict[Outcome, str] = {
-    "solved": "Solved: a check passed",
-    "unchecked": "Unchecked: the solution ran, but nothing checked its result",
+    "solved": "Solved",
+    "unchecked": "Not checked",
     "unsolved": "Unsolved",
     "stopped": "Stopped",
 }
@@ -37,6 +38,8 @@ _CODE = (
 )
 _NOTE = 160
 """Characters of an error or reason that are shown."""
+_MOST_CANDIDATES = 8
+"""Candidates of one subtask that are shown one by one."""
 
 
 def headline(state: State) -> str:
@@ -97,9 +100,9 @@ def describe(row: SubtaskRow) -> str:
     """The candidates of a subtask in words: `5 tried: 3 ran, 1 failed, 1 duplicate; 2.1 carried forward`."""
     if not row.candidates:
         return ""
-    counts = Counter(_word(candidate) for candidate in row.candidates)
-    text = f"{len(row.candidates)} tried: " + ", ".join(f"{number} {word}" for word, number in counts.items())
-    return f"{text}; {row.selected} carried forward" if row.selected else text
+    text = f"{len(row.candidates)} tried: {_tally(row.candidates)}"
+    chosen = next((candidate for candidate in row.candidates if candidate.id == row.selected), None)
+    return f"{text}; {chosen.id} {_carried(chosen)}" if chosen else text
 
 
 def _rows(state: State) -> tuple[SubtaskRow, ...]:
@@ -135,18 +138,38 @@ def _html_row(row: SubtaskRow, *, over: bool) -> str:
     number = f"{escape(row.id)}. " if row.id.isdigit() else ""
     head = f'<span aria-hidden="true">{_SYMBOLS[row.status]}</span> {number}{escape(row.title)}'
     status = f'<span style="{_QUIET}">{_status(row, over=over)}</span>'
-    marks = " ".join(_html_candidate(candidate, row.selected) for candidate in row.candidates)
+    marks = _html_candidates(row)
     reason = f'<div style="{_QUIET};padding-left:1.4em">{escape(_cut(row.reason))}</div>' if row.reason else ""
     tried = f'<div style="padding-left:1.4em">{marks}</div>' if marks else ""
     return f'<li style="margin:2px 0">{head} {status}{tried}{reason}</li>'
 
 
+def _html_candidates(row: SubtaskRow) -> str:
+    """The last ones and the selected one; the others are counted."""
+    shown = [c for c in row.candidates[-_MOST_CANDIDATES:] if c.id != row.selected]
+    chosen = [c for c in row.candidates if c.id == row.selected]
+    hidden = [c for c in row.candidates if c not in shown and c not in chosen]
+    counted = escape(f"{_tally(hidden)}, then ") if hidden else ""
+    in_order = [candidate for candidate in row.candidates if candidate in shown or candidate in chosen]
+    return counted + " ".join(_html_candidate(candidate, row.selected) for candidate in in_order)
+
+
 def _html_candidate(candidate: CandidateRow, selected: str | None) -> str:
     chosen = candidate.id == selected
-    word = f"{_word(candidate)}, carried forward" if chosen else _word(candidate)
+    word = f"{_word(candidate)}, {_carried(candidate)}" if chosen else _word(candidate)
     weight = "font-weight:bold;" if chosen else ""
     title = f' title="{escape(_cut(candidate.note))}"' if candidate.note else ""
     return f'<span style="{weight}white-space:nowrap;margin-right:.8em"{title}>{escape(candidate.id)} {word}</span>'
+
+
+def _tally(candidates: Sequence[CandidateRow]) -> str:
+    counts = Counter(_word(candidate) for candidate in candidates)
+    return ", ".join(f"{number} {word}" for word, number in counts.items())
+
+
+def _carried(candidate: CandidateRow) -> str:
+    """A failed one is kept for what its failure teaches; it is no base for the next step."""
+    return "carried forward" if candidate.state == "ok" else "kept as experience"
 
 
 def _word(candidate: CandidateRow) -> str:

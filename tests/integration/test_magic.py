@@ -138,7 +138,7 @@ def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
     reply, said = kernel.run(f"{line}\nFind the <answer>.")
     assert (reply["status"], said) == ("ok", "")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
-    shown = kernel.shows("Unchecked")
+    shown = kernel.shows("Not checked")
     assert "Trace: explorations/fake.ipynb" in shown["text/plain"]
     assert "2 model calls, 42 tokens, 1 execution" in shown["text/plain"]
     assert "Nothing is sent anywhere." in shown["text/html"]
@@ -152,7 +152,7 @@ def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
     assert (order["cell"], order["notebook"], order["workdir"]) == (None, None, str(kernel.folder))
     assert not Path(order["variables"]).exists(), "sent variables are removed at the end"
     reply, said = kernel.run("%explora status\n%explora history")
-    assert "Unchecked" in said
+    assert "Not checked" in said
     assert "1. quick" in said
 
 
@@ -244,12 +244,12 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
     reply, _ = kernel.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
     assert reply["payload"] == []
     assert kernel.order()["cell"] is None, "not a cell id of a notebook"
-    shown = kernel.shows("Unchecked")
+    shown = kernel.shows("Not checked")
     assert "answer = 42" in shown["text/html"]
     assert "%explora solution" in shown["text/html"]
     reply, said = kernel.run("%explora solution")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
-    assert said.startswith("Unchecked")
+    assert said.startswith("Not checked")
 
 
 def test_wait_waits_although_somebody_looks(kernel):

@@ -1,6 +1,7 @@
 """The option table, the magic's line and the layer it makes."""
 
 import argparse
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +90,8 @@ def test_help_names_every_option_and_hides_what_is_not_there():
     assert all(option.flag in shown for option in OPTIONS)
     assert not any(f"--{name}" in shown for name in UNAVAILABLE)
     assert "live" not in shown
+
+
+def test_the_guide_names_every_option():
+    guide = (Path(__file__).parents[2] / "docs" / "usage.md").read_text()
+    assert [option.flag for option in OPTIONS if option.name != "state" and f"`{option.flag}" not in guide] == []

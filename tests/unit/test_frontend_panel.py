@@ -94,6 +94,14 @@ def test_the_plan_and_its_candidates_are_followed():
     assert describe(first) == "4 tried: 1 failed, 1 ran, 1 duplicate, 1 no code; 1.2 carried forward"
 
 
+def test_many_candidates_are_counted_and_the_last_ones_shown():
+    events = [event for n in range(1, 21) for event in (proposed(f"s{n}", "solution"), observed(f"s{n}", "error"))]
+    page = as_html(state_after(START, *events, CandidateSelected(Selection("solution", "s2", ()))), 0.0)
+    assert "11 failed, then " in page
+    assert "s2 failed, kept as experience" in page
+    assert [f"s{n} failed" in page for n in (1, 12, 13, 20)] == [False, False, True, True]
+
+
 def test_a_revised_plan_keeps_what_is_known():
     revised = PlanMade(Plan((Subtask("1", "Make a graph"), Subtask("3", "Count edges")), revision=1))
     state = state_after(START, PLAN, SubtaskStarted("1", ()), SubtaskFinished("1", "done"), revised)
@@ -127,7 +135,7 @@ def test_the_end_names_verdict_solution_and_trace():
     state = finished(state_after(START, PLAN, proposed("s1", "solution"), observed("s1"), end), {"trace": "a/b.ipynb"})
     assert state.over
     text = as_text(state, 2000.0, hint="To stop: interrupt the kernel.")
-    assert "Solved: a check passed. The check passed." in text
+    assert "Solved. The check passed." in text
     assert "Trace: a/b.ipynb" in text
     assert "To stop" not in text
     assert "● Solution [done] 1 tried: 1 ran" in text
