@@ -61,6 +61,8 @@ class Trace:
         self._run = Run()
         self._due = False
         self._next = float("-inf")
+        self._saved = 0
+        self._complete = False
         self._problem: str | None = None
         _set_aside(journal_path(path))
         self._journal = Journal(journal_path(path))
@@ -68,7 +70,7 @@ class Trace:
     @property
     def problem(self) -> str | None:
         """Why the trace on disk is not complete, if it is not."""
-        return self._problem or self._journal.problem
+        return None if self._complete else self._problem or self._journal.problem
 
     @property
     def records(self) -> Sequence[Record]:
@@ -90,12 +92,13 @@ class Trace:
 
         Where there is no room for the whole of it, the notebook goes without the records, which the journal holds.
         """
-        if self._records:
+        if self._saved < len(self._records):
             self._write()
             if self._problem:
                 self._try_writing(_notebook(self._run, ()))
         self._journal.close()
-        if self._reads_back():
+        self._complete = self._reads_back()
+        if self._complete:
             with contextlib.suppress(OSError):
                 self._journal.path.unlink()
 
@@ -103,6 +106,7 @@ class Trace:
         began = time.monotonic()
         self._problem = self._try_writing(_notebook(self._run, self._records))
         self._due, now = False, time.monotonic()
+        self._saved = self._saved if self._problem else len(self._records)
         # a large trace is written less often, so that writing stays a small part of the run
         self._next = now + max(self._interval, 10 * (now - began))
 

@@ -35,6 +35,13 @@ def test_without_losers_keeps_what_was_carried_forward():
     assert kept.metadata.exploracoder_jupyter.task == notebook.metadata.exploracoder_jupyter.task
 
 
+def test_without_losers_keeps_a_loser_that_a_person_has_edited():
+    notebook = render(complete_run())
+    edited = next(cell for cell in notebook.cells if ours(cell).get("candidate") == "1.1")
+    edited.source += "\n# worth a second look"
+    assert "1.1" in [candidate for _, candidate in roles(without_losers(notebook))]
+
+
 def test_clean_leaves_the_users_cells():
     notebook = users_notebook()
     kept = clean(notebook)

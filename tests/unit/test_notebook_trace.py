@@ -148,11 +148,11 @@ def test_the_notebook_is_whole_at_every_end_of_a_step(tmp_path):
 
 
 def test_rendering_is_held_back_to_the_interval(tmp_path):
-    path = tmp_path / "run.ipynb"
-    trace = traced(path, complete_run(), interval=1000)
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:-1], interval=1000)
     assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == 1
-    trace.close()
-    assert load(path) == complete_run()
+    trace.append(records[-1])
+    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == len(records)
 
 
 def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, monkeypatch):
@@ -178,16 +178,19 @@ def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, monkeypatc
     assert path.read_bytes() == before
     assert "No space left on device" in trace.problem
     assert load(path) == records[:20]
+    assert names(tmp_path) == ["run.ipynb", "run.journal.jsonl"]
     full = False
     trace.append(records[-1])
+    assert read(journal_path(path)) == [*records[:20], records[-1]]
     trace.close()
+    assert trace.problem is None
     assert load(path) == records
     assert names(tmp_path) == ["run.ipynb"]
 
 
 def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, monkeypatch):
     path, records = tmp_path / "run.ipynb", complete_run()
-    trace = traced(path, records, interval=1000)
+    trace = traced(path, records[:-1], interval=1000)
     real = os.fsync
 
     def fsync(file):
@@ -196,6 +199,7 @@ def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path
         real(file)
 
     monkeypatch.setattr(os, "fsync", fsync)
+    trace.append(records[-1])
     trace.close()
     assert "No space left on device" in trace.problem
     notebook = nbformat.read(path, 4)
