@@ -27,6 +27,11 @@ class Interrupts:
         """What to do at the first signal, from within a signal handler."""
         self._count = 0
 
+    @property
+    def came(self) -> bool:
+        """Whether a signal has come."""
+        return self._count > 0
+
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """The signal handler."""
         self._count += 1

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.cli.interrupts import Interrupts, interrupts
 from exploracoder_jupyter.cli.output import emit, note, say, show_code
 from exploracoder_jupyter.cli.task import read_check, read_task
+from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.options import add_options, layer
 
 if TYPE_CHECKING:
@@ -49,9 +50,14 @@ def execute(arguments: argparse.Namespace) -> int:
         ExploraError: it could not be run.
     """
     with interrupts() as taken:
-        order = _order(arguments)
-        with _listening() as listen, redirect_stdout(sys.stderr):
-            summary = _run(order, listen, taken)
+        try:
+            order, summary = _carry_out(arguments, taken)
+        except ExploraError:
+            raise
+        except Exception as error:
+            if taken.came:  # an import that is interrupted fails in ways of its own
+                raise KeyboardInterrupt from error
+            raise
     if arguments.json:
         emit(summary)
     else:
@@ -63,6 +69,12 @@ def status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
     """0 for a solution as good as was asked for, else 1: `unchecked` is good where no check was given."""
     good = ("solved",) if checked else ("solved", "unchecked")
     return 0 if summary["status"] in good else 1
+
+
+def _carry_out(arguments: argparse.Namespace, taken: Interrupts) -> tuple[Order, Summary]:
+    order = _order(arguments)
+    with _listening() as listen, redirect_stdout(sys.stderr):
+        return order, _run(order, listen, taken)
 
 
 def _order(arguments: argparse.Namespace) -> Order:
