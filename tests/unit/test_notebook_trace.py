@@ -188,6 +188,22 @@ def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, monkeypatc
     assert names(tmp_path) == ["run.ipynb"]
 
 
+def test_a_disk_full_at_the_end_leaves_the_last_whole_notebook_and_no_litter(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:-1])
+    before = path.read_bytes()
+
+    def fsync(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    trace.append(records[-1])
+    trace.close()
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["run.ipynb", "run.journal.jsonl"]
+    assert load(path) == records
+
+
 def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, monkeypatch):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:-1], interval=1000)
