@@ -22,9 +22,9 @@ from exploracoder_jupyter.models.offline.state import attributes, program, prune
 from exploracoder_jupyter.models.offline.values import targets_in
 from exploracoder_jupyter.types import Experience, Task
 
-_REPEATED = 0.15
-"""What every earlier change of the same program costs a variant."""
-_RAN = 0.5
+_REPEATED = 0.12
+"""What every kindred variant before it costs a variant."""
+_RAN = 0.3
 """What having run counts for an explored program."""
 
 
@@ -36,6 +36,8 @@ class Variant:
     score: float
     base: str
     """The program before its result was changed: when it fails to run, so do its siblings."""
+    kin: tuple[tuple[str, ...], ...] = ()
+    """What it has in common with others: its base, its first step, its APIs."""
 
 
 def wanted_names(task: Task) -> tuple[str, ...]:
@@ -61,30 +63,58 @@ def _names_read(check: str) -> tuple[str, ...]:
     return tuple(sorted(loads(tree) - bound - imported - inner))
 
 
-def variants(task: Task, pool: Pool, experience: Sequence[Experience], *, most: int = 60) -> list[Variant]:
-    """Programs for the task, best first."""
-    names = wanted_names(task)
+def programs(task: Task, pool: Pool, experience: Sequence[Experience], *, most: int = 60) -> list[Judged]:
+    """Drafts for the whole task, best first."""
     whole = Aim.of(task.text)
     drafts = [*_explored(whole, pool, experience), *_afresh(task, whole, pool)]
-    drafts.sort(key=lambda item: -item.score)
-    texts = clauses(task.text, most=8)
+    return sorted(drafts, key=lambda item: -item.score)[:most]
+
+
+def variants(
+    task: Task,
+    drafts: Sequence[Judged],
+    experience: Sequence[Experience],
+    attempts: Sequence[Experience] = (),
+    *,
+    most: int = 80,
+) -> list[Variant]:
+    """Programs for the task, best first: the drafts with changes of their results, as the types seen in attempts suggest."""
+    names = wanted_names(task)
+    text = clauses(task.text, most=8)[-1]
     known = attributes(experience)
+    seen = _seen_types(attempts, names[-1])
     found: dict[str, Variant] = {}
-    for item in drafts[:40]:
-        for variant in _finished(item, names, texts[-1], known):
+    for item in drafts:
+        type_ = seen.get(pruned(_code(item.draft, names[-1], PLAIN), names), "")
+        typed = replace(item, draft=replace(item.draft, type=type_)) if type_ else item
+        for variant in _finished(typed, names, text, known):
             if variant.code not in found or found[variant.code].score < variant.score:
                 found[variant.code] = variant
     return _spread(sorted(found.values(), key=lambda variant: -variant.score))[:most]
 
 
+def _seen_types(attempts: Sequence[Experience], target: str) -> dict[str, str]:
+    """The observed type of the target by the code of the attempt."""
+    found = {}
+    for item in attempts:
+        type_ = dict(item.observation.names).get(target, "")
+        if type_:
+            found[item.candidate.code] = type_.removeprefix("builtins.")
+    return found
+
+
 def _spread(ranked: Sequence[Variant]) -> list[Variant]:
-    """The variants with those put back whose program has been changed in other ways before."""
-    seen: dict[str, int] = {}
-    spread = []
-    for variant in ranked:
-        count = seen[variant.base] = seen.get(variant.base, -1) + 1
-        spread.append(replace(variant, score=variant.score - _REPEATED * count))
-    return sorted(spread, key=lambda variant: -variant.score)
+    """The variants in the order of their scores, with every repetition of a base, a beginning or a set of APIs paid for."""
+    left = list(ranked)
+    count: dict[tuple[str, ...], int] = {}
+    spread: list[Variant] = []
+    while left:
+        best = max(left, key=lambda v: v.score - _REPEATED * sum(count.get(key, 0) for key in v.kin))
+        left.remove(best)
+        spread.append(best)
+        for key in best.kin:
+            count[key] = count.get(key, 0) + 1
+    return spread
 
 
 def _explored(whole: Aim, pool: Pool, experience: Sequence[Experience]) -> list[Judged]:
@@ -121,10 +151,15 @@ def _afresh(task: Task, whole: Aim, pool: Pool) -> list[Judged]:
         aims = [Aim.of(text) for text in texts]
         ids = _same_ids(aims, whole)
         first = candidates(place_for(ids[0], pool, (), {}), ids[0])
-        found.extend(chains(first, ids[1:], whole, pool, ()))
+        found.extend(chains(first, ids[1:], whole, pool, _step_names(texts)))
     partial = [item for item in single if item.draft.paths][:8]
     found.extend(chains(partial, [whole], whole, pool, ()))
     return found
+
+
+def _step_names(texts: Sequence[str]) -> list[str]:
+    """A name for the result of each clause: the one it asks for, else a numbered one."""
+    return [next(iter(targets_in(text)), f"result_{number}") for number, text in enumerate(texts, 1)]
 
 
 def _same_ids(aims: Sequence[Aim], whole: Aim) -> list[Aim]:
@@ -144,7 +179,12 @@ def _finished(item: Judged, names: Sequence[str], text: str, known: dict[str, tu
     for idiom in options or [PLAIN]:
         code = _code(draft, target, idiom)
         if code:
-            yield Variant(pruned(code, names), item.score - idiom.cost - missing, base)
+            yield Variant(pruned(code, names), item.score - idiom.cost - missing, base, _kin(draft, base))
+
+
+def _kin(draft: Draft, base: str) -> tuple[tuple[str, ...], ...]:
+    first = draft.statements[:1] if len(draft.statements) > 1 else ()
+    return tuple(key for key in ((base,), ("first", *first) if first else (), ("apis", *draft.paths)) if key)
 
 
 def _code(draft: Draft, target: str, idiom: Idiom) -> str:

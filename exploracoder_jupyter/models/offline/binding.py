@@ -55,6 +55,8 @@ class Surroundings:
     """The clause."""
     callables: tuple[str, ...] = ()
     """Functions that the clause describes, as code: `len`, `lambda x: x % 2 == 0`."""
+    reserved: frozenset[str] = frozenset()
+    """Names of variables that are taken."""
 
 
 @dataclass(order=True)
@@ -221,9 +223,20 @@ def _optional(
         likeness(w, p) >= 0.75 for w in around.words for p in parts(parameter.name)
     ):
         return "True", frozenset(), 0.5
+    if (
+        parameter.default == "None"
+        and _by_attribute(parameter)
+        and any(likeness(w, stem(parameter.name)) >= 0.75 for w in around.words)
+    ):
+        return repr(parameter.name), frozenset(), 0.3
     if parameter.name in ("key", "func", "function", "default_factory") and around.callables:
         return around.callables[0], frozenset(), 0.5
     return "", frozenset(), 0.0
+
+
+def _by_attribute(parameter: Parameter) -> bool:
+    """Whether a parameter takes the name of an attribute, key or column."""
+    return "str" in parameter.type and bool(re.search(r"attribute|\bkey\b|column|field", parameter.text))
 
 
 def _like_default(value: Value, parameter: Parameter) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -81,8 +82,16 @@ def _method_drafts(api: ApiDoc, place: Place) -> Iterator[Draft]:
                 yield from _on(start, api, place)
         module, name = home_of(api)
         if module and api.kind == "method":
-            direct = Draft((f"from {module} import {name}",), (), name, debt=0.4, names=(name,))
+            direct = Draft(
+                (f"from {module} import {name}",), (), name, debt=0.1 if _on_class(api, name) else 0.8, names=(name,)
+            )
             yield from _on(direct, api, place)
+
+
+def _on_class(api: ApiDoc, owner: str) -> bool:
+    """Whether a method is called on its class, as far as its name and documentation tell."""
+    shown = re.search(rf"\b{owner}\.{api.name}\(", api.description) is not None
+    return shown or api.name.startswith(("from_", "of", "parse", "read", "load", "now", "today", "create", "from"))
 
 
 def is_of(type_: str, class_name: str) -> bool:

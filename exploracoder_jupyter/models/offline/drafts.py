@@ -60,12 +60,12 @@ def _unshadowed(imports: Sequence[str], body: Sequence[str]) -> tuple[list[str],
     return kept, lines
 
 
+_LISTED = '"attributes:", *[n + "()" * callable(getattr(type({name}), n, None)) for n in dir({name}) if not n.startswith("_")]'
+
+
 def lesson(name: str) -> str:
     """Statements that print the type, the value and the public attributes of a result."""
-    return (
-        f"print(type({name}).__name__, {name!s})\n"
-        f'print("attributes:", *[name for name in dir({name}) if not name.startswith("_")][:80])'
-    )
+    return f"print(type({name}).__name__, {name})\nprint({_LISTED.format(name=name)})"
 
 
 def distinct(drafts: Iterable[Draft]) -> list[Draft]:

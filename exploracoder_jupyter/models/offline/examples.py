@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from exploracoder_jupyter.models.offline.binding import Surroundings, role_match
 from exploracoder_jupyter.models.offline.drafts import Draft
 from exploracoder_jupyter.models.offline.kinds import likeness_of_shapes, rank
-from exploracoder_jupyter.models.offline.samples import Slice, called
+from exploracoder_jupyter.models.offline.samples import Slice, called, stores
 from exploracoder_jupyter.models.offline.signature import parameters
 from exploracoder_jupyter.models.offline.values import Value, shape_of
 from exploracoder_jupyter.models.offline.words import likeness, parts
@@ -45,8 +45,17 @@ class _Filling:
 def adapted(slice_: Slice, api: ApiDoc, around: Surroundings, *, most: int = 3) -> list[Draft]:
     """The slice with the task's values in it, best first; with nothing to put in, the slice itself."""
     tree = ast.Module([*copy.deepcopy(slice_.statements), ast.Expr(copy.deepcopy(slice_.result))], [])
+    _rename(tree, slice_, around.reserved)
     holes = _holes(tree, api)
     return [_draft(tree, slice_, api, holes, filling, around) for filling in _fillings(holes, around)[:most]]
+
+
+def _rename(tree: ast.Module, slice_: Slice, reserved: frozenset[str]) -> None:
+    """Give the example's own variables other names than those that are taken."""
+    own = {name for node in slice_.statements for name in stores(node, whole=True)} & reserved
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in own:
+            node.id = f"{node.id}_"
 
 
 def _holes(tree: ast.Module, api: ApiDoc) -> list[Hole]:
@@ -68,7 +77,8 @@ def _literals(
     node: ast.AST, api: ApiDoc, name: str = "", keyword: ast.keyword | None = None
 ) -> Iterator[tuple[ast.expr, str, ast.keyword | None]]:
     """The outermost literals below a node, in order, with the parameter or variable each is given to."""
-    if isinstance(node, ast.expr) and _literal_shape(node) not in ("", "None", "bool"):
+    switch = keyword is not None and isinstance(node, ast.Constant) and isinstance(node.value, bool)
+    if isinstance(node, ast.expr) and (switch or _literal_shape(node) not in ("", "None", "bool")):
         yield node, name, keyword
         return
     if isinstance(node, ast.Assign):
@@ -130,7 +140,7 @@ def _placed(filling: _Filling, value: Value, holes: Sequence[Hole]) -> Iterator[
         if index in filling.filled:
             continue
         code, gain = _fit(value, hole)
-        if gain <= 0.2:
+        if gain <= 0.3:
             continue
         gain -= 0.1 if index < filling.last else 0.0
         gain += 0.5 * (len(value.members) or 1)
@@ -145,6 +155,8 @@ def _fit(value: Value, hole: Hole) -> tuple[str, float]:
     deeper = rank(hole.shape) - rank(value.shape)
     if deeper > 0 and value.shape in ("int", "float") and ("int" in hole.shape or "float" in hole.shape):
         return "[" * deeper + value.code + "]" * deeper, 0.35 + role
+    if hole.shape == "bool":
+        return value.code, 0.0
     alike = likeness_of_shapes(value.shape, hole.shape)
     return value.code, (alike + role if alike or role >= 1 else 0.0)
 

@@ -91,9 +91,12 @@ def idioms(text: str, type_: str, attributes: frozenset[str] = frozenset()) -> l
     rounding = _ROUND.search(text.lower())
     if rounding:
         asked.append(f"round({{x}}, {_DIGITS.get(rounding.group(1), rounding.group(1))})")
+    timely = [template for pattern, template in _TIMES if re.search(pattern, text.lower())]
     if _timely(type_, attributes):
-        asked = [*(template for pattern, template in _TIMES if re.search(pattern, text.lower())), *asked]
+        asked = [*timely, *asked]
     found = [Idiom(template, 0.02 * rank) for rank, template in enumerate(asked)]
+    if timely and not type_:
+        found.append(Idiom(timely[0], 0.3))
     lazy = kinds_of(type_) == {"sequence"} and not type_.startswith(("list", "tuple", "set", "str"))
     found.append(Idiom("{x}", 0.35 if asked else 0.2 if lazy and type_ else 0.0))
     if len(asked) > 1:

@@ -14,13 +14,13 @@ from functools import partial
 
 import anyio.to_thread
 
-from exploracoder_jupyter.models.offline.assemble import Variant, variants
+from exploracoder_jupyter.models.offline.assemble import Variant, programs, variants
 from exploracoder_jupyter.models.offline.clauses import clauses
 from exploracoder_jupyter.models.offline.overview import planners, summary
 from exploracoder_jupyter.models.offline.pool import Pool
 from exploracoder_jupyter.models.offline.propose import proposals
 from exploracoder_jupyter.models.offline.repairs import repaired
-from exploracoder_jupyter.models.offline.search import Aim
+from exploracoder_jupyter.models.offline.search import Aim, Judged
 from exploracoder_jupyter.models.offline.state import variables
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.requests import (
@@ -46,7 +46,7 @@ class OfflineModel:
 
     def __init__(self, knowledge: Knowledge | None = None) -> None:
         self._knowledge = knowledge
-        self._kept: tuple[tuple[Task, tuple[Experience, ...]], list[Variant]] | None = None
+        self._kept: tuple[tuple[Task, tuple[Experience, ...]], list[Judged]] | None = None
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
         """Yield the replies; fewer than asked for when there is nothing more to try, and never none."""
@@ -95,17 +95,18 @@ class OfflineModel:
 
     async def _solve(self, inputs: SolveInputs | RepairInputs) -> list[str]:
         attempts = inputs.attempts if isinstance(inputs, RepairInputs) else ()
-        found = await self._variants(inputs)
+        drafts = await self._programs(inputs)
+        found = variants(inputs.task, drafts, inputs.experience, attempts)
         pool = await self._pool(inputs.apis, [], ())
         code = await anyio.to_thread.run_sync(partial(next_program, found, attempts, inputs.apis, pool))
         return [_fenced(code)] if code else []
 
-    async def _variants(self, inputs: SolveInputs | RepairInputs) -> list[Variant]:
+    async def _programs(self, inputs: SolveInputs | RepairInputs) -> list[Judged]:
         key = (inputs.task, inputs.experience)
         if self._kept is None or self._kept[0] != key:
             texts = [inputs.task.text, *clauses(inputs.task.text, most=4)]
             pool = await self._pool(inputs.apis, texts, inputs.experience)
-            found = await anyio.to_thread.run_sync(partial(variants, inputs.task, pool, inputs.experience))
+            found = await anyio.to_thread.run_sync(partial(programs, inputs.task, pool, inputs.experience))
             self._kept = (key, found)
         return self._kept[1]
 

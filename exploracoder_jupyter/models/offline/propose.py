@@ -26,7 +26,9 @@ def proposals(inputs: ProposeInputs, pool: Pool, *, most: int) -> list[str]:
     """Snippets for the subtask, best first; none when the documentation offers nothing that can be called."""
     aim = Aim.of(inputs.subtask.title)
     state = variables(inputs.experience)
-    place = place_for(aim, pool, state, attributes(inputs.experience), values=_values(aim, inputs))
+    place = place_for(
+        aim, pool, state, attributes(inputs.experience), values=_values(aim, inputs), taken=targets_in(inputs.task.text)
+    )
     needs = state[0].code if state else ""
     chosen = _diverse(candidates(place, aim, needs=needs), inputs.subtask.title, most)
     target = next(iter(targets_in(inputs.subtask.title)), f"result_{inputs.subtask.id}")

@@ -30,6 +30,8 @@ class Statement:
     node: ast.stmt
     want: str = ""
     """What the documentation says it prints."""
+    tested: bool = False
+    """Whether it comes from a doctest, where what shows nothing gives nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def _doctests(text: str) -> tuple[Statement, ...]:
     except ValueError:
         return ()
     return tuple(
-        Statement(node, item.want.strip()) for item in found if not item.exc_msg for node in _nodes(item.source)
+        Statement(node, item.want.strip(), True) for item in found if not item.exc_msg for node in _nodes(item.source)
     )
 
 
@@ -80,9 +82,8 @@ def _nodes(code: str) -> list[ast.stmt]:
 def slices(block: Sequence[Statement], name: str, *, most: int = 6) -> list[Slice]:
     """Slices that end in a statement which calls `name` (any call if it is empty), the first ones first."""
     found: list[Slice] = []
-    shows = any(statement.want for statement in block)
     for index, statement in enumerate(block):
-        silent = shows and not statement.want and isinstance(statement.node, ast.Expr)
+        silent = statement.tested and not statement.want and isinstance(statement.node, ast.Expr)
         result = _changed(statement.node) if silent else _result(statement.node)
         if result is None or (name and name not in called(statement.node)):
             continue

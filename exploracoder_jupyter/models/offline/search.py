@@ -84,18 +84,22 @@ def place_for(
     attributes: dict[str, tuple[str, ...]],
     *,
     values: Sequence[Value] | None = None,
+    taken: Sequence[str] = (),
 ) -> Place:
     """Where a step for this aim happens."""
     given = tuple([*variables, *(aim.values if values is None else values)])
-    return Place(Surroundings(given, aim.words, aim.text, callables_in(aim.text)), pool, attributes)
+    reserved = frozenset([*(variable.code for variable in variables), *targets_in(aim.text), *taken])
+    return Place(Surroundings(given, aim.words, aim.text, callables_in(aim.text), reserved), pool, attributes)
 
 
 def candidates(place: Place, aim: Aim, *, needs: str = "") -> list[Judged]:
     """The drafts of one step for an aim, best first; `needs` names a variable that they should use."""
     drafts = steps(place)
     drafts.extend(tour(place))
+    alone = 0.2 if aim.values else 0.9
     scored = [
-        Judged(d, judge(d, aim, place.pool) + (0.0 if not needs or _uses(d, needs) else -0.9)) for d in distinct(drafts)
+        Judged(d, judge(d, aim, place.pool) + (0.0 if not needs or _uses(d, needs) else -alone))
+        for d in distinct(drafts)
     ]
     return sorted(scored, key=lambda item: -item.score)
 

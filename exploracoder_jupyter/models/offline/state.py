@@ -14,6 +14,7 @@ from exploracoder_jupyter.models.offline.words import parts
 from exploracoder_jupyter.types import Experience
 
 _NO_DATA = ("module", "type", "function", "builtin_function_or_method", "method", "ABCMeta", "EnumType", "NoneType")
+_BUILT_IN = ("str", "int", "float", "bool", "list", "tuple", "dict", "set", "NoneType", "bytes", "complex", "frozenset")
 _ATTRIBUTES = re.compile(r"^attributes: (.*)$", re.MULTILINE)
 
 
@@ -39,7 +40,8 @@ def attributes(experience: Sequence[Experience]) -> dict[str, tuple[str, ...]]:
     for item in experience:
         name = result_of(item)
         shown = _ATTRIBUTES.findall(item.observation.text)
-        if name and shown and item.observation.ran:
+        type_ = item.observation.text.partition(" ")[0]
+        if name and shown and item.observation.ran and type_ not in _BUILT_IN:
             found[name] = tuple(shown[-1].split())
     return found
 

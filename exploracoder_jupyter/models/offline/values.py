@@ -19,6 +19,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?(?:\d[\d_]*\.\d+|\d[\d_]*)(?:[eE][+-]?\d+)?(?
 _TICKED = re.compile(r"`([^`\n]+)`")
 _NAME_IN_TICKS = re.compile(r"`[A-Za-z_][\w.]*`")
 _GIVEN = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
+_SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
 _BETWEEN = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
 _BEFORE = re.compile(r"[A-Za-z_]+")
 _TARGET = re.compile(
@@ -62,9 +63,17 @@ class _Found:
 def values_in(text: str) -> tuple[Value, ...]:
     """The values of a text in order; a sequence of like literals is a value of its own beside its members."""
     found = _literals(text)
+    found = sorted([*found, *_symbols(text, found)], key=lambda item: item.start)
     singles = [_value(number, item, text) for number, item in enumerate(found)]
     groups = _groups(singles, text, first=len(singles))
     return tuple([*singles, *groups])
+
+
+def _symbols(text: str, found: Sequence[_Found]) -> list[_Found]:
+    """Single letters that name a variable of an expression, as in `with respect to x`, as text."""
+    if not any(item.code[0] in "'\"" for item in found):
+        return []
+    return [_Found(match.start(1), match.end(1), repr(match.group(1))) for match in _SYMBOL.finditer(text) if match.group(1) not in targets_in(text)]
 
 
 def targets_in(text: str) -> tuple[str, ...]:
