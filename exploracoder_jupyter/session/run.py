@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 import anyio
 
 from exploracoder_jupyter import __version__
-from exploracoder_jupyter.config import Settings, secrets
+from exploracoder_jupyter.config import Secrets, Settings, secrets
 from exploracoder_jupyter.events import Progress, RunStarted
 from exploracoder_jupyter.execution import RerunSiblings
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
@@ -26,18 +26,18 @@ async def run(order: Order, listen: Listener, *, steering: RunSteering | None = 
     """
     steering = steering or RunSteering()
     settings = checked(order)
-    teller = Teller(order, settings, listen)
+    keys = secrets()
+    teller = Teller(order, settings, listen, hidden=[keys.api_key.get_secret_value()] if keys.api_key else [])
     with anyio.CancelScope() as scope:
         steering.bind(scope)
         try:
-            await _carry_out(order, settings, teller, steering)
+            await _carry_out(order, settings, keys, teller, steering)
         finally:
             teller.close()
     return teller.summary()
 
 
-async def _carry_out(order: Order, settings: Settings, tell: Teller, steering: RunSteering) -> None:
-    keys = secrets()
+async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Teller, steering: RunSteering) -> None:
     async with AsyncExitStack() as stack:
         siblings = RerunSiblings(settings.sandbox, workdir=order.workdir, variables=order.variables)
         await stack.enter_async_context(siblings)
@@ -52,7 +52,7 @@ async def _carry_out(order: Order, settings: Settings, tell: Teller, steering: R
             stack=stack,
         )
         model = await choose_model(settings, keys, knowledge, stack)
-        tell.keep([keys.api_key.get_secret_value()] if keys.api_key else [])
+        tell.keep()
         for notice in notices(settings, keys):
             tell(notice)
         root = await siblings.root()

@@ -14,6 +14,7 @@ from exploracoder_jupyter.config import Settings
 from exploracoder_jupyter.events import Event, Record, RunFinished, RunStarted
 from exploracoder_jupyter.notebook.cells import CellChange, CellView
 from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare
+from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.summary import summary
 from exploracoder_jupyter.notebook.trace import Trace
 from exploracoder_jupyter.session.order import Order
@@ -27,10 +28,15 @@ Summary = dict[str, JsonValue]
 
 
 class Teller:
-    """Numbers and times the events and tells them; holds the trace back until there is a run to record."""
+    """Numbers and times the events and tells them; holds the trace back until there is a run to record.
 
-    def __init__(self, order: Order, settings: Settings, listen: Listener) -> None:
+    `hidden` strings (keys) are told to nobody, wherever they turn up.
+    """
+
+    def __init__(self, order: Order, settings: Settings, listen: Listener, *, hidden: Sequence[str] = ()) -> None:
         self._listen = listen
+        self._hidden = tuple(hidden)
+        self._redactor = Redactor(hidden)
         self._view = CellView(order.cell, show=settings.view.show)
         self._path = _place(order, settings)
         self._trace: Trace | None = None
@@ -38,15 +44,15 @@ class Teller:
 
     def __call__(self, event: Event) -> None:
         """Take one event of the run."""
-        record = Record(len(self.records) + 1, time.time(), event)
+        record = self._redactor.record(Record(len(self.records) + 1, time.time(), event))
         self.records.append(record)
         if self._trace:
             self._trace.append(record)
         self._listen(record, self._view.apply(record))
 
-    def keep(self, hidden: Sequence[str]) -> None:
-        """From now on there is something to keep: open the trace. `hidden` strings never enter it."""
-        self._trace = Trace(self._path, secrets=hidden)
+    def keep(self) -> None:
+        """From now on there is something to keep: open the trace."""
+        self._trace = Trace(self._path, secrets=self._hidden)
         for record in self.records:
             self._trace.append(record)
 
