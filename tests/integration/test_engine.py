@@ -50,8 +50,15 @@ class Engine:
         return [nbformat.read(path, as_version=4) for path in self.folder.glob("explorations/*.ipynb")]
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def engine(tmp_path):
+def engine(tmp_path, cache, monkeypatch):
+    """One engine; what is indexed once is found again by the next."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     engine = Engine(tmp_path)
     yield engine
     engine.process.kill()
