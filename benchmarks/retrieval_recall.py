@@ -1,7 +1,7 @@
 """Recall of the built-in retrieval: `python benchmarks/retrieval_recall.py DATA.jsonl [LIBRARY ...]`.
 
 Each line of DATA is `{"library", "query", "gold": [[name, alternative, ...], ...]}`. A gold name counts as found when
-one of the first k retrieved APIs has it as the last part of its path; recall@k is averaged over the queries of a library.
+one of the first k retrieved APIs has it as the last part of its path; recall@k is the mean over a library's queries.
 "distinct" counts APIs of one name as one, as if a list of names were shown; the other row is the search as it is.
 Libraries that are not installed are left out, and named.
 """

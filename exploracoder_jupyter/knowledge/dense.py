@@ -13,6 +13,9 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
+_NOTHING = 0.02
+"""A cosine up to this is rounding, not nearness."""
+
 
 class Embedder(Protocol):
     """Turns texts into vectors of one length. Implementations: `Latent`, `models.embeddings`."""
@@ -47,7 +50,7 @@ class Dense:
         if not size or vector.shape != (dimensions,) or not vector.any():
             return found
         cosines, rows = self._index.search(normalised(vector[None, :]), min(most, size))
-        found[rows[0]] = np.maximum(cosines[0], 0)
+        found[rows[0]] = np.where(cosines[0] > _NOTHING, cosines[0], 0)
         return found
 
 

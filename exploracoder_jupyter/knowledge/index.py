@@ -18,6 +18,7 @@ from exploracoder_jupyter.knowledge.fuse import fused, varied
 from exploracoder_jupyter.knowledge.latent import Latent
 from exploracoder_jupyter.knowledge.lexical import Arrays, Lexical
 from exploracoder_jupyter.knowledge.meaning import Meaning
+from exploracoder_jupyter.knowledge.query import named, subject
 from exploracoder_jupyter.types import ApiDoc, ScoredApi
 
 FORMAT = 1
@@ -25,6 +26,8 @@ FORMAT = 1
 
 _DEPTH = 300
 """How many rows the dense index is asked for."""
+_NAMED = 2
+"""As many votes as an API gets that the query names outright."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ class Index:
         latent = Latent.fit(heads)
         vectors = np.stack([latent.vector(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
         lexical = Lexical.build([texts.whole(api) for api in apis])
-        return cls(apis, lexical, latent, Dense(vectors), texts.prior(apis))
+        # Rounded as they are kept, so that a reopened index gives the same order.
+        return cls(apis, lexical, latent, Dense(vectors.astype(np.float16).astype(np.float32)), texts.prior(apis))
 
     @classmethod
     def reopen(cls, apis: Sequence[ApiDoc], arrays: Arrays) -> Index:
@@ -72,8 +76,11 @@ class Index:
         if not self.apis or k < 1:
             return []
         embedder, dense = (meaning.embedder, meaning.dense) if meaning else (self.latent, self.dense)
-        near = dense.scores((await embedder.embed([query]))[0], most=_DEPTH)
-        score = fused([self.lexical.scores(query) * self.prior, near * self.prior])
+        about = subject(query, {api.library for api in self.apis})
+        near = dense.scores((await embedder.embed([about]))[0], most=_DEPTH)
+        called = named(query)
+        said = np.fromiter((api.name in called for api in self.apis), dtype=np.float32)
+        score = fused([found * self.prior for found in (self.lexical.scores(about), near, *[said] * _NAMED)])
         order = [int(row) for row in np.argsort(-score, kind="stable") if score[row] > 0]
         chosen = varied(order, [api.name for api in self.apis], k)
         return [ScoredApi(self.apis[row], float(score[row])) for row in chosen]

@@ -19,6 +19,8 @@ from exploracoder_jupyter.knowledge.tokens import tokens
 _DIMENSIONS = 256
 _FEWEST = 3
 """Below so many texts or terms there is nothing latent to find."""
+_MANY = 1000
+"""Above so many texts, terms of a single one are left out: they make most of the vocabulary and relate nothing."""
 
 
 class Latent:
@@ -38,7 +40,7 @@ class Latent:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         vectorizer = TfidfVectorizer(
-            analyzer=tokens, sublinear_tf=True, min_df=2 if len(texts) > _FEWEST else 1, dtype=np.float32
+            analyzer=tokens, sublinear_tf=True, min_df=2 if len(texts) > _MANY else 1, dtype=np.float32
         )
         try:
             table = vectorizer.fit_transform(texts)

@@ -111,6 +111,11 @@ class Library:
         """How many APIs are indexed."""
         return len(self._index.apis)
 
+    @property
+    def apis(self) -> Sequence[ApiDoc]:
+        """Everything that is indexed."""
+        return self._index.apis
+
     async def search(self, query: str, k: int) -> Sequence[ScoredApi]:
         """The k APIs nearest to the query, best first; fewer when nothing else is near at all."""
         return await self._index.search(query, k, meaning=self._meaning)

@@ -24,9 +24,9 @@ _SECTION = re.compile(
 )
 _MENTION = re.compile(r"(?:[`.]|^)([A-Za-z_]\w*)(?=[`(]|\s+:)", re.MULTILINE)
 _LONGEST_SIGNATURE = 300
-_MENTIONED = 2.0
+_MENTIONED = 1.5
 """How much the most mentioned API is preferred to one that is never mentioned."""
-_MANY = 20
+_MANY = 50
 """So many mentions make an API a much mentioned one, however small the library."""
 _DEEP = 0.15
 """How much each level below the top is a reason against an API."""

@@ -12,6 +12,7 @@ from exploracoder_jupyter.knowledge.fuse import fused, varied
 from exploracoder_jupyter.knowledge.index import Index
 from exploracoder_jupyter.knowledge.latent import Latent
 from exploracoder_jupyter.knowledge.lexical import Lexical
+from exploracoder_jupyter.knowledge.query import named, subject
 from exploracoder_jupyter.knowledge.store import pack, unpack
 from exploracoder_jupyter.knowledge.tokens import stem, tokens
 from exploracoder_jupyter.types import ApiDoc
@@ -165,3 +166,30 @@ def test_an_index_holds_plain_arrays_only(index):
     kept = index.arrays()
     assert {array.dtype.kind for array in kept.values()} <= {"f", "i", "u"}
     assert isinstance(json.loads(kept["latent.vocabulary"].tobytes()), dict)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("use np.all with an axis", {"all"}),
+        ("count with `value_counts`", {"value_counts"}),
+        ("where(x > 0) picks", {"where"}),
+        ("the where function of it", {"where"}),
+        ("use the method isin", {"isin"}),
+        ("read a table", set()),
+        ("", set()),
+    ],
+)
+def test_apis_named_outright_are_told_from_plain_words(query, names):
+    plain = {"use", "count", "pick", "read", "table", "axis"}
+    assert names <= named(query) and not named(query) & plain
+
+
+def test_an_api_that_the_query_names_comes_first(index):
+    assert search(index, "where is my parcel by its number, with shop.ship")[0] == "shop.ship"
+
+
+def test_the_name_of_the_library_says_nothing():
+    assert subject("sort a pandas frame", ["pandas"]).split() == ["sort", "a", "frame"]
+    assert subject("Pandas", ["pandas"]) == "Pandas"
+    assert subject("sort", []) == "sort"

@@ -1,0 +1,87 @@
+"""Index build, reopening and query by library size: `python benchmarks/index_and_query.py [LIBRARY ...]`.
+
+Times depend on the machine; the ratios, within one run, do not. "index" is the fit alone, "reopen" takes the index from
+the cache (without starting the target's interpreter), "query" is the median of a few dozen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution.inspect import inspector
+from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.knowledge.index import Index
+from exploracoder_jupyter.knowledge.store import pack, unpack
+from exploracoder_jupyter.types import ApiDoc
+
+SIZES = (100, 1_000, 3_000, 10_000)
+QUERIES = 40
+
+
+@dataclass(frozen=True)
+class Row:
+    size: int
+    build: float
+    reopen: float
+    query: float
+    megabytes: float
+
+
+async def surface(names: Sequence[str], cache: Path) -> list[ApiDoc]:
+    apis: list[ApiDoc] = []
+    for name in names:
+        began = time.perf_counter()
+        library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache)
+        cold = time.perf_counter() - began
+        began = time.perf_counter()
+        library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache)
+        warm = time.perf_counter() - began
+        (row,) = library.report()
+        took = f"opened first in {cold:.1f} s, then in {warm:.2f} s (1/{cold / warm:.0f})"
+        print(f"{name} {row.version}: {row.apis} APIs, {took}")
+        apis += library.apis
+    return apis
+
+
+async def measure(apis: Sequence[ApiDoc]) -> Row:
+    began = time.perf_counter()
+    body = pack(Index.build(apis).arrays())
+    built = time.perf_counter()
+    index = Index.reopen(apis, unpack(body))
+    opened = time.perf_counter()
+    times = []
+    for api in apis[:: max(len(apis) // QUERIES, 1)]:
+        asked = time.perf_counter()
+        await index.search(f"how to {api.summary or api.name}", 20)
+        times.append(time.perf_counter() - asked)
+    return Row(len(apis), built - began, opened - built, statistics.median(times), len(body) / 1e6)
+
+
+async def main(names: Sequence[str], cache: Path) -> None:
+    apis = await surface(names, cache)
+    Index.build(apis[:50])  # imports are paid once, here
+    print(f"\n{'APIs':>7} {'index s':>9} {'reopen ms':>10} {'query ms':>9} {'MB':>6} {'index/reopen':>13}")
+    for size in dict.fromkeys(min(size, len(apis)) for size in SIZES):
+        step = len(apis) / size
+        row = await measure([apis[int(at * step)] for at in range(size)])
+        print(
+            f"{row.size:>7} {row.build:>9.2f} {1000 * row.reopen:>10.1f} {1000 * row.query:>9.2f}"
+            f" {row.megabytes:>6.1f} {row.build / row.reopen:>13.0f}"
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("libraries", nargs="*", default=["networkx", "numpy", "pandas", "sklearn"])
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        anyio.run(main, asked.libraries, Path(folder))
