@@ -36,6 +36,8 @@ class Variant:
     score: float
     base: str
     """The program before its result was changed: when it fails to run, so do its siblings."""
+    plain: bool = True
+    """Whether the result is taken as it comes."""
     kin: tuple[tuple[str, ...], ...] = ()
     """What it has in common with others: its base, its first step, its APIs."""
 
@@ -179,7 +181,13 @@ def _finished(item: Judged, names: Sequence[str], text: str, known: dict[str, tu
     for idiom in options or [PLAIN]:
         code = _code(draft, target, idiom)
         if code:
-            yield Variant(pruned(code, names), item.score - idiom.cost - missing, base, _kin(draft, base))
+            yield Variant(
+                pruned(code, names),
+                item.score - idiom.cost - missing,
+                base,
+                idiom.template == PLAIN.template,
+                _kin(draft, base),
+            )
 
 
 def _kin(draft: Draft, base: str) -> tuple[tuple[str, ...], ...]:

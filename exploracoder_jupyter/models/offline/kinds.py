@@ -31,7 +31,7 @@ _TELLING = {
     "sequence": "iterable iterables seq seqs sequence items data xs values list lst array arr a elements rows points coords coordinates"
     " collection samples population it iterator pairs edges ebunch ebunch_to_add nodes headers columns words_list tabular_data obs",
     "dict": "d dict dictionary mapping mappings dicts m",
-    "callable": "func function f fn key_func pred predicate callback callable mapper keyfunc binop op",
+    "callable": "func function fn key_func pred predicate callback callable mapper keyfunc binop op",
 }
 _NAMES = {name: kind for kind, names in _TELLING.items() for name in names.split()}
 _SEQUENCES = ("list[", "tuple[", "set[", "frozenset[")

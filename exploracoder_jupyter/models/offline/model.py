@@ -124,8 +124,10 @@ class OfflineModel:
 def next_program(found: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: Pool) -> str:
     """A mended form of the last attempt if its error tells how, else the best variant not tried; empty when there is none."""
     tried = {item.candidate.code for item in attempts}
-    broken = {v.base for item in attempts for v in found if v.code == item.candidate.code and _crashed(item)}
-    culprits = {line for item in attempts if _crashed(item) and (line := failing_line(item))}
+    changed = {variant.code for variant in found if not variant.plain}
+    crashed = [item for item in attempts if _crashed(item) and not _only_changing(item, changed)]
+    broken = {v.base for item in crashed for v in found if v.code == item.candidate.code}
+    culprits = {line for item in crashed if (line := failing_line(item))}
     last = attempts[-1] if attempts else None
     first_hand = last is not None and any(v.code == last.candidate.code for v in found)
     if last is not None and first_hand and _crashed(last) and last.observation.error:
@@ -148,6 +150,12 @@ def failing_line(item: Experience) -> str:
     found = re.search(r"(?:Cell In\[\d+\]|File \"<\w+[^\n\"]*>\"), line (\d+)", trace)
     lines = item.candidate.code.splitlines()
     return lines[int(found.group(1)) - 1] if found and int(found.group(1)) <= len(lines) else ""
+
+
+def _only_changing(item: Experience, changed: set[str]) -> bool:
+    """Whether what failed may be the change of the result in the last line, not the program."""
+    line = failing_line(item)
+    return item.candidate.code in changed and (not line or line == item.candidate.code.splitlines()[-1])
 
 
 def _crashed(item: Experience) -> bool:

@@ -18,6 +18,7 @@ from exploracoder_jupyter.models.offline.state import attributes, variables
 from exploracoder_jupyter.pipeline.requests import ProposeInputs
 
 _FORMS = 3
+_FEWEST = 3
 _FAR = 0.9
 """How much worse than the best a candidate may be; selection goes by agreement, so doubtful ones do harm."""
 
@@ -64,7 +65,9 @@ def _diverse(ranked: Sequence[Judged], text: str, most: int) -> list[Draft]:
         if len(chosen) < most and item.draft.paths not in seen and item.score > best.score - _FAR:
             seen.add(item.draft.paths)
             chosen.append(item.draft)
-    return chosen[:most]
+    others = {item.draft.paths: item.draft for item in reversed(ranked[1:]) if item.draft.paths not in seen}
+    spare = sorted(others.values(), key=[item.draft for item in ranked].index)
+    return [*chosen, *spare[: max(0, _FEWEST - len(chosen))]][:most]
 
 
 def _asked(draft: Draft, text: str) -> list[Idiom]:

@@ -6,6 +6,7 @@ by its debts (example data kept, guesses, length). The same judgement orders can
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -57,8 +58,20 @@ def judge(draft: Draft, aim: Aim, pool: Pool) -> float:
     foreign = sum(best_likeness(name, aim.words) < 0.5 for name in set(names)) / max(1, len(set(names)))
     foreign += 0.6 * sum(_foreign(path.rpartition(".")[2], aim.words) for path in draft.paths)
     prior = max((pool.match(api, aim.words) for path in draft.paths if (api := pool.lookup(path))), default=0.0)
+    foreign += 1.2 * sum(_predicate(path.rpartition(".")[2]) for path in draft.paths) * (not _asks(aim.text))
     length = 0.05 * (len(draft.statements) + len(draft.result) / 60)
     return 1.6 * words + 0.8 * prior + 2.0 * _coverage(draft, aim) - 0.4 * foreign - draft.debt - length
+
+
+def _predicate(name: str) -> bool:
+    return name.lower().startswith(("is_", "has_", "can_", "should_"))
+
+
+def _asks(text: str) -> bool:
+    """Whether a text asks for a truth value."""
+    return bool(
+        re.search(r"\b(?:whether|if|check|test|verify|valid|boolean|is it|are they|same|equal)\b", text.lower())
+    )
 
 
 def _foreign(name: str, words: Sequence[str]) -> float:

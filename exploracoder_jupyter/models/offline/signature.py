@@ -61,12 +61,17 @@ def returns(api: ApiDoc) -> str:
         return api.path
     arrow = api.signature.rpartition("->")[2].strip() if "->" in api.signature else ""
     if arrow:
-        return arrow.strip("'\" ")
+        return _single(arrow.strip("'\" "))
     for section in _sections(api.description):
         if section.kind is DocstringSectionKind.returns and section.value:
             first = section.value[0]
-            return str(first.annotation or first.name or "")
+            return _single(str(first.annotation or first.name or ""))
     return ""
+
+
+def _single(type_: str) -> str:
+    """A type that stands alone; empty for alternatives and for prose."""
+    return type_ if re.fullmatch(r"[\w.\[\], ]+", type_) and " or " not in type_ and len(type_.split()) <= 3 else ""
 
 
 def _parameter(arg: ast.arg, kind: Kind, default: ast.expr | None, documented: dict[str, tuple[str, str]]) -> Parameter:

@@ -73,7 +73,11 @@ def _symbols(text: str, found: Sequence[_Found]) -> list[_Found]:
     """Single letters that name a variable of an expression, as in `with respect to x`, as text."""
     if not any(item.code[0] in "'\"" for item in found):
         return []
-    return [_Found(match.start(1), match.end(1), repr(match.group(1))) for match in _SYMBOL.finditer(text) if match.group(1) not in targets_in(text)]
+    return [
+        _Found(match.start(1), match.end(1), repr(match.group(1)))
+        for match in _SYMBOL.finditer(text)
+        if match.group(1) not in targets_in(text)
+    ]
 
 
 def targets_in(text: str) -> tuple[str, ...]:
