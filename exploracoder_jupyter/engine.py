@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from pydantic import JsonValue, ValidationError
 
-from exploracoder_jupyter.errors import ExploraError, UsageError
+from exploracoder_jupyter.errors import ExploraError, UsageError, unwrapped
 from exploracoder_jupyter.events import Record
 from exploracoder_jupyter.types import Task
 from exploracoder_jupyter.wire import (
@@ -194,8 +194,7 @@ def _gone_after(seconds: float) -> None:
 
 def _failure(error: BaseException) -> Failed:
     """What ended the run, in one sentence; the traceback of what was not foreseen goes to standard error."""
-    while isinstance(error, BaseExceptionGroup):
-        error = next((inner for inner in error.exceptions if isinstance(inner, ExploraError)), error.exceptions[0])
+    error = unwrapped(error)
     if isinstance(error, ExploraError):
         return Failed(error=error.message, remedy=error.remedy)
     traceback.print_exception(error)

@@ -48,3 +48,10 @@ class ReplyError(ExploraError):
 
 class KernelError(ExploraError):
     """A sibling kernel could not be started, or died outside a candidate."""
+
+
+def unwrapped(error: BaseException) -> BaseException:
+    """The error itself, or the one that matters in a group of them: the first of ours, else the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = next((inner for inner in error.exceptions if isinstance(inner, ExploraError)), error.exceptions[0])
+    return error

@@ -2,8 +2,8 @@
 
 A template has two blocks, `system` and `user`. Its variables are exactly the fields of the step's inputs (a test
 holds them together) and a missing one raises. Long values are cut by filters, which always say that they cut: `docs`
-packs API documentation (about 4,000 tokens of it help most, ARKS section 5), `table` is the retrieval table of ExploraCoder
-section 3.3, `tell` renders experience.
+packs API documentation (about 4,000 tokens of it help most, ARKS section 5), `table` is the retrieval table of
+ExploraCoder section 3.3, `tell` renders experience.
 """
 
 from __future__ import annotations

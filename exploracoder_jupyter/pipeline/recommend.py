@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from exploracoder_jupyter.errors import ReplyError
 from exploracoder_jupyter.pipeline.ask import ask_json
 from exploracoder_jupyter.pipeline.context import Run, State
-from exploracoder_jupyter.pipeline.replies import RecommendGlobalReply, RecommendReply
+from exploracoder_jupyter.pipeline.replies import RecommendGlobalReply, RecommendReply, RevisingReply
 from exploracoder_jupyter.pipeline.requests import RecommendGlobalInputs, RecommendInputs
 from exploracoder_jupyter.types import ApiDoc, ScoredApi, Subtask
 
@@ -35,12 +35,14 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     may_revise = state.revisions < run.settings.plan_revisions and bool(state.experience)
     position = state.plan.subtasks.index(subtask)
     inputs = RecommendInputs(run.task, subtask, state.plan.subtasks[position + 1 :], apis, state.experience, may_revise)
+    form = RevisingReply if may_revise else RecommendReply
     try:
-        reply = await ask_json(run, "recommend", inputs, RecommendReply, subject=subtask.id)
+        reply = await ask_json(run, "recommend", inputs, form, subject=subtask.id)
     except ReplyError:
         return Advice(tuple(found), apis)
     satisfied = reply.satisfied and any(item.observation.ran for item in state.experience)
-    remaining = tuple(reply.remaining) if may_revise and reply.remaining is not None else None
+    revised = reply.remaining if isinstance(reply, RevisingReply) else None
+    remaining = None if revised is None else tuple(revised)
     return Advice(_ranked(run, reply.apis, found), apis, satisfied, reply.reason, remaining)
 
 

@@ -100,6 +100,11 @@ class RecommendReply(BaseModel):
     satisfied: bool = False
     """Whether the experience so far already does this subtask."""
     reason: str = ""
+
+
+class RevisingReply(RecommendReply):
+    """Reply to `recommend` where the plan may still change."""
+
     remaining: Annotated[list[str] | None, BeforeValidator(lambda value: value if value is None else _texts(value))] = (
         None
     )

@@ -9,7 +9,8 @@ import anyio
 
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.config import Secrets, Settings, secrets
-from exploracoder_jupyter.events import Progress, RunStarted
+from exploracoder_jupyter.errors import unwrapped
+from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.execution import RerunSiblings
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.session.order import Order, RunSteering, checked
@@ -32,6 +33,8 @@ async def run(order: Order, listen: Listener, *, steering: RunSteering | None = 
         steering.bind(scope)
         try:
             await _carry_out(order, settings, keys, teller, steering)
+        except Exception as error:
+            raise teller.explained(unwrapped(error)) from None
         finally:
             teller.close()
     return teller.summary()
@@ -47,7 +50,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             settings,
             keys,
             inspect=siblings.inspect,
-            advance=lambda what, done, total: tell(Progress(what, done, total)),
+            advance=tell.advance,
             tell=tell,
             stack=stack,
         )

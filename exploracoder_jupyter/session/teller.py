@@ -11,7 +11,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Settings
-from exploracoder_jupyter.events import Event, Record, RunFinished, RunStarted
+from exploracoder_jupyter.errors import ExploraError
+from exploracoder_jupyter.events import Event, Progress, Record, RunFinished, RunStarted
 from exploracoder_jupyter.notebook.cells import CellChange, CellView
 from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare
 from exploracoder_jupyter.notebook.redact import Redactor
@@ -25,6 +26,9 @@ Listener = Callable[[Record, Sequence[CellChange]], None]
 
 Summary = dict[str, JsonValue]
 """The object that `--json` prints."""
+
+_PACE = 0.25
+"""Seconds between two tellings of the same progress."""
 
 
 class Teller:
@@ -40,6 +44,7 @@ class Teller:
         self._view = CellView(order.cell, show=settings.view.show)
         self._path = _place(order, settings)
         self._trace: Trace | None = None
+        self._advancing = ("", 0.0)
         self.records: list[Record] = []
 
     def __call__(self, event: Event) -> None:
@@ -49,6 +54,21 @@ class Teller:
         if self._trace:
             self._trace.append(record)
         self._listen(record, self._view.apply(record))
+
+    def advance(self, what: str, done: int, total: int) -> None:
+        """Tell progress, a few times a second; it is shown and not kept."""
+        now = time.monotonic()
+        if what == self._advancing[0] and now - self._advancing[1] < _PACE:
+            return
+        self._advancing = (what, now)
+        self._listen(Record(len(self.records), time.time(), Progress(what, done, total)), ())
+
+    def explained(self, error: BaseException) -> BaseException:
+        """The error, with the place of the trace in its remedy if there is one."""
+        if not isinstance(error, ExploraError) or not self._trace:
+            return error
+        where = f"What was learned is in {self._path}."
+        return type(error)(error.message, remedy=f"{error.remedy} {where}".strip())
 
     def keep(self) -> None:
         """From now on there is something to keep: open the trace."""
