@@ -9,13 +9,13 @@ from exploracoder_jupyter.pipeline.replies import (
     PlannersReply,
     PlanReply,
     RecommendGlobalReply,
-    RecommendReply,
+    RevisingReply,
     parse_code,
     parse_json,
     without_thinking,
 )
 
-FORMS = [PlanReply, PlannersReply, RecommendReply, RecommendGlobalReply]
+FORMS = [PlanReply, PlannersReply, RevisingReply, RecommendGlobalReply]
 
 FENCES = ["```", "~~~", "```python\n", "```json\n", "<think>", "</think>", ">>> ", "... ", "1. ", "- ", "Step 2: "]
 SIGNS = ["{", "}", "[", "]", '"', "'", ",", ":", "\n", "\r\n", "\t", " ", "\\", "\\n", "\x00", "\ud800", "#", "é", "💥"]
@@ -140,7 +140,7 @@ def test_the_error_says_what_is_wrong_in_words_for_the_model():
 
 def test_apis_are_paths_however_they_are_written():
     reply = parse_json(
-        '{"apis": ["`a.b`", "a.c(x, y)", "1. a.d - useful", {"path": "a.e"}, "a.f: yes", ""]}', RecommendReply
+        '{"apis": ["`a.b`", "a.c(x, y)", "1. a.d - useful", {"path": "a.e"}, "a.f: yes", ""]}', RevisingReply
     )
     assert reply.apis == ["a.b", "a.c", "a.d", "a.e", "a.f"]
 
@@ -152,18 +152,18 @@ def test_recommended_apis_may_come_as_a_list_in_prose():
 @pytest.mark.parametrize("end", ["]}", "]", '], "reason": "it was'])
 def test_a_recommendation_keeps_all_its_fields_even_when_it_is_cut_off(end):
     text = '{"apis": ["a.b"], "satisfied": "true", "extra": null, "remaining": [{"title": "Draw"}'
-    reply = parse_json(text + end, RecommendReply)
+    reply = parse_json(text + end, RevisingReply)
     assert (reply.apis, reply.satisfied, reply.remaining) == (["a.b"], True, ["Draw"])
 
 
 def test_a_recommendation_may_have_no_reason():
-    assert parse_json('{"apis": ["a"], "reason": null}', RecommendReply).reason == ""
+    assert parse_json('{"apis": ["a"], "reason": null}', RevisingReply).reason == ""
 
 
 def test_a_recommendation_without_remaining_keeps_the_plan():
-    assert parse_json('{"apis": [], "remaining": null}', RecommendReply).remaining is None
-    assert parse_json('{"apis": []}', RecommendReply).remaining is None
-    assert parse_json('{"apis": [], "remaining": []}', RecommendReply).remaining == []
+    assert parse_json('{"apis": [], "remaining": null}', RevisingReply).remaining is None
+    assert parse_json('{"apis": []}', RevisingReply).remaining is None
+    assert parse_json('{"apis": [], "remaining": []}', RevisingReply).remaining == []
 
 
 def test_planners_may_number_their_steps_in_one_text():
