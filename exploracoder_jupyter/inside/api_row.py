@@ -37,7 +37,7 @@ class Found:
             "kind": self.kind,
             "signature": self.signature,
             "doc": self.doc[:LONGEST_DOC],
-            "aliases": sorted(set(ordered[1:]) - {ordered[0]}),
+            "aliases": sorted({*ordered[1:], home(self.value)} - {ordered[0], ""}),
             "deprecated": note if isinstance(note, str) else None,
         }
 
@@ -50,6 +50,14 @@ def attribute(value: Any, name: str) -> Any:
         raise
     except BaseException:
         return None
+
+
+def home(value: Any) -> str:
+    """Where an object says it is defined, as types and tracebacks print it; empty when it does not say."""
+    module, name = attribute(value, "__module__"), attribute(value, "__qualname__")
+    if not (isinstance(module, str) and isinstance(name, str)) or "<" in name:
+        return ""
+    return f"{module}.{name}" if module else ""
 
 
 def is_class(value: Any) -> bool:

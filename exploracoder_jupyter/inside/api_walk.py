@@ -42,9 +42,11 @@ DEEPEST = 7
 class Walk:
     """Breadth first over modules and classes, so that shorter paths are met first."""
 
-    def __init__(self, name: str, *, seconds: float, progress: Callable[[int], None]) -> None:
+    def __init__(
+        self, name: str, *, seconds: float, progress: Callable[[int], None], beside: Sequence[str] = ()
+    ) -> None:
         self.name = name
-        self.top = name.partition(".")[0]
+        self.tops = {top.lstrip("_") for top in (name.partition(".")[0], *beside)}
         self.deadline = time.monotonic() + seconds
         self.progress = progress
         self.found: dict[int, Found] = {}
@@ -200,11 +202,14 @@ class Walk:
         home = attribute(value, "__name__" if is_module(value) else "__module__")
         if not isinstance(home, str) or not home:
             return callable(value) and not is_class(value)
-        return home.partition(".")[0].lstrip("_") == self.top.lstrip("_")
+        return home.partition(".")[0].lstrip("_") in self.tops
 
 
-def walk(name: str, *, seconds: float, say: Callable[[dict[str, Any]], None]) -> bool:
-    """Walk one library and say its rows; False when it cannot be imported."""
+def walk(name: str, *, seconds: float, say: Callable[[dict[str, Any]], None], beside: Sequence[str] = ()) -> bool:
+    """Walk one library and say its rows; False when it cannot be imported.
+
+    `beside`: other top-level modules whose objects are the library's own.
+    """
     last = [time.monotonic()]
 
     def progress(count: int) -> None:
@@ -220,7 +225,7 @@ def walk(name: str, *, seconds: float, say: Callable[[dict[str, Any]], None]) ->
     except BaseException as error:
         say({"error": "import", "library": name, "detail": f"{type(error).__name__}: {error}"})
         return False
-    job = Walk(name, seconds=seconds, progress=progress)
+    job = Walk(name, seconds=seconds, progress=progress, beside=beside)
     job.run(module)
     for row in job.rows():
         say({"api": row})
@@ -234,6 +239,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Walk the libraries named by import name; exit status 3 when one cannot be imported."""
     parser = argparse.ArgumentParser(description="Print the public API of libraries as lines of JSON.")
     parser.add_argument("libraries", nargs="+")
+    parser.add_argument("--beside", action="append", default=[], help="another module of the same distribution")
     parser.add_argument("--seconds", type=float, default=180.0, help="for each library")
     asked = parser.parse_args(argv)
     warnings.simplefilter("ignore")
@@ -243,7 +249,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.write(json.dumps(row) + "\n")
             stream.flush()
 
-        done = [walk(name, seconds=asked.seconds, say=say) for name in asked.libraries]
+        done = [walk(name, seconds=asked.seconds, say=say, beside=asked.beside) for name in asked.libraries]
     return 0 if all(done) else 3
 
 

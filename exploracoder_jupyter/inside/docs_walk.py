@@ -143,7 +143,14 @@ def describe(module: str) -> dict[str, Any]:
         "version": dist.version if dist else (python if standard else ""),
         "interpreter": interpreter,
         "stamp": "" if standard or (dist and not _editable(dist)) else _stamp(top),
+        "beside": sorted(_modules(dist) - {top}) if dist else [],
     }
+
+
+def _modules(dist: importlib.metadata.Distribution) -> set[str]:
+    """Top-level packages of a distribution."""
+    names = {file.parts[0] for file in dist.files or () if file.parts[1:] == ("__init__.py",)}
+    return {name for name in names if name.isidentifier() and not NOISE.match(name)}
 
 
 def _editable(dist: importlib.metadata.Distribution) -> bool:

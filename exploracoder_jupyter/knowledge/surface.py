@@ -8,7 +8,7 @@ is shipped beside the code, `api_walk` imports one and lists its API. How they a
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -16,10 +16,10 @@ import anyio
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
-from exploracoder_jupyter.knowledge import docs
+from exploracoder_jupyter.knowledge import docs, stubs
 from exploracoder_jupyter.types import ApiDoc, ApiKind, LibraryInfo
 
-WALKER = 1
+WALKER = 3
 """Version of what the walkers give; a new one makes kept surfaces void."""
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
@@ -27,6 +27,9 @@ Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 
 Advance = Callable[[int], None]
 """Is told how many APIs have been found so far."""
+
+STANDARD = "python"
+"""What `docs_walk` calls the distribution of the standard library."""
 
 MOST_EXAMPLES = 6
 """Examples kept for one API."""
@@ -43,6 +46,8 @@ class Found:
     interpreter: str
     stamp: str = ""
     """Changes when the code does where the version does not say so."""
+    beside: tuple[str, ...] = ()
+    """Other top-level modules of the distribution: what it takes from them is its own (`attrs` from `attr`)."""
 
     @property
     def key(self) -> str:
@@ -85,6 +90,7 @@ class _About:
     distribution: str = ""
     interpreter: str = ""
     stamp: str = ""
+    beside: tuple[str, ...] = ()
     readme: str = ""
     programs: tuple[str, ...] = ()
     skipped: int = 0
@@ -125,7 +131,7 @@ async def find(libraries: Sequence[str], *, inspect: Inspect) -> list[Found]:
             if line.error:
                 raise _unknown(asked[len(found)], line.near)
             if isinstance(about := line.library, _About):
-                found.append(Found(about.name, about.distribution, about.version, about.interpreter, about.stamp))
+                found.append(_found(about))
     if len(found) != len(asked):
         raise KernelError("The target's environment could not be read.", remedy="Run `jupyter explora doctor`.")
     return list(dict.fromkeys(found))
@@ -149,9 +155,17 @@ async def read(found: Found, *, inspect: Inspect, advance: Advance, seconds: flo
     return await anyio.to_thread.run_sync(_surface, found, walked, shipped, began)
 
 
+def _found(about: _About) -> Found:
+    return Found(
+        about.name, about.distribution, about.version, about.interpreter, stamp=about.stamp, beside=about.beside
+    )
+
+
 async def _walk(found: Found, *, inspect: Inspect, advance: Advance, seconds: float) -> _Walked:
     walked = _Walked()
-    async with aclosing(_lines(inspect, "api_walk", ["--seconds", str(seconds), "--", found.name])) as lines:
+    beside = [argument for name in found.beside for argument in ("--beside", name)]
+    arguments = ["--seconds", str(seconds), *beside, "--", found.name]
+    async with aclosing(_lines(inspect, "api_walk", arguments)) as lines:
         async for line in lines:
             if line.error:
                 raise _unreadable(found, line.detail)
@@ -188,7 +202,10 @@ async def _lines(inspect: Inspect, module: str, args: Sequence[str]) -> AsyncGen
 def _surface(found: Found, walked: _Walked, shipped: _About, began: float) -> Surface:
     about = walked.about or _About(found.name)
     info = LibraryInfo(found.name, found.distribution, found.version or about.version)
-    apis = tuple(_api(row, info) for row in sorted(walked.apis, key=lambda row: row.path))
+    rows = sorted(walked.apis, key=lambda row: row.path)
+    bare = [row.path for row in rows if not row.signature and row.kind in ("function", "method", "class")]
+    stubbed = stubs.signatures(bare, module=found.name) if found.distribution == STANDARD and bare else {}
+    apis = tuple(_api(row, info, stubbed) for row in rows)
     programs = (*docs.examples(shipped.readme), *docs.examples(about.doc), *shipped.programs)
     return Surface(
         info=info,
@@ -201,11 +218,11 @@ def _surface(found: Found, walked: _Walked, shipped: _About, began: float) -> Su
     )
 
 
-def _api(row: _Api, info: LibraryInfo) -> ApiDoc:
+def _api(row: _Api, info: LibraryInfo, stubbed: Mapping[str, str]) -> ApiDoc:
     return ApiDoc(
         path=row.path,
         kind=row.kind,
-        signature=row.signature,
+        signature=row.signature or stubbed.get(row.path, ""),
         description=row.doc,
         library=info.name,
         version=info.version,

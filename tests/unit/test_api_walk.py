@@ -85,6 +85,11 @@ SOURCES = {
     "shop/__main__.py": "raise AssertionError('ran')",
     "broken.py": "import nothing_of_this_name",
     "endless.py": "while True: pass",
+    "facade/__init__.py": "from engineroom import Motor",
+    "engineroom.py": "class Motor:\n    def start(self): 'Start.'",
+    "slow/__init__.py": "def fast(): ...",
+    "slow/part.py": "import time; time.sleep(30)",
+    "slow/rest/__init__.py": "def unseen(): ...",
     "twins.py": """
         class A:
             def route(self, x):
@@ -160,7 +165,8 @@ def test_the_public_surface_is_what_users_can_reach(apis):
 
 def test_an_object_has_one_row_and_its_other_paths_are_aliases(apis):
     assert apis["shop.total"]["aliases"] == ["shop.sum_up"]
-    assert apis["shop.Cart.add"]["aliases"] == ["shop.Cart.put"]
+    assert apis["shop.Cart.add"]["aliases"] == ["shop.Cart.put", "shop._impl.Cart.add"]
+    assert apis["shop.Cart"]["aliases"] == ["shop._impl.Cart"]  # as `type(cart)` prints it
 
 
 @pytest.mark.parametrize(
@@ -198,6 +204,13 @@ def test_methods_that_differ_only_in_their_class_are_one(installed):
     assert [(row["path"], row["aliases"]) for row in rows] == [("twins.A.route", ["twins.B.route"])]
 
 
+def test_a_facade_shows_what_it_takes_from_its_distribution_only(installed):
+    _, alone = run(installed, "api_walk", "facade")
+    _, beside = run(installed, "api_walk", "facade", "--beside", "engineroom")
+    assert [line for line in alone if "api" in line] == []
+    assert [line["api"]["path"] for line in beside if "api" in line] == ["facade.Motor", "facade.Motor.start"]
+
+
 def test_a_submodule_can_be_walked(installed):
     _, lines = run(installed, "api_walk", "shop.extras")
     assert {line["api"]["path"] for line in lines if "api" in line} == {"shop.extras.wrap", "shop.extras.ribbon.tie"}
@@ -230,8 +243,9 @@ def test_an_import_without_end_is_ended(installed):
 
 
 def test_a_walk_that_takes_too_long_keeps_what_it_has(installed):
-    code, lines = run(installed, "api_walk", "email", "--seconds", "0.05")
+    code, lines = run(installed, "api_walk", "slow", "--seconds", "0.3")
     assert code == 0
+    assert [line["api"]["path"] for line in lines if "api" in line] == ["slow.fast"]
     assert lines[-1]["library"]["cut"]
 
 
