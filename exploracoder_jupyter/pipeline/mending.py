@@ -115,11 +115,15 @@ def _exact(source: str) -> Iterator[JsonValue]:
 
 def _repaired(source: str) -> Iterator[JsonValue]:
     """What json_repair makes of it. On prose it invents values, so only those of the right kind are offered."""
-    for opening, kind in (("{", dict), ("[", list)):
-        start = source.find(opening)
-        value = _repair(source[start:]) if start >= 0 else None
-        if value and (isinstance(value, kind) or _objects(value)):
-            yield value
+    brace, bracket = source.find("{"), source.find("[")
+    value = _repair(source[brace:]) if brace >= 0 else None
+    if value and (isinstance(value, dict) or _objects(value)):
+        yield value
+        if brace < bracket:
+            return
+    value = _repair(source[bracket:]) if bracket >= 0 else None
+    if value and isinstance(value, list):
+        yield value
 
 
 def _repair(source: str) -> JsonValue:

@@ -152,13 +152,13 @@ def _shaped(value: JsonValue, form: type[BaseModel]) -> JsonValue:
     if not isinstance(value, dict):
         return None
     if single and single not in value:
-        value = {**value, single: _meant(value)}
+        value = {**value, single: _meant(value, form)}
     return {key: item for key, item in value.items() if item is not None}
 
 
-def _meant(value: dict[str, JsonValue]) -> JsonValue:
+def _meant(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
     """What stands for the required list under another name: the only list, or texts under numbered keys."""
-    lists = [item for item in value.values() if isinstance(item, list)]
+    lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
     if len(lists) == 1:
         return lists[0]
     numbered = all(re.search(r"\d", key) for key in value)

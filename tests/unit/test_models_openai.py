@@ -1,3 +1,5 @@
+from itertools import count
+
 import anyio
 import httpx2
 import pytest
@@ -41,9 +43,16 @@ async def test_one_choice_is_put_together_from_its_chunks_and_counted():
 
 async def test_choices_of_one_request_come_in_the_order_in_which_they_end():
     sent = []
-    chunks = [delta(0, "a"), delta(1, "bb"), delta(2, "c"), delta(2, finish="stop"), delta(0, finish="stop")]
+    chunks = [
+        delta(0, "a"),
+        delta(1, "bb"),
+        delta(2, "c"),
+        delta(2, finish="stop"),
+        delta(2, "!", "stop"),
+        delta(0, finish="stop"),
+    ]
     served = model(lambda body: streamed(*chunks, delta(1, finish="stop"), counted(600, 300)), requests=sent)
-    replies = await answers(served, ask(n=3))
+    replies = await answers(served, ask(n=3, text="What?" * 100))
     assert [(reply.index, reply.text) for reply in replies] == [(2, "c"), (0, "a"), (1, "bb")]
     assert total(replies) == (1, 600, 300)
     assert [reply.usage.calls for reply in replies] == [1, 0, 0]
@@ -258,22 +267,26 @@ async def test_the_problem_of_a_reply_is_named(response, text, problem):
     assert (reply.text, reply.problem) == (text, problem)
 
 
+@pytest.mark.timeout(20)
 async def test_closing_early_ends_the_requests():
-    closed = []
+    numbers, under_way = count(), set()
 
     def answer(body):
         if "n" in body:
             return refusal(400, "n must be 1")
-        response = streamed(delta(content="x", finish="stop"))
+        number = next(numbers)
+        response = streamed(*([anyio.sleep_forever] if number > 1 else []), delta(content="x", finish="stop"))
 
         async def aclose():
-            closed.append(body)
+            under_way.discard(number)
 
+        under_way.add(number)
         response.stream.aclose = aclose
         return response
 
     async with model(answer) as served:
-        replies = served.complete(ask(n=3))
-        assert (await anext(replies)).text == "x"
+        replies = served.complete(ask(n=4))
+        assert [(await anext(replies)).text for _ in range(2)] == ["x", "x"]
+        assert under_way == {2, 3}
         await replies.aclose()
-    assert closed
+        assert not under_way

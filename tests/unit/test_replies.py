@@ -99,6 +99,7 @@ PLAN = ["Make a graph", "Draw it"]
         'With [networkx] I would: {"subtasks": ["Make a graph", "Draw it",]}',
         "1. Make a graph\n2. Draw it",
         "Here is the plan:\n\n1) Make a graph\n   - with nodes\n\n2) Draw it\n\nThat is all.",
+        "1. Make a graph\n   1. with nodes\n   2. with edges\n2. Draw it",
         "**1. Make a graph**\n**2. Draw it**",
         "Step 1: Make a graph\nStep 2: Draw it",
         "- Make a graph\n- Draw it",
@@ -121,6 +122,7 @@ def test_a_number_at_the_start_of_a_line_is_no_list():
 def test_items_of_a_numbered_plan_may_hold_brackets():
     text = "1. Make a graph with edges [(1, 2)]\n2. Print {its nodes}"
     assert parse_json(text, PlanReply).subtasks == ["Make a graph with edges [(1, 2)]", "Print {its nodes}"]
+    assert parse_json('1. Choose from ["a", "b"]', PlanReply).subtasks == ['Choose from ["a", "b"]']
 
 
 @pytest.mark.parametrize(
@@ -156,6 +158,12 @@ def test_a_recommendation_keeps_all_its_fields_even_when_it_is_cut_off(end):
     assert (reply.apis, reply.satisfied, reply.remaining) == (["a.b"], True, ["Draw"])
 
 
+@pytest.mark.parametrize("end", ["}", ",}", ""])
+def test_a_list_of_another_field_is_not_taken_for_the_apis(end):
+    with pytest.raises(ReplyError, match="apis: Field required"):
+        parse_json('{"satisfied": true, "remaining": ["Draw"]' + end, RevisingReply)
+
+
 def test_a_recommendation_may_have_no_reason():
     assert parse_json('{"apis": ["a"], "reason": null}', RevisingReply).reason == ""
 
@@ -189,6 +197,7 @@ def test_the_schemas_ask_for_what_is_read(form):
         ("Sure!\n```\nx = 1\n```\nThis sets x.", "x = 1"),
         ("```python\nx = 1", "x = 1"),
         ("x = 1\ny = 2", "x = 1\ny = 2"),
+        ("x = '\\d' is 1", "x = '\\d' is 1"),
         ("```python\nx = 1\n```\nthen\n```python\ny = 2\n```", "x = 1\ny = 2"),
         ("```bash\npip install a\n```\n```python\nx = 1\n```\nprints\n```\n1\n```", "x = 1"),
         ("```\nx = 1\n```\nprints\n```\nTraceback (most recent\n```", "x = 1"),
