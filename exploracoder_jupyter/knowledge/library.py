@@ -93,7 +93,8 @@ class Library:
         read = [await _read(one, inspect=inspect, store=store, show=show) for one in found]
         apis = tuple({api.path: api for one in read for api in one.surface.apis}.values())
         key = digest(str(FORMAT), *sorted(one.key for one in found))
-        index = await _indexed(apis, key, store=store, show=show)
+        # A walk that its time limit cut short may find other APIs next time: the index is of these very paths.
+        index = await _indexed(apis, digest(key, *(api.path for api in apis)), store=store, show=show)
         meaning = None
         if embedder:
             meaning = await embedded(

@@ -117,6 +117,23 @@ async def test_another_version_is_read_anew(tmp_path):
     assert library.lookup("shop.sort").version == "2.0"
 
 
+async def test_a_walk_that_was_cut_short_is_not_kept_nor_its_index_mistaken(tmp_path):
+    def cut(first: dict):
+        async def inspect(module, args):
+            if module == "docs_walk":
+                yield json.dumps(found("shop"))
+            else:
+                yield json.dumps(first)
+                yield json.dumps({"library": {"name": "shop", "cut": True}})
+
+        return inspect
+
+    await opened(tmp_path, walkers=cut(SORT))
+    library = await opened(tmp_path, walkers=cut(ADD))
+    assert [hit.api.path for hit in await library.search("put goods", 5)] == ["shop.Cart.add"]
+    assert not (await library.search("sort", 5)) and not library.report()[0].cached
+
+
 async def test_one_library_under_two_names_is_one(tmp_path):
     assert len((await opened(tmp_path, "shop", "shop")).libraries) == 1
 
