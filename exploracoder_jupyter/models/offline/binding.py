@@ -162,7 +162,7 @@ def _fit(parameter: Parameter, value: Value, partial: _Partial) -> float:
     earlier = [item.start for _, item, _ in partial.chosen if item.start >= 0]
     if value.start >= 0 and any(start > value.start for start in earlier):
         fit -= 0.15
-    return fit + (0.1 if value.members else 0.0)
+    return fit + (0.3 if len(value.members) > 2 else 0.1 if value.members else 0.0)
 
 
 def _finished(partial: _Partial, api: ApiDoc, around: Surroundings) -> Binding:

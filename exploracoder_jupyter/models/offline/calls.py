@@ -74,12 +74,13 @@ def _method_drafts(api: ApiDoc, place: Place) -> Iterator[Draft]:
     for receiver in fitting[:2]:
         base = Draft((), (), receiver.code, used=receiver.covers, debt=-0.2)
         yield from _on(base, api, place)
-        yield from _spread(receiver, api, place)
+        yield from _spread(base, api, place)
     if not fitting:
         built = place.pool.lookup(owner)
         if built is not None and built.kind == "class":
             for start in call_drafts(built, place)[:3]:
                 yield from _on(start, api, place)
+                yield from _spread(start, api, place)
         module, name = home_of(api)
         if module and api.kind == "method":
             direct = Draft(
@@ -122,25 +123,22 @@ def _changing(base: Draft, later: Draft, api: ApiDoc) -> Draft:
     return base.then(replace(later, statements=statements, result=name, type=owner))
 
 
-def _spread(receiver: Value, api: ApiDoc, place: Place) -> Iterator[Draft]:
-    """The method once for every item of a sequence: `for row in rows: obj.method(*row)`."""
-    wanted = [p for p in parameters(api) if p.kind == "positional"]
+def _spread(base: Draft, api: ApiDoc, place: Place) -> Iterator[Draft]:
+    """A method that changes its object, once for every item of a sequence: `for item in rows: obj.method(*item)`."""
+    wanted = [p for p in parameters(api) if p.kind in ("positional", "varargs")]
     required = sum(p.required for p in wanted)
+    if not wanted or not mutates(api):
+        return
     for value in place.around.values:
         width = _width(value.shape)
-        if value.id >= 0 and width and required <= width <= max(len(wanted), 1):
-            star = "*" if value.shape.startswith(("list[tuple", "list[list")) else ""
-            loop = f"for item in {value.code}:\n    {receiver.code}.{api.name}({star}item)"
-            yield Draft(
-                (),
-                (loop,),
-                receiver.code,
-                (api.path,),
-                value.covers | receiver.covers,
-                0.3,
-                receiver.shape,
-                (api.name,),
-            )
+        if value.id < 0 or not width or value.covers & base.used or not required <= width:
+            continue
+        star = "*" if width > 1 and required > 1 else ""
+        name = base.result if base.result.isidentifier() else "made"
+        made = () if name == base.result else (f"{name} = {base.result}",)
+        loop = f"for item in {value.code}:\n    {name}.{api.name}({star}item)"
+        owner = api.path.rpartition(".")[0]
+        yield base.then(Draft((), (*made, loop), name, (api.path,), value.covers, 0.25, owner, (api.name,)))
 
 
 def _width(shape: str) -> int:

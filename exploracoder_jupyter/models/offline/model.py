@@ -118,7 +118,16 @@ class OfflineModel:
             await pool.search(" ".join(Aim.of(text).words) or text, _K)
             for variable in variables(experience)[:2]:
                 await pool.search(f"{variable.shape.rpartition('.')[2]} {' '.join(Aim.of(text).words)}", _K)
+        await self._makers(pool, texts)
         return pool
+
+    async def _makers(self, pool: Pool, texts: Sequence[str]) -> None:
+        """Take in the ways to make an object of the class that each text matches best."""
+        for text in texts:
+            aim = Aim.of(text)
+            made = next((api for api in pool.ranked(aim.words)[:4] if api.kind == "class"), None)
+            if made is not None:
+                await pool.search(f"{made.name} {' '.join(aim.forms)}", 8)
 
 
 def next_program(found: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: Pool) -> str:

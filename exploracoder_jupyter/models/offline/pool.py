@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from exploracoder_jupyter.models.offline.words import STOP, best_likeness, content, parts
 from exploracoder_jupyter.pipeline.ports import Knowledge
@@ -76,13 +77,20 @@ class Pool:
             weight * max(best_likeness(word, names), 0.55 if word in text else 0.35 * best_likeness(word, text))
             for word, weight in zip(words, weights, strict=True)
         )
-        return gained / sum(weights) + self._prior(api, words)
+        return gained / sum(weights) + self._prior(api, words) + self.phrase(api, words)
+
+    def phrase(self, api: ApiDoc, words: Sequence[str]) -> float:
+        """What it counts that words stand side by side in the documentation's first paragraph as they do in the task."""
+        paragraph = " ".join(parts(api.description.split("\n\n")[0][:300]))
+        pairs = sum(f" {one} {two} " in f" {paragraph} " for one, two in pairwise(words))
+        return min(0.5, 0.25 * pairs)
 
     def _prior(self, api: ApiDoc, words: Sequence[str]) -> float:
         """Retrieval rank, a name without foreign words, an example and a short path speak for an API."""
         own = [part for part in parts(api.name) if len(part) > 1]
         foreign = sum(best_likeness(part, words) < 0.5 and part not in STOP for part in own)
-        rank = 0.25 / (1 + self.ranks.get(api.path, 99))
+        main = 0.3 if api.kind in ("function", "class") and api.name == api.library.rpartition(".")[2] else 0.0
+        rank = main + 0.25 / (1 + self.ranks.get(api.path, 99))
         examples = 0.1 if api.examples or ">>>" in api.description else 0.0
         exact = 0.15 if own and not foreign else 0.0
         lost = 0.35 if api.kind in ("method", "property") and own and foreign == len(own) else 0.0

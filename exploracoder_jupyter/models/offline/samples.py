@@ -84,7 +84,7 @@ def slices(block: Sequence[Statement], name: str, *, most: int = 6) -> list[Slic
     found: list[Slice] = []
     for index, statement in enumerate(block):
         silent = statement.tested and not statement.want and isinstance(statement.node, ast.Expr)
-        result = _changed(statement.node) if silent else _result(statement.node)
+        result = (_changed(statement.node) if silent else None) or _result(statement.node)
         if result is None or (name and name not in called(statement.node)):
             continue
         found.append(_slice(block, index, result))
@@ -95,7 +95,10 @@ def slices(block: Sequence[Statement], name: str, *, most: int = 6) -> list[Slic
 
 def _changed(node: ast.stmt) -> ast.expr | None:
     """The variable that a call which shows nothing has changed."""
-    root = _root(node.value) if isinstance(node, ast.Expr) else None
+    method = (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
+    )
+    root = _root(node.value) if method and isinstance(node, ast.Expr) else None
     return ast.Name(root, ast.Load()) if root else None
 
 

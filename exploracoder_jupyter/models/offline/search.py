@@ -16,7 +16,7 @@ from exploracoder_jupyter.models.offline.drafts import Draft, distinct
 from exploracoder_jupyter.models.offline.glue import callables_in
 from exploracoder_jupyter.models.offline.pool import Pool
 from exploracoder_jupyter.models.offline.values import Value, masked, targets_in, values_in
-from exploracoder_jupyter.models.offline.words import best_likeness, content, parts
+from exploracoder_jupyter.models.offline.words import best_likeness, content, parts, stem
 from exploracoder_jupyter.types import ApiDoc
 
 
@@ -27,12 +27,19 @@ class Aim:
     text: str
     words: tuple[str, ...]
     values: tuple[Value, ...]
+    forms: tuple[str, ...] = ("from",)
+    """Stems of the values' types, which names such as `from_tuples` speak of."""
+    callables: tuple[str, ...] = ()
+    """Functions that the text describes."""
 
     @classmethod
     def of(cls, text: str) -> Aim:
         """The aim of a text."""
         named = (part for name in targets_in(text) for part in parts(name) if len(part) >= 4)
-        return cls(text, tuple(dict.fromkeys([*content(masked(text)), *named])), values_in(text))
+        words = tuple(dict.fromkeys((*content(masked(text)), *named)))
+        values = values_in(text)
+        forms = {stem(word) for value in values for word in re.findall(r"[a-z]+", value.shape)}
+        return cls(text, words, values, ("from", *sorted(forms)), callables_in(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +63,12 @@ def judge(draft: Draft, aim: Aim, pool: Pool) -> float:
     )
     words = gained / sum(weights) if weights else 0.0
     foreign = sum(best_likeness(name, aim.words) < 0.5 for name in set(names)) / max(1, len(set(names)))
-    foreign += 0.6 * sum(_foreign(path.rpartition(".")[2], aim.words) for path in draft.paths)
+    foreign += 0.6 * sum(_foreign(path.rpartition(".")[2], (*aim.words, *aim.forms)) for path in draft.paths)
     prior = max((pool.match(api, aim.words) for path in draft.paths if (api := pool.lookup(path))), default=0.0)
     foreign += 1.2 * sum(_predicate(path.rpartition(".")[2]) for path in draft.paths) * (not _asks(aim.text))
+    described = 0.5 * any(code in draft.code("_") for code in aim.callables)
     length = 0.05 * (len(draft.statements) + len(draft.result) / 60)
-    return 1.6 * words + 0.8 * prior + 2.0 * _coverage(draft, aim) - 0.4 * foreign - draft.debt - length
+    return 1.6 * words + 0.8 * prior + 2.0 * _coverage(draft, aim) - 0.4 * foreign + described - draft.debt - length
 
 
 def _predicate(name: str) -> bool:

@@ -230,10 +230,16 @@ def _groups(singles: Sequence[Value], text: str, *, first: int) -> list[Value]:
         if value and run and _BETWEEN.match(text[run[-1].end : value.start]) and _alike(run[-1], value):
             run.append(value)
             continue
-        if len(run) >= 2:
+        if len(run) >= 2 and not _two_of_a_kind(run, text):
             groups.append(_group(first + len(groups), run))
         run = [value] if value else []
     return groups
+
+
+def _two_of_a_kind(run: Sequence[Value], text: str) -> bool:
+    """Whether a run is two containers joined by `and`: two arguments rather than one."""
+    between = text[run[0].end : run[1].start].strip(" ,") if len(run) == 2 else ""
+    return between == "and" and run[0].shape.startswith(("list", "dict", "set"))
 
 
 def _alike(one: Value, other: Value) -> bool:
