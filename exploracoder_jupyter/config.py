@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, Validat
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.types import Sharing
 
+_OPTIONS = "See `%%explora?` or `jupyter explora run --help`."
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -138,9 +139,10 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
     except ValidationError as error:
         first = error.errors()[0]
         option = ".".join(str(part) for part in first["loc"])
-        raise UsageError(
-            f"Bad value for {option}: {first['msg']}.", remedy="See `%%explora?` for the options."
-        ) from error
+        if first["type"] == "extra_forbidden":
+            raise UsageError(f"There is no setting {option!r}.", remedy=_OPTIONS) from error
+        what = first["msg"].removeprefix("Input ").partition(",")[0]
+        raise UsageError(f"The setting {option!r} {what}, not {first['input']!r}.", remedy=_OPTIONS) from error
 
 
 def secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:

@@ -56,8 +56,8 @@ async def open_knowledge(
     """
     open_ = partial(Library.open, libraries, inspect=inspect, cache=cache_folder(), progress=advance)
     if settings.endpoint.embedding_model:
-        embedder = await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys))
         try:
+            embedder = await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys))
             return await open_(embedder=embedder)
         except EndpointError as error:
             tell(Notice(f"{error.message} The built-in index is used instead.", "warning"))

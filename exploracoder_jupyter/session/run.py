@@ -55,7 +55,6 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             stack=stack,
         )
         model = await choose_model(settings, keys, knowledge, stack)
-        tell.keep()
         for notice in notices(settings, keys):
             tell(notice)
         root = await siblings.root()

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Settings
 from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.events import Event, Progress, Record, RunFinished, RunStarted
+from exploracoder_jupyter.events import Event, LibraryRead, Progress, Record, RunFinished, RunStarted
 from exploracoder_jupyter.notebook.cells import CellChange, CellView
 from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare
 from exploracoder_jupyter.notebook.redact import Redactor
@@ -53,6 +53,8 @@ class Teller:
         self.records.append(record)
         if self._trace:
             self._trace.append(record)
+        elif isinstance(event, LibraryRead):  # from here on there is something to lose
+            self._keep()
         self._listen(record, self._view.apply(record))
 
     def advance(self, what: str, done: int, total: int) -> None:
@@ -70,8 +72,7 @@ class Teller:
         where = f"What was learned is in {self._path}."
         return type(error)(error.message, remedy=f"{error.remedy} {where}".strip())
 
-    def keep(self) -> None:
-        """From now on there is something to keep: open the trace."""
+    def _keep(self) -> None:
         self._trace = Trace(self._path, secrets=self._hidden)
         for record in self.records:
             self._trace.append(record)
