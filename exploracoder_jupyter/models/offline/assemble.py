@@ -8,7 +8,6 @@ The check of the task is read for the names that it needs, never for what it exp
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,10 +15,11 @@ from exploracoder_jupyter.models.offline.clauses import clauses
 from exploracoder_jupyter.models.offline.drafts import Draft
 from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
 from exploracoder_jupyter.models.offline.pool import Pool
-from exploracoder_jupyter.models.offline.samples import loads, stores
+from exploracoder_jupyter.models.offline.samples import stores
 from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, chains, judge, place_for
 from exploracoder_jupyter.models.offline.state import attributes, program, pruned, variables
 from exploracoder_jupyter.models.offline.values import targets_in
+from exploracoder_jupyter.models.offline.wanted import Wanted, wanted_by
 from exploracoder_jupyter.types import Experience, Task
 
 _REPEATED = 0.12
@@ -42,32 +42,9 @@ class Variant:
     """What it has in common with others: its base, its first step, its APIs."""
 
 
-def wanted_names(task: Task) -> tuple[str, ...]:
-    """The names that a solution must define: those in the text, else those that the check reads."""
-    named = targets_in(task.text)
-    checked = _names_read(task.check or "")
-    return tuple(dict.fromkeys([*(n for n in named if not checked or n in checked), *checked])) or named or ("result",)
-
-
-def _names_read(check: str) -> tuple[str, ...]:
-    try:
-        tree = ast.parse(check)
-    except (SyntaxError, ValueError):
-        return ()
-    bound = {name for node in tree.body for name in stores(node)} | set(dir(builtins))
-    imported = {
-        a.asname or a.name.partition(".")[0]
-        for n in ast.walk(tree)
-        if isinstance(n, (ast.Import, ast.ImportFrom))
-        for a in n.names
-    }
-    inner = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return tuple(sorted(loads(tree) - bound - imported - inner))
-
-
 def programs(task: Task, pool: Pool, experience: Sequence[Experience], *, most: int = 60) -> list[Judged]:
     """Drafts for the whole task, best first."""
-    whole = Aim.of(task.text)
+    whole = wanted_by(task).aim(task)
     drafts = [*_explored(whole, pool, experience), *_afresh(task, whole, pool)]
     return sorted(drafts, key=lambda item: -item.score)[:most]
 
@@ -80,8 +57,9 @@ def variants(
     *,
     most: int = 80,
 ) -> list[Variant]:
-    """Programs for the task, best first: the drafts with changes of their results, as the types seen in attempts suggest."""
-    names = wanted_names(task)
+    """Programs for the task, best first: the drafts with changes of their results, as the types seen suggest."""
+    wanted = wanted_by(task)
+    names = wanted.names
     text = clauses(task.text, most=8)[-1]
     known = attributes(experience)
     seen = _seen_types(attempts, names[-1])
@@ -89,7 +67,7 @@ def variants(
     for item in drafts:
         type_ = seen.get(pruned(_code(item.draft, names[-1], PLAIN), names), "")
         typed = replace(item, draft=replace(item.draft, type=type_)) if type_ else item
-        for variant in _finished(typed, names, text, known):
+        for variant in _finished(typed, wanted, text, known):
             if variant.code not in found or found[variant.code].score < variant.score:
                 found[variant.code] = variant
     return _spread(sorted(found.values(), key=lambda variant: -variant.score))[:most]
@@ -106,7 +84,7 @@ def _seen_types(attempts: Sequence[Experience], target: str) -> dict[str, str]:
 
 
 def _spread(ranked: Sequence[Variant]) -> list[Variant]:
-    """The variants in the order of their scores, with every repetition of a base, a beginning or a set of APIs paid for."""
+    """The variants by score; every repetition of a base, a beginning or a set of APIs is paid for."""
     left = list(ranked)
     count: dict[tuple[str, ...], int] = {}
     spread: list[Variant] = []
@@ -170,9 +148,9 @@ def _same_ids(aims: Sequence[Aim], whole: Aim) -> list[Aim]:
     return [replace(aim, values=tuple(by_code.get(value.code, value) for value in aim.values)) for aim in aims]
 
 
-def _finished(item: Judged, names: Sequence[str], text: str, known: dict[str, tuple[str, ...]]) -> Iterator[Variant]:
+def _finished(item: Judged, wanted: Wanted, text: str, known: dict[str, tuple[str, ...]]) -> Iterator[Variant]:
     """The draft as programs that define the wanted names."""
-    draft = item.draft
+    draft, names = item.draft, wanted.names
     target = names[-1]
     bound = {name for line in draft.statements for node in ast.parse(line).body for name in stores(node, whole=True)}
     options = idioms(text, draft.type, frozenset(a.removesuffix("()") for a in known.get(draft.result, ())))
@@ -182,7 +160,7 @@ def _finished(item: Judged, names: Sequence[str], text: str, known: dict[str, tu
         code = _code(draft, target, idiom)
         if code:
             yield Variant(
-                pruned(code, names),
+                wanted.form(pruned(code, names)),
                 item.score - idiom.cost - missing,
                 base,
                 idiom.template == PLAIN.template,
@@ -202,13 +180,3 @@ def _code(draft: Draft, target: str, idiom: Idiom) -> str:
     except SyntaxError:
         return ""
     return code
-
-
-def as_function(code: str, name: str, parameters: Sequence[str], target: str) -> str:
-    """The program as a function of the given parameters that returns the target."""
-    body = ast.parse(code).body
-    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    lines = "\n".join(ast.unparse(node) for node in body if node not in imports)
-    inner = "\n".join("    " + line for line in f"{lines}\nreturn {target}".splitlines())
-    top = "\n".join(ast.unparse(node) for node in imports)
-    return f"{top}\n\n\ndef {name}({', '.join(parameters)}):\n{inner}".strip("\n")

@@ -10,6 +10,7 @@ import heapq
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from exploracoder_jupyter.models.offline.kinds import compatible, kinds_of, wanted_kinds
 from exploracoder_jupyter.models.offline.signature import Parameter, parameters
@@ -248,7 +249,7 @@ def _like_default(value: Value, parameter: Parameter) -> bool:
 
 
 def _option(parameter: Parameter, api: ApiDoc, around: Surroundings) -> str:
-    """A word of the clause that the documentation quotes as a setting of this parameter, or that the clause itself ties to it."""
+    """A word of the clause that the documentation quotes as a setting, or that the clause ties to the parameter."""
     if parameter.default and parameter.default[0] not in "'\"N":
         return ""
     quoted = set(re.findall(r"['\"`]+([A-Za-z][\w-]{2,})['\"`]+", f"{parameter.type} {parameter.text}"))
@@ -265,7 +266,7 @@ def _spoken_option(parameter: Parameter, api: ApiDoc, around: Surroundings) -> s
     if parameter.default[0] not in "'\"" and "str" not in parameter.type:
         return ""
     words = re.findall(r"[A-Za-z][\w-]*", around.text)
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         if before.lower() in STOP or word.lower() in STOP or word.lower() in _PREPOSITIONS or before == words[0]:
             continue
         fit = _naming(word, parameter.name, around)

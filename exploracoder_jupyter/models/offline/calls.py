@@ -151,7 +151,7 @@ def _width(shape: str) -> int:
 
 def attribute_drafts(variable: Value, place: Place) -> list[Draft]:
     """Attributes that a variable was seen to have and that the words speak of."""
-    found = []
+    found: list[Draft] = []
     for shown in place.attributes.get(variable.code, ()):
         name = shown.removesuffix("()")
         if best_of(place.around.words, name) < 0.75:
@@ -255,5 +255,5 @@ class _Rename(ast.NodeTransformer):
     def __init__(self, old: str, new: str) -> None:
         self._old, self._new = old, new
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Name(self._new, node.ctx) if node.id == self._old else node

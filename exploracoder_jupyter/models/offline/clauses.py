@@ -1,7 +1,8 @@
 """The clauses of a task: the offline model's plan.
 
-A task is split at sentence ends, semicolons and line ends, at `then`, and at `and` before a verb in the imperative; a clause that
-only introduces data ("Given the edges ...") joins the next one, and one that only stores joins the one before. Literals are never split.
+A task is split at sentence ends, semicolons and line ends, at `then`, and at `and` before a verb in the imperative; a
+clause that only introduces data ("Given the edges ...") joins the next one, and one that only stores joins the one
+before. Literals are never split.
 """
 
 from __future__ import annotations
@@ -29,10 +30,8 @@ _DATA_ONLY = re.compile(
     r"^\s*(?:given|with|for|from|using|let|suppose|consider|take|there (?:is|are)|here)\b", re.IGNORECASE
 )
 _STORE_ONLY = re.compile(r"^\s*(?:and\s+)?(?:store|save|assign|put|keep|call|name|return)\b", re.IGNORECASE)
-_FORM = frozenset(
-    stem(word)
-    for word in "items elements list lists plain tuple set dict dictionary string text number sorted python as".split()
-)
+_FORM_WORDS = "items elements list lists plain tuple set dict dictionary string text number sorted python as"
+_FORM = frozenset(stem(word) for word in _FORM_WORDS.split())
 """Words of a storing clause that speak of the result's form only."""
 _IMPERATIVE = re.compile(rf"\b(?:{_VERBS})\b", re.IGNORECASE)
 
@@ -57,7 +56,7 @@ def _split(text: str) -> list[str]:
 
 
 def _shadow(text: str) -> str:
-    """The text with literals and code in backticks replaced by letters of the same length, so that nothing splits inside."""
+    """The text with literals and code replaced by letters of the same length, so that nothing splits inside."""
     shadow = re.sub(r"`[^`\n]+`", lambda match: "`" + "x" * (len(match.group()) - 2) + "`", text)
     blank = masked(text)
     return "".join("x" if b == " " and s != " " and s not in "`" else s for s, b in zip(shadow, blank, strict=True))

@@ -60,7 +60,10 @@ def _unshadowed(imports: Sequence[str], body: Sequence[str]) -> tuple[list[str],
     return kept, lines
 
 
-_LISTED = '"attributes:", *[n + "()" * callable(getattr(type({name}), n, None)) for n in dir({name}) if not n.startswith("_")]'
+_LISTED = (
+    '"attributes:", '
+    '*[n + "()" * callable(getattr(type({name}), n, None)) for n in dir({name}) if not n.startswith("_")]'
+)
 
 
 def lesson(name: str) -> str:

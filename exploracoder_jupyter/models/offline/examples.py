@@ -177,12 +177,12 @@ def _draft(
             debt += 0.1
         else:
             debt += _leftover(hole, around)
-    body = _Replace(replaced, dropped).visit(copy.deepcopy(_marked(tree))).body
-    lines = tuple(ast.unparse(node) for node in body[:-1])
+    filled = _Replace(replaced, dropped).visit(copy.deepcopy(_marked(tree)))
+    body = [ast.unparse(node) for node in ast.iter_child_nodes(filled)]
     return Draft(
         imports=tuple(ast.unparse(node) for node in slice_.imports),
-        statements=lines,
-        result=ast.unparse(body[-1]),
+        statements=tuple(body[:-1]),
+        result=body[-1],
         paths=(api.path,),
         used=filling.used,
         debt=debt,

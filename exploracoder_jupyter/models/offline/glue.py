@@ -68,7 +68,8 @@ _DESCRIBED: tuple[tuple[str, str], ...] = (
     (r"\bmodulo 3\b|remainder.* 3\b", "lambda x: x % 3"),
 )
 _COMPARED = re.compile(
-    r"(greater|more|larger|bigger|above|over|less|smaller|fewer|below|under|at least|at most)(?: than)? (-?\d+(?:\.\d+)?)"
+    r"(greater|more|larger|bigger|above|over|less|smaller|fewer|below|under|at least|at most)"
+    r"(?: than)? (-?\d+(?:\.\d+)?)"
 )
 _OPERATORS = {"at least": ">=", "at most": "<="}
 

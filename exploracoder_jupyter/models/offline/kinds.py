@@ -1,4 +1,4 @@
-"""Whether a value fits where something is wanted: kinds of values, of documented types and of telling parameter names."""
+"""Whether a value fits where it is wanted: kinds of values, of documented types and of telling parameter names."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ _WANTED = (
     ("text", re.compile(r"\bstr|string|text|\bchar|path|bytes|anystr|regex|pattern")),
 )
 _TELLING = {
-    "number": "n k size count num number times ndigits digits precision decimals width length depth maxsize start stop step index"
-    " days hours minutes seconds weeks months years year month day hour minute second amount limit level x0 radius order degree"
-    " cutoff tolerance tol threshold seed random_state window maxlen value_count sides min_length max_length n_clusters percent"
-    " number1 number2",
-    "text": "s s1 s2 str string text sentence word words phrase line prefix suffix sep separator delimiter pattern expr expression"
-    " name title path url uri html xml markdown source1 date_string timestr dateutil language lang locale encoding chars character"
-    " doc document str1 str2 left_text seq1_text hex_value query formula noun verb",
-    "sequence": "iterable iterables seq seqs sequence items data xs values list lst array arr a elements rows points coords coordinates"
-    " collection samples population it iterator pairs edges ebunch ebunch_to_add nodes headers columns words_list tabular_data obs",
+    "number": "n k size count num number times ndigits digits precision decimals width length depth maxsize start"
+    " stop step index days hours minutes seconds weeks months years year month day hour minute second"
+    " amount limit level x0 radius order degree cutoff tolerance tol threshold seed random_state window"
+    " maxlen value_count sides min_length max_length n_clusters percent number1 number2",
+    "text": "s s1 s2 str string text sentence word words phrase line prefix suffix sep separator delimiter"
+    " pattern expr expression name title path url uri html xml markdown source1 date_string timestr"
+    " dateutil language lang locale encoding chars character doc document str1 str2 left_text seq1_text"
+    " hex_value query formula noun verb",
+    "sequence": "iterable iterables seq seqs sequence items data xs values list lst array arr a elements rows points"
+    " coords coordinates collection samples population it iterator pairs edges ebunch ebunch_to_add nodes"
+    " headers columns words_list tabular_data obs",
     "dict": "d dict dictionary mapping mappings dicts m",
     "callable": "func function fn key_func pred predicate callback callable mapper keyfunc binop op",
 }

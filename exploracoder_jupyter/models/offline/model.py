@@ -131,7 +131,7 @@ class OfflineModel:
 
 
 def next_program(found: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: Pool) -> str:
-    """A mended form of the last attempt if its error tells how, else the best variant not tried; empty when there is none."""
+    """A mended form of the last attempt if its error tells how, else the best variant not tried, else nothing."""
     tried = {item.candidate.code for item in attempts}
     changed = {variant.code for variant in found if not variant.plain}
     crashed = [item for item in attempts if _crashed(item) and not _only_changing(item, changed)]

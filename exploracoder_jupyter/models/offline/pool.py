@@ -80,7 +80,7 @@ class Pool:
         return gained / sum(weights) + self._prior(api, words) + self.phrase(api, words)
 
     def phrase(self, api: ApiDoc, words: Sequence[str]) -> float:
-        """What it counts that words stand side by side in the documentation's first paragraph as they do in the task."""
+        """What it counts that words stand side by side in the first paragraph as they do in the task."""
         paragraph = " ".join(parts(api.description.split("\n\n")[0][:300]))
         pairs = sum(f" {one} {two} " in f" {paragraph} " for one, two in pairwise(words))
         return min(0.5, 0.25 * pairs)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from exploracoder_jupyter.models.offline.drafts import Draft
-from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
-from exploracoder_jupyter.models.offline.values import Value, targets_in
-from exploracoder_jupyter.models.offline.examples import adapted
+from exploracoder_jupyter.models.offline.binding import Surroundings
 from exploracoder_jupyter.models.offline.calls import complete
+from exploracoder_jupyter.models.offline.drafts import Draft
+from exploracoder_jupyter.models.offline.examples import adapted
+from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
 from exploracoder_jupyter.models.offline.pool import Pool
 from exploracoder_jupyter.models.offline.samples import samples, slices
 from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, place_for
-from exploracoder_jupyter.models.offline.binding import Surroundings
 from exploracoder_jupyter.models.offline.state import attributes, variables
+from exploracoder_jupyter.models.offline.values import Value, targets_in
+from exploracoder_jupyter.models.offline.wanted import user_variables
 from exploracoder_jupyter.pipeline.requests import ProposeInputs
 
 _FORMS = 3
@@ -26,7 +27,7 @@ _FAR = 0.9
 def proposals(inputs: ProposeInputs, pool: Pool, *, most: int) -> list[str]:
     """Snippets for the subtask, best first; none when the documentation offers nothing that can be called."""
     aim = Aim.of(inputs.subtask.title)
-    state = variables(inputs.experience)
+    state = (*variables(inputs.experience), *user_variables(inputs.task))
     place = place_for(
         aim, pool, state, attributes(inputs.experience), values=_values(aim, inputs), taken=targets_in(inputs.task.text)
     )

@@ -7,6 +7,7 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from exploracoder_jupyter.models.offline.pool import Pool
 from exploracoder_jupyter.models.offline.signature import parameters
@@ -57,8 +58,12 @@ def _unknown_keyword(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: 
     bad = next(group for group in match.groups() if group)
     known = [p.name for api in apis for p in parameters(api) if f"{api.name}(" in code]
     for near in difflib.get_close_matches(bad, known, n=1, cutoff=0.6):
-        yield _edited(code, bad, lambda keyword: ast.keyword(near, keyword.value))
+        yield _edited(code, bad, partial(_renamed, near))
     yield _edited(code, bad, lambda keyword: None)
+
+
+def _renamed(name: str, keyword: ast.keyword) -> ast.keyword:
+    return ast.keyword(name, keyword.value)
 
 
 def _edited(code: str, name: str, change: Callable[[ast.keyword], ast.keyword | None]) -> str:

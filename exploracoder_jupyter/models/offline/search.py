@@ -108,7 +108,7 @@ def place_for(
     taken: Sequence[str] = (),
 ) -> Place:
     """Where a step for this aim happens."""
-    given = tuple([*variables, *(aim.values if values is None else values)])
+    given = (*variables, *(aim.values if values is None else values))
     reserved = frozenset([*(variable.code for variable in variables), *targets_in(aim.text), *taken])
     return Place(Surroundings(given, aim.words, aim.text, callables_in(aim.text), reserved), pool, attributes)
 
@@ -171,8 +171,3 @@ def _continued(draft: Draft, name: str, aim: Aim, whole: Aim, pool: Pool) -> lis
     later = [d for d in steps(place, apis=10) if _uses(d, name)]
     joined = [stored.then(replace(d, used=d.used - {-1})) for d in later]
     return sorted((Judged(d, judge(d, whole, pool)) for d in joined), key=lambda item: -item.score)[:8]
-
-
-def best_apis(pool: Pool, text: str) -> list[ApiDoc]:
-    """The pool's callables in the order in which they answer a text."""
-    return pool.ranked(Aim.of(text).words)

@@ -122,5 +122,5 @@ def _sections(description: str) -> tuple:  # type: ignore[type-arg]
         return ()
     try:
         return tuple(Docstring(description).parse("auto"))
-    except Exception:  # noqa: BLE001  # other people's docstrings: whatever is wrong with one, it is merely unknown
+    except Exception:  # other people's docstrings: whatever is wrong with one, it is merely unknown
         return ()

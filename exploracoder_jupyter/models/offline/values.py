@@ -66,7 +66,7 @@ def values_in(text: str) -> tuple[Value, ...]:
     found = sorted([*found, *_symbols(text, found)], key=lambda item: item.start)
     singles = [_value(number, item, text) for number, item in enumerate(found)]
     groups = _groups(singles, text, first=len(singles))
-    return tuple([*singles, *groups])
+    return (*singles, *groups)
 
 
 def _symbols(text: str, found: Sequence[_Found]) -> list[_Found]:

@@ -1,7 +1,8 @@
 """Words of a task and of names: split, stemmed, compared.
 
 Matching is lexical on purpose: the offline model knows no language. Names are split at underscores and capitals, words
-are cut to a crude stem, abbreviations (`fmt` for `format`) and a small thesaurus of programming English bridge the rest.
+are cut to a crude stem; abbreviations (`fmt` for `format`) and a small thesaurus of programming English bridge the
+rest.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_SUFFIXES = (
-    "izations", "ization", "ations", "ation", "izing", "ized", "izes", "ize", "ities", "ity", "ically", "ical", "ments", "ment",
-    "ings", "ing", "ers", "er", "ors", "or", "ied", "ies", "ely", "ed", "es", "ly", "al", "s", "e", "y",
-)  # fmt: skip
+_ENDINGS = """
+izations ization ations ation izing ized izes ize ities ity ically ical ments ment ings ing ers er ors or ied
+ies ely ed es ly al s e y
+"""
+_SUFFIXES = tuple(_ENDINGS.split())
 
-STOP = frozenset(
-    """a an the of to in into on at by as is are be it its this that these those them they with and or for from then
-    given using use via per each every all any both its their which where when if so such than i we you me my our your
-    store stored save saved assign assigned put keep call called name named variable result results answer output value
-    values return returns give gives get gets compute computes calculate calculates determine find finds obtain make
-    makes please do does let set-up library python following between task program code new one two""".split()
-)
+_STOP_WORDS = """
+a all an and answer any are as assign assigned at be between both by calculate calculates call called code
+compute computes determine do does each every find finds following for from get gets give given gives i if in
+into is it its keep let library make makes me my name named new obtain of on one or our output per please
+program put python result results return returns save saved set-up so store stored such task than that the
+their them then these they this those to two use using value values variable via we when where which with you
+your
+"""
+STOP = frozenset(_STOP_WORDS.split())
 """Words that say nothing about which API is meant."""
 
 _GROUPS = (
