@@ -141,7 +141,7 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
         option = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise UsageError(f"There is no setting {option!r}.", remedy=_OPTIONS) from error
-        what = first["msg"].removeprefix("Input ").partition(",")[0]
+        what = first["msg"].removeprefix("Input ").partition(", unable")[0]
         raise UsageError(f"The setting {option!r} {what}, not {first['input']!r}.", remedy=_OPTIONS) from error
 
 

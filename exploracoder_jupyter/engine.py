@@ -18,8 +18,8 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
-from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, TextIO, cast
+from types import FrameType
+from typing import TYPE_CHECKING, TextIO
 
 from pydantic import JsonValue, ValidationError
 
@@ -164,13 +164,7 @@ def main() -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, asked)
-    _skip_slow_import()
     return engine.run()
-
-
-def _skip_slow_import() -> None:
-    """Hide a module that jsonschema (by nbformat) imports if it can, for checks that no notebook uses: two seconds."""
-    sys.modules.setdefault("rfc3987_syntax", cast(ModuleType, None))
 
 
 def _claim_streams() -> tuple[TextIO, TextIO]:

@@ -72,7 +72,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%%explora networkx\n \n", "There is no task. Write it in words below the %%explora line."),
         ("%%explora\ntask", "Name at least one library."),
         ("%%explora networkx --web\ntask", "--web is not available in this version."),
-        ("%%explora networkx --candidates 99\ntask", "Bad value for exploration.candidates"),
+        ("%%explora networkx --candidates 99\ntask", "The setting 'exploration.candidates' should be"),
         ("%%explora networkx --use missing\ntask", "--use: There is no variable 'missing'."),
         ("%%explora networkx --use handle\ntask", "--use: "),
         ("%explora dance", "There is no command 'dance'."),
