@@ -4,7 +4,7 @@
 `summary` puts a run into one JSON object. Outputs are sanitized and secrets redacted before anything is written.
 """
 
-import exploracoder_jupyter.notebook.nbformat_import  # noqa: F401, I001  must come first
+import exploracoder_jupyter.notebook.nbformat_import  # noqa: F401  must come first
 from exploracoder_jupyter.notebook.cells import CellChange, CellView
 from exploracoder_jupyter.notebook.export import clean, without_losers
 from exploracoder_jupyter.notebook.journal import Journal
