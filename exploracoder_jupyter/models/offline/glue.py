@@ -104,7 +104,8 @@ def idioms(text: str, type_: str, attributes: frozenset[str] = frozenset()) -> l
         found.append(Idiom(asked[1].replace("{x}", asked[0]), 0.2))
         found.append(Idiom(asked[0].replace("{x}", asked[1]), 0.3))
     found.extend(Idiom(template, cost + (0.3 if asked else 0.0)) for template, cost in _by_type(type_))
-    return list({idiom.template: idiom for idiom in sorted(found, key=lambda i: -i.cost)}.values())[::-1]
+    cheapest = {idiom.template: idiom for idiom in sorted(found, key=lambda i: -i.cost)}
+    return sorted(cheapest.values(), key=lambda i: i.cost)
 
 
 def _applies(template: str, type_: str) -> bool:

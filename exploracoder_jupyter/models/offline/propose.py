@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -60,6 +61,7 @@ def _diverse(ranked: Sequence[Judged], text: str, most: int) -> list[Draft]:
     forms.extend(
         item.draft for item in ranked[1:] if item.draft.paths == best.draft.paths and item.score > best.score - _FAR
     )
+    forms.insert(1, _named(best.draft))
     chosen = list({(draft.statements, draft.result): draft for draft in forms}.values())[:_FORMS]
     seen = {best.draft.paths}
     for item in ranked[1:]:
@@ -69,6 +71,19 @@ def _diverse(ranked: Sequence[Judged], text: str, most: int) -> list[Draft]:
     others = {item.draft.paths: item.draft for item in reversed(ranked[1:]) if item.draft.paths not in seen}
     spare = sorted(others.values(), key=[item.draft for item in ranked].index)
     return [*chosen, *spare[: max(0, _FEWEST - len(chosen))]][:most]
+
+
+def _named(draft: Draft) -> Draft:
+    """The same draft with its first literal argument given a name, if there is one."""
+    call = ast.parse(draft.result, mode="eval").body
+    literals = [
+        node for node in getattr(call, "args", []) if isinstance(node, (ast.List, ast.Dict, ast.Constant, ast.Tuple))
+    ]
+    if not isinstance(call, ast.Call) or not literals:
+        return draft
+    call.args = [ast.Name("given", ast.Load()) if node is literals[0] else node for node in call.args]
+    line = f"given = {ast.unparse(literals[0])}"
+    return replace(draft, statements=(*draft.statements, line), result=ast.unparse(call))
 
 
 def _asked(draft: Draft, text: str) -> list[Idiom]:

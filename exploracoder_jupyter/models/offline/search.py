@@ -168,6 +168,6 @@ def _continued(draft: Draft, name: str, aim: Aim, whole: Aim, pool: Pool) -> lis
     variable = Value(-1, name, draft.type or "object", parts(name))
     free = [value for value in aim.values if not value.covers & draft.used]
     place = place_for(aim, pool, (variable,), {}, values=free)
-    later = [d for d in steps(place, apis=10) if _uses(d, name)]
+    later = [d for d in steps(place, apis=10) if free or _uses(d, name)]
     joined = [stored.then(replace(d, used=d.used - {-1})) for d in later]
     return sorted((Judged(d, judge(d, whole, pool)) for d in joined), key=lambda item: -item.score)[:8]

@@ -100,7 +100,7 @@ def _bare(signature: str) -> str:
     inner = signature.partition("->")[0].strip().removeprefix("(").removesuffix(")")
     must, optional, _ = inner.partition("[")
     first = [name.strip() for name in must.split(",") if name.strip().isidentifier()]
-    rest = re.findall(r"[A-Za-z_]\w*(?=\s*(?:[,\]=]|$))", optional)
+    rest = re.findall(r"[A-Za-z_]\w*(?=\s*(?:[,\[\]=]|$))", optional)
     return f"({', '.join([*first, *(f'{name}=None' for name in rest if name != 'None')])})"
 
 

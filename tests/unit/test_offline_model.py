@@ -1,0 +1,173 @@
+"""The offline model through its port: every step answered in the form that the pipeline reads."""
+
+import ast
+
+import pytest
+
+from exploracoder_jupyter.models.offline import OfflineModel
+from exploracoder_jupyter.pipeline.chain import run_task
+from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.pipeline.replies import PlannersReply, PlanReply, RecommendReply, parse_code, parse_json
+from exploracoder_jupyter.pipeline.requests import (
+    DebugInputs,
+    IntroduceInputs,
+    PlanInputs,
+    PlannersInputs,
+    ProposeInputs,
+    RecommendInputs,
+    RepairInputs,
+    SolveInputs,
+)
+from exploracoder_jupyter.types import (
+    ApiDoc,
+    Candidate,
+    ErrorInfo,
+    Experience,
+    Introduction,
+    Observation,
+    Sampling,
+    Subtask,
+    Task,
+)
+from tests.unit.world import FewApis, a_run
+
+pytestmark = pytest.mark.anyio
+
+STATISTICS = tuple(
+    ApiDoc(f"statistics.{name}", "function", signature, doc, "statistics", "3")
+    for name, signature, doc in (
+        ("median", "(data)", "Return the median (middle value) of numeric data.\n\n>>> median([1, 3, 5])\n3\n"),
+        ("mean", "(data)", "Return the sample arithmetic mean of data.\n\n>>> mean([1, 2, 3, 4, 4])\n2.8\n"),
+        ("mode", "(data)", "Return the most common data point.\n\n>>> mode([1, 1, 2])\n1\n"),
+    )
+)
+TASK = Task("Compute the median of [7, 1, 4] and store it in `m`", ("statistics",), check="assert m == 4")
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+async def ask(step, inputs, *, n=1, model=None):
+    request = ModelRequest(step, inputs, (), Sampling(n=n))
+    model = model or OfflineModel(FewApis(STATISTICS))
+    return [reply async for reply in model.complete(request)]
+
+
+def tried(code, *, error=None, note=""):
+    observation = Observation("error" if error else "ok", error=error, note=note)
+    return Experience(Subtask("solution", "all"), Candidate("s1", "solution", code), observation)
+
+
+async def test_it_says_what_it_is():
+    assert OfflineModel().name == "offline"
+
+
+async def test_introduction_and_planners_are_extracts():
+    readme = "# Lib\n\nA library that does many things with numbers and words.\n\n```\ncode\n```\n"
+    [reply] = await ask("introduce", IntroduceInputs(("lib",), readme))
+    assert reply.text == "A library that does many things with numbers and words."
+    example = "# Count words\nimport lib\nc = lib.count('a b')\nlib.show(c)\n"
+    [reply] = await ask("planners", PlannersInputs(("lib",), (example,), 2))
+    [planner] = parse_json(reply.text, PlannersReply).planners
+    assert planner.requirement == "Count words" and len(planner.steps) == 2
+
+
+async def test_plan_and_recommendation_are_json():
+    [reply] = await ask("plan", PlanInputs(TASK, Introduction(""), 8))
+    assert parse_json(reply.text, PlanReply).subtasks
+    inputs = RecommendInputs(TASK, Subtask("1", "Compute the median"), (), STATISTICS[::-1], (), False)
+    [reply] = await ask("recommend", inputs)
+    assert parse_json(reply.text, RecommendReply).apis[0] == "statistics.median"
+    assert len(parse_json(reply.text, RecommendReply).apis) == 3
+
+
+async def test_candidates_are_programs_that_run_and_show_what_they_learn(capsys):
+    inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, ())
+    replies = await ask("propose", inputs, n=5)
+    assert 2 <= len(replies) <= 5
+    codes = [parse_code(reply.text) for reply in replies]
+    assert len(set(codes)) == len(codes)
+    namespace = {}
+    exec(codes[0], namespace)
+    assert namespace["m"] == 4
+    assert capsys.readouterr().out.startswith("int 4")
+
+
+async def test_a_failed_candidate_is_mended_or_left():
+    def failed(code, error):
+        return DebugInputs(TASK, Subtask("1", TASK.text), STATISTICS, (), tried(code, error=error))
+
+    [reply] = await ask(
+        "debug", failed("m = median([7, 1, 4])", ErrorInfo("NameError", "name 'median' is not defined"))
+    )
+    assert "from statistics import median" in parse_code(reply.text)
+    [reply] = await ask("debug", failed("m = 1 / 0", ErrorInfo("ZeroDivisionError", "division by zero")))
+    assert (reply.text, reply.problem) == ("", "empty")
+
+
+async def test_repairs_never_repeat_and_end():
+    model = OfflineModel(FewApis(STATISTICS))
+    [reply] = await ask("solve", SolveInputs(TASK, STATISTICS, ()), model=model)
+    attempts, codes = [], []
+    while reply.text:
+        codes.append(parse_code(reply.text))
+        ast.parse(codes[-1])
+        attempts.append(tried(codes[-1], error=ErrorInfo("AssertionError", ""), note="The program ran, but not so."))
+        [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(attempts)), model=model)
+    assert reply.problem == "empty"
+    assert len(set(codes)) == len(codes) > 5
+
+
+async def test_what_crashed_is_not_tried_in_other_clothes():
+    model = OfflineModel(FewApis(STATISTICS))
+    [reply] = await ask("solve", SolveInputs(TASK, STATISTICS, ()), model=model)
+    code = parse_code(reply.text)
+    trace = f'File "<cell>", line {len(code.splitlines())}, in <module>'
+    attempt = tried(code, error=ErrorInfo("KeyError", "'a'", trace))
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), (attempt,)), model=model)
+    assert code.splitlines()[-1] not in parse_code(reply.text).splitlines()
+
+
+async def test_the_check_is_not_read_for_its_values():
+    silent, telling = (
+        Task(TASK.text, ("statistics",), check=check) for check in ("assert m == 4", "assert m == 'secret'")
+    )
+    replies = [await ask("solve", SolveInputs(task, STATISTICS, ())) for task in (silent, telling)]
+    assert replies[0][0].text == replies[1][0].text
+
+
+async def test_the_same_inputs_give_the_same_replies():
+    inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, ())
+    first, second = await ask("propose", inputs, n=5), await ask("propose", inputs, n=5)
+    assert [reply.text for reply in first] == [reply.text for reply in second]
+
+
+async def test_a_function_is_written_where_one_is_asked_for():
+    task = Task(
+        "Write a function `middle(data)` that gives the median of the data.", ("statistics",), solution_name="middle"
+    )
+    [reply] = await ask("solve", SolveInputs(task, STATISTICS, ()))
+    namespace = {}
+    exec(parse_code(reply.text), namespace)
+    assert namespace["middle"]([9, 1, 5]) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "check", "outcome"),
+    [
+        (TASK.text, "assert m == 4", "solved"),
+        (
+            "Compute the mean of [1, 2, 6] in `avg`; compute the median of [5, 1, 2] in `mid`",
+            "assert (avg, mid) == (3, 2)",
+            "solved",
+        ),
+        ("Compute the median of [7, 1, 4] and store it in `m`", "assert m == 'never'", "unsolved"),
+    ],
+)
+async def test_it_carries_a_task_through_the_pipeline(text, check, outcome):
+    knowledge = FewApis(STATISTICS)
+    run = a_run(OfflineModel(knowledge), text, check=check, knowledge=knowledge, candidates=5, solution_rounds=12)
+    ending = await run_task(run)
+    assert ending.verdict.outcome == outcome
