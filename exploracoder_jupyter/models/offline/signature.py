@@ -98,7 +98,7 @@ def _parsed(signature: str) -> ast.arguments | None:
 def _bare(signature: str) -> str:
     """Names only, in order: for signatures with brackets around optional parts, as in `(start[, stop[, step]])`."""
     inner = signature.partition("->")[0].strip().removeprefix("(").removesuffix(")")
-    must, optional, _ = inner.partition("[")
+    must, _, optional = inner.partition("[")
     first = [name.strip() for name in must.split(",") if name.strip().isidentifier()]
     rest = re.findall(r"[A-Za-z_]\w*(?=\s*(?:[,\[\]=]|$))", optional)
     return f"({', '.join([*first, *(f'{name}=None' for name in rest if name != 'None')])})"
