@@ -31,8 +31,8 @@ class Exploration(BaseModel):
     candidates: int = Field(5, ge=1, le=20, description="snippets per subtask (the paper's m)")
     subtasks: int = Field(8, ge=1, le=20, description="subtasks at most")
     debug_rounds: int = Field(2, ge=0, le=5, description="repair rounds when all candidates of a subtask fail")
-    temperature: float = Field(0.8, ge=0, le=2)
-    top_p: float = Field(0.95, gt=0, le=1)
+    temperature: float = Field(0.8, ge=0, le=2, description="sampling of snippets and solutions")
+    top_p: float = Field(0.95, gt=0, le=1, description="sampling of snippets and solutions")
     planners: int = Field(4, ge=0, le=10, description="few-shot planners (k_D)")
     retrieved: int = Field(20, ge=1, le=100, description="APIs retrieved per subtask (k)")
     retrieved_global: int = Field(20, ge=1, le=100, description="APIs kept for the solution (k_G)")
@@ -47,8 +47,8 @@ class Budget(BaseModel):
     model_config = _FROZEN
 
     tokens: int = Field(200_000, ge=1, description="prompt and completion tokens")
-    seconds: float = Field(900.0, gt=0)
-    executions: int = Field(400, ge=1)
+    seconds: float = Field(900.0, gt=0, description="wall-clock time of the run")
+    executions: int = Field(400, ge=1, description="snippets and solutions that are run")
 
 
 class Endpoint(BaseModel):
@@ -60,7 +60,7 @@ class Endpoint(BaseModel):
     base_url: str | None = Field(None, description="OpenAI-compatible endpoint, e.g. http://localhost:11434/v1")
     embedding_model: str | None = Field(None, description="embedding model at the same endpoint; none: built-in LSA")
     timeout: float = Field(120.0, gt=0, description="seconds for one request")
-    retries: int = Field(3, ge=0, le=10)
+    retries: int = Field(3, ge=0, le=10, description="how often a failed request is repeated")
     share: Sharing = Field("values", description="how much of what candidates print is sent")
 
 
@@ -69,13 +69,13 @@ class Sandbox(BaseModel):
 
     model_config = _FROZEN
 
-    memory_mb: int = Field(4096, ge=256)
+    memory_mb: int = Field(4096, ge=256, description="memory of one sibling")
     cpu_seconds: int = Field(600, ge=1, description="CPU seconds of one sibling")
-    processes: int = Field(256, ge=1)
+    processes: int = Field(256, ge=1, description="processes and threads of one sibling")
     file_mb: int = Field(512, ge=1, description="size of one written file")
     output_kb: int = Field(1024, ge=1, description="output of one execution that is kept")
     copy_mb: int = Field(200, ge=0, description="largest working directory that is copied where it cannot be overlaid")
-    network: bool = False
+    network: bool = Field(False, description="whether siblings reach the network")
     kernel: str | None = Field(None, description="kernelspec to explore in; none: the interpreter of the caller")
     engine_python: str | None = Field(None, description="interpreter that runs the engine; none: the caller's")
 

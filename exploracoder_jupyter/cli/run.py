@@ -66,7 +66,12 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
-    """0 for a solution as good as was asked for, else 1: `unchecked` is good where no check was given."""
+    """0 for a solution as good as was asked for, and a whole trace; else 1.
+
+    `unchecked` is good where no check was given.
+    """
+    if summary.get("trace_problem"):
+        return 1
     good = ("solved",) if checked else ("solved", "unchecked")
     return 0 if summary["status"] in good else 1
 
@@ -121,5 +126,7 @@ def _show(summary: Mapping[str, JsonValue]) -> None:
         say("")
         show_code(str(summary["solution"]))
         say("")
-    if summary.get("trace"):
+    if summary.get("trace_problem"):
+        note(str(summary["trace_problem"]))
+    elif summary.get("trace"):
         say(f"Trace: {summary['trace']}")

@@ -48,6 +48,6 @@ async def _siblings(settings: Settings, problems: Problems) -> tuple[str, str]:
         problems.append({"what": error.message, "remedy": error.remedy})
         return "no sibling kernel could be started", "none"
     if not environment.isolation.startswith("bubblewrap"):
-        what = f"Experiments are isolated only by {environment.isolation}."
+        what = f"Experiments are isolated by {environment.isolation}."
         problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
     return environment.isolation, environment.branching

@@ -34,7 +34,7 @@ async def run(order: Order, listen: Listener, *, steering: RunSteering | None = 
         try:
             await _carry_out(order, settings, keys, teller, steering)
         except Exception as error:
-            raise teller.explained(unwrapped(error)) from None
+            raise teller.failed(unwrapped(error)) from None
         finally:
             teller.close()
     return teller.summary()

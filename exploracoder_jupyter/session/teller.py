@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Settings
 from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.events import Event, LibraryRead, Progress, Record, RunFinished, RunStarted
+from exploracoder_jupyter.events import Event, LibraryRead, Notice, Progress, Record, RunFinished
 from exploracoder_jupyter.notebook.cells import CellChange, CellView
 from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare
 from exploracoder_jupyter.notebook.redact import Redactor
@@ -45,6 +45,7 @@ class Teller:
         self._path = _place(order, settings)
         self._trace: Trace | None = None
         self._advancing = ("", 0.0)
+        self._warned = False
         self.records: list[Record] = []
 
     def __call__(self, event: Event) -> None:
@@ -56,6 +57,13 @@ class Teller:
         elif isinstance(event, LibraryRead):  # from here on there is something to lose
             self._keep()
         self._listen(record, self._view.apply(record))
+        self._warn()
+
+    def _warn(self) -> None:
+        """Say once that the trace cannot be written, e.g. on a full disk; the run goes on."""
+        if self._trace and self._trace.problem and not self._warned:
+            self._warned = True
+            self(Notice(self._trace.problem, "warning"))
 
     def advance(self, what: str, done: int, total: int) -> None:
         """Tell progress, a few times a second; it is shown and not kept."""
@@ -65,8 +73,9 @@ class Teller:
         self._advancing = (what, now)
         self._listen(Record(len(self.records), time.time(), Progress(what, done, total)), ())
 
-    def explained(self, error: BaseException) -> BaseException:
-        """The error, with the place of the trace in its remedy if there is one."""
+    def failed(self, error: BaseException) -> BaseException:
+        """End the run with this error; the error, with the place of the trace in its remedy if there is one."""
+        self._finish(str(error))
         if not isinstance(error, ExploraError) or not self._trace:
             return error
         where = f"What was learned is in {self._path}."
@@ -79,13 +88,16 @@ class Teller:
 
     def close(self) -> None:
         """End a run that was cut off before its end, and the trace with it."""
-        started = self.records and isinstance(self.records[0].event, RunStarted)
-        if started and not isinstance(self.records[-1].event, RunFinished):
-            self(RunFinished(Verdict("stopped", "The run was stopped before it began to explore."), None, Usage()))
+        self._finish("The run was stopped before it began to explore.")
         if self._trace:
             self._trace.close()
         else:
             _leave_nothing(self._path)
+
+    def _finish(self, reason: str) -> None:
+        """The last event, unless it has been told; without a first one there is no run to end."""
+        if self.records and not any(isinstance(record.event, RunFinished) for record in self.records):
+            self(RunFinished(Verdict("stopped", reason), None, Usage()))
 
     @property
     def problem(self) -> str | None:
