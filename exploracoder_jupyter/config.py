@@ -19,6 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, Validat
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.types import Sharing
 
+OFFLINE = "offline"
+"""Name of the embedded model, which is no language model and costs nothing."""
+
 _OPTIONS = "See `%%explora?` or `jupyter explora run --help`."
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 

@@ -87,6 +87,9 @@ class Estimated:
     """Before there is a plan: for the largest number of subtasks."""
     kind: Literal["estimated"] = "estimated"
 
+    def __str__(self) -> str:
+        return f"{'at most' if self.at_most else 'about'} {self.calls:,} calls and {self.tokens:,} tokens"
+
 
 @dataclass(frozen=True, slots=True)
 class PlanMade:

@@ -63,7 +63,7 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
             names = ", ".join(f"{library.name} {library.version}" for library in event.libraries)
             return f"Read {names}: {event.apis:,} APIs."
         case Estimated():
-            return f"Expected cost: about {event.calls:,} calls and {event.tokens:,} tokens."
+            return f"Expected cost: {event}."
         case PlanMade():
             return _plan(event.plan, event.reason)
         case SubtaskStarted():

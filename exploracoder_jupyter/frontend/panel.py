@@ -115,7 +115,7 @@ def fold(state: State, record: Record) -> State:
         case LibraryRead():
             return replace(state, activity=f"{event.apis} APIs known; planning.")
         case Estimated():
-            return replace(state, estimate=f"about {_count(event.calls, 'call')} and {event.tokens:,} tokens expected")
+            return replace(state, estimate=f"{event} expected")
         case PlanMade():
             return replace(state, subtasks=_planned(state, event.plan), activity="Planned.")
         case RunFinished():

@@ -106,9 +106,7 @@ def _cost_line(run: Run) -> str:
         return f"Cost: {spent}, {usage.seconds:.0f} s."
     if run.estimate is None:
         return f"Cost so far: {spent}."
-    expected = f"{plural(run.estimate.calls, 'call')}, {plural(run.estimate.tokens, 'token')}"
-    bound = "at most" if run.estimate.at_most else "about"
-    return f"Cost so far: {spent}. Expected in all: {bound} {expected}."
+    return f"Cost so far: {spent}. Expected in all: {run.estimate}."
 
 
 @lru_cache(maxsize=64)  # it never changes, and the cell around it changes with every event

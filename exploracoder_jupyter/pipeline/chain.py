@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import anyio
 
+from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.errors import BudgetSpent, ExploraError
 from exploracoder_jupyter.events import Estimated, RunFinished
 from exploracoder_jupyter.pipeline.context import Run, State
@@ -66,8 +67,9 @@ async def _carry(run: Run, learned: list[State]) -> Ending:
 
 
 def _estimate(run: Run, subtasks: int, *, at_most: bool) -> None:
-    tokens = 0 if run.model.name == "offline" else subtasks * _TOKENS_PER_SUBTASK
-    run.emit(Estimated(3 + 2 * subtasks, tokens, at_most))
+    """Calls and tokens to expect; a model that costs nothing needs no estimate."""
+    if run.model.name != OFFLINE:
+        run.emit(Estimated(3 + 2 * subtasks, subtasks * _TOKENS_PER_SUBTASK, at_most))
 
 
 def stop_if_futile(run: Run, state: State) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.config import Layer, Settings, resolve, secrets
+from exploracoder_jupyter.config import OFFLINE, Layer, Settings, resolve, secrets
 from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.execution import RerunSiblings
 from exploracoder_jupyter.models import probe
-from exploracoder_jupyter.session.parts import OFFLINE, is_offline
+from exploracoder_jupyter.session.parts import is_offline
 
 Problems = list[dict[str, str]]
 

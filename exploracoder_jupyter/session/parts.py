@@ -9,7 +9,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from exploracoder_jupyter.config import Endpoint, Exploration, Secrets, Settings
+from exploracoder_jupyter.config import OFFLINE, Endpoint, Exploration, Secrets, Settings
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.execution import Inspect
@@ -22,7 +22,6 @@ from exploracoder_jupyter.pipeline.ports import Knowledge, Model
 Advance = Callable[[str, int, int], None]
 """Is told what is being done, how much of it is done, and of how much (0: unknown)."""
 
-OFFLINE = "offline"
 _OFFLINE_ROUNDS = 20
 """Solutions cost the offline model no tokens, so it may try more of them."""
 

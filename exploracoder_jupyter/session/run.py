@@ -8,13 +8,13 @@ from contextlib import AsyncExitStack
 import anyio
 
 from exploracoder_jupyter import __version__
-from exploracoder_jupyter.config import Secrets, Settings, secrets
+from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets
 from exploracoder_jupyter.errors import unwrapped
 from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.execution import RerunSiblings
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.session.order import Order, RunSteering, checked
-from exploracoder_jupyter.session.parts import OFFLINE, choose_model, exploration, is_offline, notices, open_knowledge
+from exploracoder_jupyter.session.parts import choose_model, exploration, is_offline, notices, open_knowledge
 from exploracoder_jupyter.session.teller import Listener, Summary, Teller
 
 

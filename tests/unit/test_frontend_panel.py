@@ -158,7 +158,7 @@ def test_estimate_and_notices_are_shown():
     state = state_after(START, Notice("Output is sent to example.org."), Estimated(1, 2500))
     for shown in (as_text(state, 1003.0), as_html(state, 1003.0)):
         assert "Output is sent to example.org." in shown
-        assert "about 1 call and 2,500 tokens expected" in shown
+        assert "about 1 calls and 2,500 tokens expected" in shown
 
 
 def test_records_that_are_not_shown_change_nothing_but_the_time():
