@@ -246,7 +246,10 @@ async def test_every_request_is_recorded_once_with_its_replies():
 
 async def test_the_introduction_is_made_once_per_library_version_and_model():
     knowledge = FewApis(MATH, readme="math is for numbers", examples=["import math\nmath.sqrt(2)"])
-    steps = {"introduce": "It is for numbers.", "planners": json.dumps({"planners": [{"requirement": "r", "steps": ["s"]}]})}
+    steps = {
+        "introduce": "It is for numbers.",
+        "planners": json.dumps({"planners": [{"requirement": "r", "steps": ["s"]}]}),
+    }
     first = a_run(answers(**steps), knowledge=knowledge, planners=4)
     await run_task(first)
     second = a_run(answers(), knowledge=knowledge, planners=4)
@@ -256,8 +259,13 @@ async def test_the_introduction_is_made_once_per_library_version_and_model():
 
 
 async def test_an_import_error_of_the_library_stops_at_once():
-    run = a_run(answers(plan=("a", "b"), propose=[fenced("raise ModuleNotFoundError(\"No module named 'math'\")")],
-                        debug=fenced("raise ModuleNotFoundError(\"No module named 'math'\")")))
+    run = a_run(
+        answers(
+            plan=("a", "b"),
+            propose=[fenced("raise ModuleNotFoundError(\"No module named 'math'\")")],
+            debug=fenced("raise ModuleNotFoundError(\"No module named 'math'\")"),
+        )
+    )
     ending = await run_task(run)
     assert "failed to import the library" in ending.verdict.reason
     assert len(happened(run, "subtask_started")) == 1

@@ -30,7 +30,7 @@ TASK = Task("Fill the jar with 3 beans and count them", ("beanlib",), uses=("jar
 SUBTASKS = (Subtask("1", "Fill the jar with 3 beans"), Subtask("2", "Count the beans in the jar"))
 INTRODUCTION = Introduction("Beans live in jars.", (Planner("Sort beans", ("Open the jar.", "Sort by size.")),))
 APIS = (
-    ApiDoc("beanlib.fill", "function", "(jar, n)", "Put n beans into the jar. Slow.\n\nReturns the jar.", "beanlib", "1"),
+    ApiDoc("beanlib.fill", "function", "(jar, n)", "Put n beans into the jar. Slow.\n\nReturns it.", "beanlib", "1"),
     ApiDoc("beanlib.Jar.count", "method", "(self)", "Number of beans.", "beanlib", "1", deprecated="use len"),
 )
 RAN = Experience(

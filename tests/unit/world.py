@@ -1,4 +1,4 @@
-"""A small world for the pipeline: a branch that runs code in this process, a library given as rows, a list of events."""
+"""A small world for the pipeline: a branch that runs in this process, a library given as rows, a list of events."""
 
 import contextlib
 import io
@@ -102,7 +102,9 @@ MATH = (
 )
 
 
-def a_run(model, text="Compute the root of 16", *, apis=MATH, check=None, name=None, budget=None, knowledge=None, **more):
+def a_run(
+    model, text="Compute the root of 16", *, apis=MATH, check=None, name=None, budget=None, knowledge=None, **more
+):
     """A run on a few functions of `math` whose events are collected in `run.emit.__self__`, a list."""
     events: list = []
     settings = Exploration(**{"candidates": 3, "planners": 0, **more})
