@@ -20,6 +20,7 @@ from typing import Final
 
 _PROBE_SECONDS: Final = 10
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
+_COVERED: Final = (*map(Path, _TEMPORARY), Path("/run"))
 _SHARED_MEMORY: Final = 1 << 30
 _DEVICES: Final = ("/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/dxg")
 _BASE: Final = (
@@ -117,32 +118,47 @@ def _limits_only(why: str) -> Isolation:
 
 
 def _mounts(view: View, *, network: bool) -> list[str]:
-    """Later mounts lie over earlier ones: the order is the meaning."""
+    """Later mounts lie over earlier ones: the order is the meaning. Hiding comes after all that could bare it again."""
     mounts = ["--ro-bind", "/", "/", "--dev", "/dev", *_devices(), "--proc", "/proc", *_run_folder(network=network)]
     mounts += ["--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     for folder in _TEMPORARY:
         if Path(folder).is_dir() and not Path(folder).is_symlink():
             mounts += ["--bind", str(view.temporary), folder]
-    for path in view.hidden:
-        mounts += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
-    inner = [path for path in view.readable if path.is_relative_to(view.workdir) and path != view.workdir]
-    mounts += _read_only(path for path in view.readable if path not in inner and _is_covered(path, view))
-    if view.copy is None:
-        mounts += _read_only([view.workdir])
-    else:
-        mounts += ["--bind", str(view.copy), str(view.workdir), *_read_only([*view.borrowed, *inner])]
+    shown = [path for path in view.readable if not _below(path, view.hidden)]
+    inner = [path for path in shown if path.is_relative_to(view.workdir) and path != view.workdir]
+    mounts += _read_only(path for path in shown if path not in inner and _below(path, _COVERED))
+    mounts += _working_directory(view, inner)
+    mounts += _hide(path for path in view.hidden if not _left_out(path, view, inner))
+    mounts += _read_only(path for path in view.readable if path not in shown)
     for path in view.writable:
         mounts += ["--bind", str(path), str(path)]
     return [*mounts, "--chdir", str(view.workdir)]
+
+
+def _working_directory(view: View, inner: Sequence[Path]) -> list[str]:
+    if view.copy is None:
+        return [*_read_only([view.workdir])]
+    return ["--bind", str(view.copy), str(view.workdir), *_read_only([*view.borrowed, *inner])]
+
+
+def _hide(paths: Iterable[Path]) -> list[str]:
+    mounts: list[str] = []
+    for path in paths:
+        mounts += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+    return mounts
+
+
+def _left_out(path: Path, view: View, inner: Sequence[Path]) -> bool:
+    """Whether the copy of the working directory does not hold it anyway."""
+    return view.copy is not None and _below(path, [view.workdir]) and not _below(path, [*inner, *view.borrowed])
 
 
 def _read_only(paths: Iterable[Path]) -> Sequence[str]:
     return [word for path in paths for word in ("--ro-bind-try", str(path), str(path))]
 
 
-def _is_covered(path: Path, view: View) -> bool:
-    covers = [*map(Path, _TEMPORARY), Path("/run"), *view.hidden]
-    return any(path.is_relative_to(cover) for cover in covers)
+def _below(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _devices() -> list[str]:

@@ -172,7 +172,8 @@ def test_a_full_disk_leaves_a_valid_notebook(explora, tmp_path, _cache):
         timeout=240,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert "could not be written: No space left on device." in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     _valid(tmp_path / "kept.ipynb")
 

@@ -58,6 +58,17 @@ def test_later_mounts_lie_over_earlier_ones():
     assert command[-2:] == ["--", "python"]
 
 
+def test_what_is_hidden_stays_hidden_below_what_must_stay_readable():
+    """An import path that holds a home folder, as a clone in `/tmp` does, must not bare its credentials."""
+    clone, home, venv = Path("/tmp/clone"), Path("/tmp/clone/home"), Path("/tmp/clone/home/.config/venv")
+    hidden = (home / ".ssh", home / ".config")
+    for workdir, baring in ((Path("/work"), clone), (home, home)):
+        view = View(workdir, None, Path("/x/tmp"), readable=(clone, venv), hidden=hidden)
+        command = Isolation("", ("bwrap",)).command(["python"], view)[:-4]
+        shown = command.index(str(baring))
+        assert all(shown < command.index(str(path)) < command.index(str(venv)) for path in hidden)
+
+
 def test_without_mounts_the_program_is_started_as_it_is():
     view = View(Path("/w"), Path("/c"), Path("/t"))
     assert Isolation("limits").command(["python", "x"], view) == ["python", "x"]
