@@ -1,9 +1,12 @@
 """Execute the example notebooks again and keep their outputs, without the folder they ran in.
 
 Call it as `python scripts/examples.py [NOTEBOOK ...]`; without names it takes all that are not labelled as recorded.
+`python scripts/examples.py --record TRACE NAME` takes the trace of a run with a real model over as an example: replies
+and outputs as they are, with a label, and without the folder and the machine.
 """
 
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -31,6 +34,29 @@ def portable(notebook: nbformat.NotebookNode, *, folder: str) -> nbformat.Notebo
     return clean
 
 
+def labelled(trace: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The trace with a first cell that says what it is."""
+    facts = trace.metadata.exploracoder_jupyter
+    label = nbformat.v4.new_markdown_cell(
+        f"> **Recorded.** This is the trace of one run on {facts.started[:10]}, as it was written. The replies are a "
+        f"language model's (its endpoint names it `{facts.model}`), unedited, and so are all outputs. Every prompt and "
+        "reply is in the notebook's metadata. *Run All* leaves the candidates alone and runs the solution."
+    )
+    label.id = f"explora-{facts.run_id}-label"
+    trace.cells.insert(0, label)
+    return trace
+
+
+def record(source: Path, name: str) -> None:
+    """Take a trace over as the example of that name."""
+    notebook = portable(nbformat.read(source, as_version=4), folder=str(source.parent))
+    text = re.sub(r"Linux-[\w.-]*?(x86_64|aarch64)", r"Linux-\1", json.dumps(notebook))
+    text = re.sub(r"Linux-[\w.-]*?(x86\\\\_64)", r"Linux-\1", text)
+    done = labelled(nbformat.from_dict(json.loads(text)))
+    nbformat.validate(done)
+    nbformat.write(done, EXAMPLES / f"{name}-recorded.ipynb")
+
+
 def is_recorded(path: Path) -> bool:
     """Whether its outputs came from a real model once, and must not be made again."""
     return path.stem.endswith("recorded")
@@ -47,4 +73,7 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:2] == ["--record"]:
+        record(Path(sys.argv[2]), sys.argv[3])
+    else:
+        main(sys.argv[1:])
