@@ -105,6 +105,8 @@ def bindings(api: ApiDoc, around: Surroundings, *, most: int = 4) -> list[Bindin
         partial = heapq.heappop(queue)
         if partial.index == len(required):
             found.append(_finished(partial, api, around))
+            if not required and not found[-1].used:
+                found.extend(_by_first_optional(api, around))
             continue
         for cost, value, code, debt in _options(required[partial.index], partial, around):
             count += 1
@@ -122,6 +124,14 @@ def bindings(api: ApiDoc, around: Surroundings, *, most: int = 4) -> list[Bindin
             )
     best = max((binding.gain for binding in found), default=0.0)
     return [replace(b, debt=b.debt + 0.4 * (best - b.gain) + max(0.0, 0.3 - 0.15 * b.gain)) for b in found]
+
+
+def _by_first_optional(api: ApiDoc, around: Surroundings) -> list[Binding]:
+    """A call that could do without arguments, with the first value that its first parameter may take."""
+    first = next((p for p in parameters(api) if p.kind == "positional"), None)
+    fitting = [v for v in around.values if first and compatible(v.shape, first.type, first.name) >= 0]
+    best = max(fitting, key=lambda v: (len(v.members) > 2, v.id == -1, -v.start), default=None)
+    return [Binding((best.code,), best.covers, 0.5)] if best else []
 
 
 def _options(parameter: Parameter, partial: _Partial, around: Surroundings) -> list[tuple[float, Value, str, float]]:
@@ -180,7 +190,7 @@ def _finished(partial: _Partial, api: ApiDoc, around: Surroundings) -> Binding:
             used = used.union(*(value.covers for value in values))
         elif parameter.kind == "varkeywords":
             extra = _named(used, around)
-            given |= {value.given: value.code for value in extra}
+            given |= {value.given or value.unit: value.code for value in extra}
             used = used.union(*(value.covers for value in extra))
         elif not parameter.required:
             code, covers, bonus = _optional(parameter, api, used, around)
@@ -204,7 +214,7 @@ def _rest(
 
 
 def _named(used: frozenset[int], around: Surroundings) -> list[Value]:
-    return [v for v in around.values if v.given and not v.covers & used]
+    return [v for v in around.values if v.id >= 0 and (v.given or v.unit) and not v.covers & used]
 
 
 def _optional(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -117,10 +119,17 @@ def _changing(base: Draft, later: Draft, api: ApiDoc) -> Draft:
     owner = api.path.rpartition(".")[0]
     if base.result.isidentifier():
         return base.then(replace(later, statements=(later.result,), result=base.result, type=owner))
-    name = (parts(owner.rpartition(".")[2]) or ("made",))[-1]
+    name = _variable_for(owner.rpartition(".")[2])
     call = later.result.removeprefix(base.result)
     statements = (f"{name} = {base.result}", f"{name}{call}")
     return base.then(replace(later, statements=statements, result=name, type=owner))
+
+
+def _variable_for(class_name: str) -> str:
+    """A name for an object of a class: `sorted_list` for `SortedList`."""
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", class_name)
+    name = "_".join(words).lower()
+    return name if name.isidentifier() and not keyword.iskeyword(name) and not hasattr(builtins, name) else "made"
 
 
 def _spread(base: Draft, api: ApiDoc, place: Place) -> Iterator[Draft]:
@@ -134,7 +143,7 @@ def _spread(base: Draft, api: ApiDoc, place: Place) -> Iterator[Draft]:
         if value.id < 0 or not width or value.covers & base.used or not required <= width:
             continue
         star = "*" if width > 1 and required > 1 else ""
-        name = base.result if base.result.isidentifier() else "made"
+        name = base.result if base.result.isidentifier() else _variable_for(api.path.split(".")[-2])
         made = () if name == base.result else (f"{name} = {base.result}",)
         loop = f"for item in {value.code}:\n    {name}.{api.name}({star}item)"
         owner = api.path.rpartition(".")[0]

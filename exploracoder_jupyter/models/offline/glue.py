@@ -44,6 +44,7 @@ _CUES: tuple[tuple[str, str], ...] = (
 )
 _ROUND = re.compile(r"\bround(?:ed)?\b.*?\bto (\d+|one|two|three|four)\b")
 _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4"}
+_ITEM = re.compile(r"\b(?:key|column|field|index|entry|position) (?:named |called )?('[^']*'|\"[^\"]*\"|\d+)")
 _TIMES: tuple[tuple[str, str], ...] = (
     (r"week ?day(?:'s)? name|name of the (?:week ?)?day|day of the week|day name", '{x}.strftime("%A")'),
     (r"month(?:'s)? name|name of the month", '{x}.strftime("%B")'),
@@ -92,6 +93,8 @@ def idioms(text: str, type_: str, attributes: frozenset[str] = frozenset()) -> l
     rounding = _ROUND.search(text.lower())
     if rounding:
         asked.append(f"round({{x}}, {_DIGITS.get(rounding.group(1), rounding.group(1))})")
+    for match in _ITEM.finditer(text):
+        asked.append(f"{{x}}[{match.group(1)}]")
     timely = [template for pattern, template in _TIMES if re.search(pattern, text.lower())]
     if _timely(type_, attributes):
         asked = [*timely, *asked]

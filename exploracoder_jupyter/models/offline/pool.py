@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ class Pool:
     knowledge: Knowledge | None = None
     apis: dict[str, ApiDoc] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
+    _shown: frozenset[str] | None = None
     _names: dict[str, frozenset[str]] = field(default_factory=dict)
     _texts: dict[str, frozenset[str]] = field(default_factory=dict)
     _weights: dict[str, float] = field(default_factory=dict)
@@ -37,6 +39,14 @@ class Pool:
         """Take in what the knowledge finds."""
         if self.knowledge is not None and query.strip():
             self.add(item.api for item in await self.knowledge.search(query, k))
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """Names that the README's example programs call: what the library is mostly used by."""
+        if self._shown is None:
+            programs = self.knowledge.overview().examples[:12] if self.knowledge is not None else ()
+            self._shown = frozenset(name for code in programs for name in re.findall(r"\b([A-Za-z]\w+)\(", code))
+        return self._shown
 
     def lookup(self, path: str) -> ApiDoc | None:
         """The API with this path, from the pool or from the knowledge."""
@@ -91,11 +101,13 @@ class Pool:
         foreign = sum(best_likeness(part, words) < 0.5 and part not in STOP for part in own)
         main = 0.3 if api.kind in ("function", "class") and api.name == api.library.rpartition(".")[2] else 0.0
         rank = main + 0.25 / (1 + self.ranks.get(api.path, 99))
+        depth = api.path.count(".") - (api.kind in ("method", "property")) - 1
         examples = 0.1 if api.examples or ">>>" in api.description else 0.0
         exact = 0.15 if own and not foreign else 0.0
         lost = 0.35 if api.kind in ("method", "property") and own and foreign == len(own) else 0.0
         wrong = lost + 0.5 if api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) else lost
-        return rank + examples + exact - 0.12 * foreign - 0.03 * api.path.count(".") - wrong
+        shown = 0.3 if api.name in self.shown and depth <= 1 else 0.0
+        return rank + examples + exact + shown - 0.12 * foreign - 0.08 * depth - wrong
 
     def ranked(self, words: Sequence[str]) -> list[ApiDoc]:
         """The callables of the pool, those that match the words best first."""

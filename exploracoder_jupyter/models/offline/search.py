@@ -64,7 +64,8 @@ def judge(draft: Draft, aim: Aim, pool: Pool) -> float:
     words = gained / sum(weights) if weights else 0.0
     foreign = sum(best_likeness(name, aim.words) < 0.5 for name in set(names)) / max(1, len(set(names)))
     foreign += 0.6 * sum(_foreign(path.rpartition(".")[2], (*aim.words, *aim.forms)) for path in draft.paths)
-    prior = max((pool.match(api, aim.words) for path in draft.paths if (api := pool.lookup(path))), default=0.0)
+    own = 0.4 if not draft.paths and any(i < 0 for i in draft.used) else 0.0
+    prior = max((pool.match(api, aim.words) for path in draft.paths if (api := pool.lookup(path))), default=own)
     foreign += 1.2 * sum(_predicate(path.rpartition(".")[2]) for path in draft.paths) * (not _asks(aim.text))
     described = 0.5 * any(code in draft.code("_") for code in aim.callables)
     length = 0.05 * (len(draft.statements) + len(draft.result) / 60)
@@ -110,7 +111,8 @@ def place_for(
     """Where a step for this aim happens."""
     given = (*variables, *(aim.values if values is None else values))
     reserved = frozenset([*(variable.code for variable in variables), *targets_in(aim.text), *taken])
-    return Place(Surroundings(given, aim.words, aim.text, callables_in(aim.text), reserved), pool, attributes)
+    around = Surroundings(given, aim.words, masked(aim.text), aim.callables, reserved)
+    return Place(around, pool, attributes)
 
 
 def candidates(place: Place, aim: Aim, *, needs: str = "") -> list[Judged]:
@@ -168,6 +170,7 @@ def _continued(draft: Draft, name: str, aim: Aim, whole: Aim, pool: Pool) -> lis
     variable = Value(-1, name, draft.type or "object", parts(name))
     free = [value for value in aim.values if not value.covers & draft.used]
     place = place_for(aim, pool, (variable,), {}, values=free)
-    later = [d for d in steps(place, apis=10) if free or _uses(d, name)]
+    apart = name in targets_in(whole.text)
+    later = [d for d in steps(place, apis=10) if apart or _uses(d, name)]
     joined = [stored.then(replace(d, used=d.used - {-1})) for d in later]
     return sorted((Judged(d, judge(d, whole, pool)) for d in joined), key=lambda item: -item.score)[:8]

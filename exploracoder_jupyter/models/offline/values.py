@@ -42,6 +42,8 @@ class Value:
     """Stems of the words around it, nearest first."""
     given: str = ""
     """The name the task gives it, as in `X = [[1], [2]]`."""
+    unit: str = ""
+    """The word after a number, as in `3 days`."""
     members: frozenset[int] = frozenset()
     """Ids of the values that this one is made of."""
     start: int = -1
@@ -205,7 +207,23 @@ def _value(number: int, item: _Found, text: str) -> Value:
     given = _GIVEN.search(before)
     shape = shape_of(evaluate(item.code))
     roles = _roles(text, item)
-    return Value(number, item.code, shape, roles, given.group(1) if given else "", frozenset(), item.start, item.end)
+    return Value(
+        number,
+        item.code,
+        shape,
+        roles,
+        given.group(1) if given else "",
+        _unit(text, item, shape),
+        frozenset(),
+        item.start,
+        item.end,
+    )
+
+
+def _unit(text: str, item: _Found, shape: str) -> str:
+    following = re.match(r"\s+([a-z]+)\b", text[item.end :]) if shape in ("int", "float") else None
+    word = following.group(1) if following else ""
+    return "" if word in STOP or word in _PREPOSITIONS else word
 
 
 def _roles(text: str, item: _Found) -> tuple[str, ...]:
@@ -255,4 +273,4 @@ def _alike(one: Value, other: Value) -> bool:
 def _group(number: int, run: Sequence[Value]) -> Value:
     code = f"[{', '.join(value.code for value in run)}]"
     members = frozenset(value.id for value in run)
-    return Value(number, code, shape_of(evaluate(code)), run[0].roles, "", members, run[0].start, run[-1].end)
+    return Value(number, code, shape_of(evaluate(code)), run[0].roles, "", "", members, run[0].start, run[-1].end)
