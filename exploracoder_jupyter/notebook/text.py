@@ -14,6 +14,7 @@ _MARKUP = "`*_[]{}|~#!"
 _AS_HTML = str.maketrans(_HTML)
 _AS_PROSE = str.maketrans({**_HTML, '"': '"', **{mark: "\\" + mark for mark in _MARKUP}})
 _AS_SPAN = str.maketrans({**_HTML, **{mark: f"&#{ord(mark)};" for mark in _MARKUP}})
+_CODE = re.compile(r"`([^`]+)`")
 _BLOCK_START = re.compile(r"^(?:([-+=])|(\d+)([.)])(?=\s|$))")
 
 
@@ -24,8 +25,10 @@ def clip(text: str, limit: int) -> str:
 
 
 def prose(text: str) -> str:
-    """Text that Markdown shows as it is, also at the start of a line or of a list item."""
-    return _BLOCK_START.sub(_blunt, _one_line(text).translate(_AS_PROSE))
+    """Text that Markdown shows as it is, also at the start of a line or a list item; what is in backticks is code."""
+    parts = _CODE.split(_one_line(text))
+    shown = [span(part) if number % 2 else part.translate(_AS_PROSE) for number, part in enumerate(parts)]
+    return _BLOCK_START.sub(_blunt, "".join(shown))
 
 
 def span(text: str) -> str:
