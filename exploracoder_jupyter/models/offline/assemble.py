@@ -17,7 +17,7 @@ from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
 from exploracoder_jupyter.models.offline.pool import Pool
 from exploracoder_jupyter.models.offline.samples import stores
 from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, chains, judge, place_for
-from exploracoder_jupyter.models.offline.state import attributes, program, pruned, variables
+from exploracoder_jupyter.models.offline.state import alive, attributes, program, pruned, variables
 from exploracoder_jupyter.models.offline.values import targets_in
 from exploracoder_jupyter.models.offline.wanted import Wanted, wanted_by
 from exploracoder_jupyter.types import Experience, Task
@@ -44,9 +44,11 @@ class Variant:
 
 def programs(task: Task, pool: Pool, experience: Sequence[Experience], *, most: int = 60) -> list[Judged]:
     """Drafts for the whole task, best first."""
-    whole = wanted_by(task).aim(task)
-    drafts = [*_explored(whole, pool, experience), *_afresh(task, whole, pool)]
-    return sorted(drafts, key=lambda item: -item.score)[:most]
+    wanted = wanted_by(task)
+    whole = wanted.aim(task)
+    drafts = [*_explored(whole, pool, experience, wanted.names[:-1]), *_afresh(task, whole, pool)]
+    drafts.sort(key=lambda item: -item.score)
+    return list({item.draft.code("_"): item for item in reversed(drafts)}.values())[::-1][:most]
 
 
 def variants(
@@ -97,7 +99,7 @@ def _spread(ranked: Sequence[Variant]) -> list[Variant]:
     return spread
 
 
-def _explored(whole: Aim, pool: Pool, experience: Sequence[Experience]) -> list[Judged]:
+def _explored(whole: Aim, pool: Pool, experience: Sequence[Experience], names: Sequence[str]) -> list[Judged]:
     """What was explored: as it is, without its last step, and continued on its last result."""
     found: list[Judged] = []
     ran = [item for item in experience if item.observation.ran]
@@ -105,20 +107,22 @@ def _explored(whole: Aim, pool: Pool, experience: Sequence[Experience]) -> list[
         explored = program(ran[:length], whole.values)
         if not explored.result:
             continue
-        draft = explored.draft
+        draft = alive(explored.draft, whole.values, names)
         found.append(Judged(draft, judge(draft, whole, pool) + _RAN))
-        found.extend(_continued(draft, whole, pool, ran[:length]))
+        found.extend(_continued(explored.draft, whole, pool, ran[:length], names))
     return found
 
 
-def _continued(draft: Draft, whole: Aim, pool: Pool, experience: Sequence[Experience]) -> Iterator[Judged]:
+def _continued(
+    draft: Draft, whole: Aim, pool: Pool, experience: Sequence[Experience], names: Sequence[str]
+) -> Iterator[Judged]:
     """One more step on the variables of the state."""
     free = [value for value in whole.values if not value.covers & draft.used]
     place = place_for(whole, pool, variables(experience), attributes(experience), values=free)
     for item in candidates(place, whole)[:12]:
         if not any(i < 0 for i in item.draft.used):
             continue
-        joined = draft.then(item.draft)
+        joined = alive(draft.then(item.draft), whole.values, names)
         yield Judged(joined, judge(joined, whole, pool) + _RAN / 2)
 
 

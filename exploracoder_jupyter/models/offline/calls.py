@@ -17,8 +17,10 @@ from exploracoder_jupyter.models.offline.pool import Pool, home_of
 from exploracoder_jupyter.models.offline.samples import Slice, loads, mutates, samples, slices, stores
 from exploracoder_jupyter.models.offline.signature import parameters, returns
 from exploracoder_jupyter.models.offline.values import Value
-from exploracoder_jupyter.models.offline.words import best_likeness, parts
+from exploracoder_jupyter.models.offline.words import best_likeness, parts, stem
 from exploracoder_jupyter.types import ApiDoc
+
+_KEYS = frozenset(stem(word) for word in ("key", "field", "column", "entry", "index", "position", "item"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ def steps(place: Place, *, apis: int = 24) -> list[Draft]:
         found.extend(example_drafts(api, place))
     for variable in place.variables[:3]:
         found.extend(attribute_drafts(variable, place))
+        found.extend(_items(variable, place))
     return distinct(found)
 
 
@@ -179,6 +182,17 @@ def attribute_drafts(variable: Value, place: Place) -> list[Draft]:
             used = variable.covers | (literals[number - 1].covers if number else frozenset())
             found.append(Draft((), (), f"{variable.code}.{call}", (), used, -0.2, "", (name,)))
     return found
+
+
+def _items(variable: Value, place: Place) -> list[Draft]:
+    """Items of a variable by a key or a position that the words speak of: `data['name']`."""
+    keyed = "keys()" in place.attributes.get(variable.code, ()) or variable.shape.startswith("dict")
+    wanted = "str" if keyed else "int" if variable.shape.startswith(("list", "tuple")) else ""
+    return [
+        Draft((), (), f"{variable.code}[{value.code}]", (), variable.covers | value.covers, -0.3, "", ())
+        for value in place.around.values
+        if value.id >= 0 and value.shape == wanted and _KEYS.intersection(value.roles)
+    ]
 
 
 def best_of(words: Sequence[str], name: str) -> float:

@@ -78,7 +78,7 @@ _OPERATORS = {"at least": ">=", "at most": "<="}
 def callables_in(text: str) -> tuple[str, ...]:
     """Functions that a text describes, as code."""
     lowered = text.lower()
-    found = re.findall(r"`(lambda [^`]+|[a-z_]+\.[a-z_]+)`", text)
+    found = re.findall(r"`((?:str|math|operator)\.[a-z_]+)`", text)
     for match in _COMPARED.finditer(lowered):
         word = match.group(1)
         operator = _OPERATORS.get(word) or ("<" if word in ("less", "smaller", "fewer", "below", "under") else ">")

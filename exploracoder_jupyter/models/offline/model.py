@@ -82,7 +82,7 @@ class OfflineModel:
 
     async def _propose(self, inputs: ProposeInputs, n: int) -> list[str]:
         pool = await self._pool(inputs.apis, [inputs.subtask.title], inputs.experience)
-        codes = await anyio.to_thread.run_sync(partial(proposals, inputs, pool, most=n))
+        codes = await anyio.to_thread.run_sync(partial(proposals, inputs, pool, most=n), abandon_on_cancel=True)
         return [_fenced(code) for code in codes]
 
     async def _debug(self, inputs: DebugInputs) -> list[str]:
@@ -98,7 +98,9 @@ class OfflineModel:
         drafts = await self._programs(inputs)
         found = variants(inputs.task, drafts, inputs.experience, attempts)
         pool = await self._pool(inputs.apis, [], ())
-        code = await anyio.to_thread.run_sync(partial(next_program, found, attempts, inputs.apis, pool))
+        code = await anyio.to_thread.run_sync(
+            partial(next_program, found, attempts, inputs.apis, pool), abandon_on_cancel=True
+        )
         return [_fenced(code)] if code else []
 
     async def _programs(self, inputs: SolveInputs | RepairInputs) -> list[Judged]:
@@ -106,7 +108,9 @@ class OfflineModel:
         if self._kept is None or self._kept[0] != key:
             texts = [inputs.task.text, *clauses(inputs.task.text, most=4)]
             pool = await self._pool(inputs.apis, texts, inputs.experience)
-            found = await anyio.to_thread.run_sync(partial(programs, inputs.task, pool, inputs.experience))
+            found = await anyio.to_thread.run_sync(
+                partial(programs, inputs.task, pool, inputs.experience), abandon_on_cancel=True
+            )
             self._kept = (key, found)
         return self._kept[1]
 

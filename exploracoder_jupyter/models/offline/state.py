@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.models.offline.drafts import Draft
 from exploracoder_jupyter.models.offline.samples import called, loads, stores
@@ -98,6 +98,20 @@ def _kept_result(item: Experience) -> str:
     name = result_of(item)
     others = [name for name, type_ in item.observation.names if type_.rpartition(".")[2] not in _NO_DATA]
     return name if name not in empty else next(iter(others), "")
+
+
+def alive(draft: Draft, values: Sequence[Value], keep: Sequence[str] = ()) -> Draft:
+    """The draft without what its result does not need; what that used and called no longer counts."""
+    code = pruned(replace(draft, imports=()).code("_"), ["_", *keep])
+    live = ast.parse(code)
+    names = called(live)
+    return replace(
+        draft,
+        statements=tuple(ast.unparse(node) for node in live.body if "_" not in stores(node)),
+        used=frozenset(i for value in values if _holds(code, value) for i in value.covers),
+        paths=tuple(path for path in draft.paths if path.rpartition(".")[2] in names),
+        names=tuple(sorted(names)),
+    )
 
 
 def pruned(code: str, targets: Sequence[str]) -> str:

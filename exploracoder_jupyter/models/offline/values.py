@@ -18,6 +18,7 @@ _STRING = re.compile(r"""(?<![\w])([rb]?)('(?:[^'\\\n]|\\.)*'(?!\w)|"(?:[^"\\]|\
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d[\d_]*\.\d+|\d[\d_]*)(?:[eE][+-]?\d+)?(?![\w]|\.\d)")
 _TICKED = re.compile(r"`([^`\n]+)`")
 _NAME_IN_TICKS = re.compile(r"`[A-Za-z_][\w.]*`")
+_FUNCTION = re.compile(r"lambda\b[^:]*:")
 _GIVEN = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
 _SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
 _BETWEEN = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
@@ -161,7 +162,7 @@ def _ticked_at(text: str, position: int) -> _Found | None:
         return None
     if re.match(r"[A-Za-z_][\w.]*\(.*\)\Z", inner):
         return None
-    return _Found(match.start(), match.end(), inner if _evaluates(inner) else repr(inner))
+    return _Found(match.start(), match.end(), inner if _evaluates(inner) or _FUNCTION.match(inner) else repr(inner))
 
 
 def _balanced(text: str, start: int) -> int | None:
@@ -205,7 +206,7 @@ def evaluate(code: str) -> object:
 def _value(number: int, item: _Found, text: str) -> Value:
     before = text[: item.start].rstrip("` ")
     given = _GIVEN.search(before)
-    shape = shape_of(evaluate(item.code))
+    shape = "callable" if _FUNCTION.match(item.code) else shape_of(evaluate(item.code))
     roles = _roles(text, item)
     return Value(
         number,
