@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 import anyio.to_thread
 
@@ -37,6 +38,7 @@ from exploracoder_jupyter.pipeline.requests import (
 from exploracoder_jupyter.types import ApiDoc, Experience, Task, Usage
 
 _K = 20
+_T = TypeVar("_T")
 
 
 class OfflineModel:
@@ -82,7 +84,7 @@ class OfflineModel:
 
     async def _propose(self, inputs: ProposeInputs, n: int) -> list[str]:
         pool = await self._pool(inputs.apis, [inputs.subtask.title], inputs.experience)
-        codes = await anyio.to_thread.run_sync(partial(proposals, inputs, pool, most=n), abandon_on_cancel=True)
+        codes = await _aside(partial(proposals, inputs, pool, most=n))
         return [_fenced(code) for code in codes]
 
     async def _debug(self, inputs: DebugInputs) -> list[str]:
@@ -132,6 +134,11 @@ class OfflineModel:
             made = next((api for api in pool.ranked(aim.words)[:4] if api.kind == "class"), None)
             if made is not None:
                 await pool.search(f"{made.name} {' '.join(aim.forms)}", 8)
+
+
+async def _aside(work: Callable[[], _T]) -> _T:
+    """Do pure work in a thread, so that a stop is heard meanwhile."""
+    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def next_program(found: Sequence[Variant], attempts: Sequence[Experience], apis: Sequence[ApiDoc], pool: Pool) -> str:
