@@ -28,6 +28,9 @@ _NUMBERED = re.compile(
     r"^(?P<indent>[ \t]*)(?:[*_#]+[ \t]*)?(?:(?:step|subtask)[ \t]*)?\d+[*_]*[.):](?!\d)[ \t]*(?P<text>\S.*)$",
     re.I | re.M,
 )
+_CODE_SPAN = re.compile(r"(`[^`]*`)")
+_EMPHASIS = re.compile(r"(?<![\w*)\]])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*(\[])")
+"""Markdown's strong emphasis; not powers and keyword arguments. Underscores stay: dunder names need them."""
 _BULLET = re.compile(r"^(?P<indent>[ \t]*)[-*•+][ \t]+(?P<text>\S.*)$", re.MULTILINE)
 
 
@@ -82,7 +85,11 @@ def listed(text: str) -> list[str]:
 
 def plain(text: str) -> str:
     """One line without Markdown's emphasis."""
-    return re.sub(r"\*\*|__(?=\s|$)|(?<!\S)__", "", " ".join(text.split())).strip()
+    line = " ".join(text.split())
+    if line.count("**") % 2:  # half of a pair, the other half of which stood before the number
+        line = line.removeprefix("**").removesuffix("**")
+    parts = _CODE_SPAN.split(line)
+    return "".join(part if number % 2 else _EMPHASIS.sub(r"\1", part) for number, part in enumerate(parts)).strip()
 
 
 def _by_promise(block: Block) -> tuple[bool, int]:

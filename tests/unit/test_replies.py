@@ -230,3 +230,9 @@ def test_thoughts_are_removed_only_where_a_reply_opens_with_them():
     assert without_thinking("<think>a</think>b") == "b"
     assert without_thinking("a</think>b") == "b"
     assert without_thinking("print('<think>')  # </think>") == "print('<think>')  # </think>"
+
+
+def test_emphasis_goes_and_code_stays():
+    titles = ["compute `x**3 + 2*x`", "evaluate x**3 and f(**kwargs), g(**kw)", "**Load** the __init__ of __it__"]
+    reply = parse_json(json.dumps({"subtasks": titles}), PlanReply)
+    assert reply.subtasks == [titles[0], titles[1], "Load the __init__ of __it__"]
