@@ -27,6 +27,8 @@ class Probe:
     sentence: str
     remedy: str = ""
     """Empty when there is nothing to do."""
+    passing: bool = False
+    """Whether the fault may pass by itself: too many requests, or an error of the server."""
 
 
 async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
@@ -42,8 +44,9 @@ async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
         return _with_models(found, endpoint.model, listed)
     if listed.status in (404, 405, 501):
         return replace(found, sentence=f"{where.url} answers, but does not list its models.")
-    refusal = explain(listed, where)
-    return replace(found, reachable=False, sentence=refusal.message, remedy=refusal.remedy)
+    refusal = explain(listed, replace(where, attempts=1))
+    passing = listed.status == 429 or (listed.status or 0) >= 500
+    return replace(found, reachable=False, sentence=refusal.message, remedy=refusal.remedy, passing=passing)
 
 
 async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:

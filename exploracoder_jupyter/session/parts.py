@@ -6,15 +6,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 from platformdirs import user_cache_path
+from pydantic import JsonValue
 
 from exploracoder_jupyter.config import OFFLINE, Endpoint, Exploration, Secrets, Settings
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.execution import Inspect
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, is_local, resolve_model
+from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, is_local, probe, resolve_model
 from exploracoder_jupyter.models.offline import OfflineModel
 from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
@@ -63,16 +65,41 @@ async def open_knowledge(
     return await open_()
 
 
-async def choose_model(settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack) -> Model:
-    """The model of the settings; `stack` closes its connection.
+async def settled(settings: Settings, keys: Secrets) -> Settings:
+    """The settings with the endpoint's model named. Asks the endpoint once, so that a wrong one is known at once.
 
     Raises:
-        EndpointError: no model is named and the endpoint does not say which it has.
+        EndpointError: it cannot be reached, refuses the key, or no model is named and it does not list exactly one.
     """
     if is_offline(settings.endpoint):
+        return settings
+    found = await probe(settings.endpoint, keys)
+    if not (found.reachable or found.passing):
+        raise EndpointError(found.sentence, remedy=found.remedy)
+    endpoint = settings.endpoint if settings.endpoint.model else await resolve_model(settings.endpoint, keys)
+    return settings.model_copy(update={"endpoint": endpoint})
+
+
+async def choose_model(settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack) -> Model:
+    """The model of settled settings; `stack` closes its connection."""
+    if is_offline(settings.endpoint):
         return OfflineModel(knowledge)
-    endpoint = await resolve_model(settings.endpoint, keys)
-    return await stack.enter_async_context(OpenAIModel(endpoint, keys))
+    return await stack.enter_async_context(OpenAIModel(settings.endpoint, keys))
+
+
+def recorded(settings: Settings) -> dict[str, JsonValue]:
+    """The settings as they enter the trace: without what an address may hold of secrets."""
+    endpoint = settings.endpoint
+    if endpoint.base_url:
+        endpoint = endpoint.model_copy(update={"base_url": shown(endpoint.base_url)})
+    return settings.model_copy(update={"endpoint": endpoint}).model_dump(mode="json")
+
+
+def hidden_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
+    """What nobody is told, wherever it turns up: the key, and the password and query values of the address."""
+    parts = urlsplit(endpoint.base_url or "")
+    found = [keys.api_key.get_secret_value() if keys.api_key else None, parts.password]
+    return [text for text in [*found, *(value for _, value in parse_qsl(parts.query))] if text]
 
 
 def exploration(settings: Settings) -> Exploration:
@@ -86,6 +113,8 @@ def exploration(settings: Settings) -> Exploration:
 def notices(settings: Settings, keys: Secrets) -> list[Notice]:
     """What the user should know of the model before it is asked."""
     endpoint = settings.endpoint
+    if endpoint.model == OFFLINE:
+        return [Notice("The offline model is no language model: it adapts documented examples mechanically.")]
     if is_offline(endpoint):
         key = (
             " A key is set, but no model is named: name one with --model."

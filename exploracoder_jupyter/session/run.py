@@ -14,7 +14,15 @@ from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.execution import RerunSiblings
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.session.order import Order, RunSteering, checked
-from exploracoder_jupyter.session.parts import choose_model, exploration, is_offline, notices, open_knowledge
+from exploracoder_jupyter.session.parts import (
+    choose_model,
+    exploration,
+    hidden_strings,
+    notices,
+    open_knowledge,
+    recorded,
+    settled,
+)
 from exploracoder_jupyter.session.teller import Listener, Summary, Teller
 
 
@@ -28,7 +36,7 @@ async def run(order: Order, listen: Listener, *, steering: RunSteering | None = 
     steering = steering or RunSteering()
     settings = checked(order)
     keys = secrets()
-    teller = Teller(order, settings, listen, hidden=[keys.api_key.get_secret_value()] if keys.api_key else [])
+    teller = Teller(order, settings, listen, hidden=hidden_strings(settings.endpoint, keys))
     with anyio.CancelScope() as scope:
         steering.bind(scope)
         try:
@@ -41,10 +49,14 @@ async def run(order: Order, listen: Listener, *, steering: RunSteering | None = 
 
 
 async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Teller, steering: RunSteering) -> None:
+    meter = Meter(settings.budget)
+    settings = await settled(settings, keys)
     async with AsyncExitStack() as stack:
         siblings = RerunSiblings(settings.sandbox, workdir=order.workdir, variables=order.variables)
         await stack.enter_async_context(siblings)
         tell(_started(order, settings, siblings))
+        for notice in notices(settings, keys):
+            tell(notice)
         knowledge = await open_knowledge(
             order.task.libraries,
             settings,
@@ -55,10 +67,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             stack=stack,
         )
         model = await choose_model(settings, keys, knowledge, stack)
-        for notice in notices(settings, keys):
-            tell(notice)
         root = await siblings.root()
-        meter = Meter(settings.budget)
         share, parallel = settings.endpoint.share, os.cpu_count() or 2
         method = exploration(settings)
         await run_task(
@@ -67,12 +76,11 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
 
 
 def _started(order: Order, settings: Settings, siblings: RerunSiblings) -> RunStarted:
-    model = OFFLINE if is_offline(settings.endpoint) else settings.endpoint.model or "the endpoint's only model"
     return RunStarted(
         os.urandom(4).hex(),
         order.task,
-        settings.model_dump(mode="json"),
-        model,
+        recorded(settings),
+        settings.endpoint.model or OFFLINE,
         siblings.environment(),
         __version__,
     )

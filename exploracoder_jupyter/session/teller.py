@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Settings
 from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.events import Event, LibraryRead, Notice, Progress, Record, RunFinished
+from exploracoder_jupyter.events import Event, LibraryRead, ModelCalled, Notice, Progress, Record, RunFinished
 from exploracoder_jupyter.notebook.cells import CellChange, CellView
 from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare
 from exploracoder_jupyter.notebook.redact import Redactor
@@ -54,7 +54,7 @@ class Teller:
         self.records.append(record)
         if self._trace:
             self._trace.append(record)
-        elif isinstance(event, LibraryRead):  # from here on there is something to lose
+        elif _worth_keeping(event):
             self._keep()
         self._listen(record, self._view.apply(record))
         self._warn()
@@ -108,6 +108,11 @@ class Teller:
         """The summary of what was told."""
         told = summary(self.records, trace=self._path if self._trace else None)
         return told | {"trace_problem": self.problem} if self.problem else told
+
+
+def _worth_keeping(event: Event) -> bool:
+    """Whether from here on there is something to lose: a reply that was paid for, or a library that was read."""
+    return isinstance(event, LibraryRead) or (isinstance(event, ModelCalled) and bool(event.exchange.replies))
 
 
 def _place(order: Order, settings: Settings) -> Path:
