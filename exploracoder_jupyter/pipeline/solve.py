@@ -15,7 +15,7 @@ from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.context import Run, State, merged
 from exploracoder_jupyter.pipeline.recommend import recommend_globally
 from exploracoder_jupyter.pipeline.requests import RepairInputs, SolveInputs
-from exploracoder_jupyter.pipeline.verify import check_code
+from exploracoder_jupyter.pipeline.verify import Probe, probe
 from exploracoder_jupyter.types import (
     ApiDoc,
     Candidate,
@@ -41,20 +41,20 @@ class Ending:
 
 async def solve(run: Run, state: State) -> Ending:
     """Try solutions, each repaired from the ones before, until one passes or the rounds are used up."""
-    check = check_code(run.task)
+    after, checked = probe(run.task), bool(run.task.check and run.task.check.strip())
     apis = merged(_explored(run, state), await recommend_globally(run, state))
     attempts: list[Experience] = []
     for number in range(1, run.settings.solution_rounds + 1):
         draft = await _draft(run, state, apis, tuple(attempts))
         if draft is None:
             break
-        attempt = await _attempt(run, state, _candidate(number, draft, attempts), check)
+        attempt = await _attempt(run, state, _candidate(number, draft, attempts), after)
         if attempt is None:
             continue
         attempts.append(attempt)
         if attempt.observation.ran:
-            return _accept(run, attempt, checked=check is not None)
-    return Ending(_best(attempts), Verdict("unsolved", _why(attempts, checked=check is not None)))
+            return _accept(run, attempt, checked=checked)
+    return Ending(_best(attempts), Verdict("unsolved", _why(attempts, checked=checked)))
 
 
 def _explored(run: Run, state: State) -> tuple[ApiDoc, ...]:
@@ -82,15 +82,16 @@ def _candidate(number: int, draft: Draft, attempts: list[Experience]) -> Candida
     return Candidate(f"s{number}", _SUBTASK.id, draft.code, number - 1, repairs)
 
 
-async def _attempt(run: Run, state: State, candidate: Candidate, check: str | None) -> Experience | None:
-    """Run a solution, and its check after it, in a clean branch."""
+async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience | None:
+    """Run a solution, and what checks it after it, in a clean branch."""
     run.meter.check()
     run.emit(CandidateProposed(candidate))
     [branch] = await run.root.fork(1)
     try:
         observation = await branch.run(candidate.code, timeout=run.settings.timeout)
-        if observation.ran and check:
-            observation = _with_check(observation, await branch.run(check, timeout=run.settings.timeout))
+        if observation.ran and after:
+            checked = await branch.run(after.code, timeout=run.settings.timeout)
+            observation = _with_check(observation, checked, after)
     finally:
         with anyio.CancelScope(shield=True):
             await branch.close()
@@ -101,17 +102,17 @@ async def _attempt(run: Run, state: State, candidate: Candidate, check: str | No
     return Experience(_SUBTASK, candidate, observation, apis)
 
 
-def _with_check(observation: Observation, checked: Observation) -> Observation:
+def _with_check(observation: Observation, checked: Observation, after: Probe) -> Observation:
     """The solution's observation, failed if its check failed."""
     if checked.ran:
-        return replace(observation, note="The check passed.")
+        return replace(observation, note=after.passed)
     return replace(
         observation,
         status=checked.status,
         error=checked.error,
         outputs=(*observation.outputs, *checked.outputs),
         seconds=observation.seconds + checked.seconds,
-        note="The program ran, but the check failed.",
+        note=after.failed,
     )
 
 
@@ -139,6 +140,7 @@ def _why(attempts: list[Experience], *, checked: bool) -> str:
     last = attempts[-1].observation
     what = last.error.headline if last.error else (last.note or last.status)
     tried = f"{len(attempts)} solution{'s' if len(attempts) > 1 else ''} tried"
-    if checked and last.note.startswith("The program ran"):
-        return f"No solution passed the check ({tried}); the last one gave {what}"
+    if last.note.startswith("The program ran"):
+        missed = "passed the check" if checked else "defines the function"
+        return f"No solution {missed} ({tried}); the last one gave {what}"
     return f"No solution ran to its end ({tried}); the last one gave {what}"

@@ -1,22 +1,21 @@
 """The user's check of a solution: assertions, `input -> output` pairs, a doctest or a pytest file.
 
 Each becomes plain code that runs after the solution in the same branch and raises AssertionError when the check fails.
+A check that could not fail is refused, so that `solved` is never said though nothing was checked.
 """
 
 from __future__ import annotations
 
 import ast
 import doctest
+from collections.abc import Sequence
+from dataclasses import dataclass
 from textwrap import dedent
 
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.pipeline.assertions import asserting, can_fail, nothing_asserted
 from exploracoder_jupyter.types import Task
 
-_RUN_TESTS = """
-for _name, _test in list(globals().items()):
-    if _name.startswith("test") and callable(_test):
-        _test()
-"""
 _RUN_DOCTESTS = """
 import doctest as _doctest
 _test = _doctest.DocTestParser().get_doctest({text!r}, globals(), "check", None, 0)
@@ -27,40 +26,72 @@ assert not _runner.failures, "".join(_report)
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Code that runs after a solution, in its branch, and what is said of its end."""
+
+    code: str
+    passed: str
+    failed: str
+
+
 def check_code(task: Task) -> str | None:
     """The code that checks a solution of the task, or `None` if the task has no check.
 
     Raises:
-        UsageError: the check is neither Python, nor doctests, nor pairs (which need `--name`).
+        UsageError: the check is neither Python, nor doctests, nor pairs (which need `--name`), or it asserts nothing.
     """
-    if not task.check or not task.check.strip():
+    text = dedent(task.check or "").strip()
+    if not text:
         return None
-    text = dedent(task.check).strip()
-    if _is_doctest(text):
-        return _RUN_DOCTESTS.format(text=text + "\n")
-    if _is_python(text):
-        return f"{text}\n{_RUN_TESTS}" if "def test" in text else text
-    return _pairs(text, task.solution_name)
+    tree = _parsed(text)
+    examples = _examples(text)
+    if examples and not (tree and can_fail(tree)):
+        return _doctests(text, examples)
+    return asserting(tree, text) if tree else _pairs(text, task.solution_name)
 
 
-def _is_doctest(text: str) -> bool:
-    return any(line.lstrip().startswith(">>> ") for line in text.splitlines()) and bool(
-        doctest.DocTestParser().get_examples(text)
-    )
+def probe(task: Task) -> Probe | None:
+    """What to run after a solution: the check, else whether the named function is there.
+
+    Raises:
+        UsageError: the check cannot be used (see `check_code`).
+    """
+    check, name = check_code(task), task.solution_name
+    if check:
+        return Probe(check, "The check passed.", "The program ran, but the check failed.")
+    missing = f"The program ran, but defines no function {name}."
+    return Probe(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
 
 
-def _is_python(text: str) -> bool:
+def _examples(text: str) -> list[doctest.Example]:
+    if not any(line.lstrip().startswith(">>> ") for line in text.splitlines()):
+        return []
     try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
+        return doctest.DocTestParser().get_examples(text)
+    except ValueError as error:
+        raise UsageError(f"The doctests cannot be read: {error}.", remedy="Correct the check.") from error
+
+
+def _doctests(text: str, examples: Sequence[doctest.Example]) -> str:
+    examples = [example for example in examples if not example.options.get(doctest.SKIP)]
+    source = _parsed("".join(example.source for example in examples))
+    if not any(example.want for example in examples) and not (source and can_fail(source)):
+        raise nothing_asserted()
+    return _RUN_DOCTESTS.format(text=text + "\n")
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _pairs(text: str, name: str | None) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     pairs = [line.split("->") for line in lines]
-    if any(len(pair) != 2 or not all(_is_python(part.strip()) for part in pair) for pair in pairs):
+    if any(len(pair) != 2 or not (_parsed(f"_({pair[0]})") and _parsed(f"({pair[1]})")) for pair in pairs):
         raise UsageError(
             "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`.",
             remedy='Write for example --check "assert result == 3".',

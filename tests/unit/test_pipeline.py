@@ -73,6 +73,23 @@ async def test_a_failed_check_is_shown_to_the_model_and_repaired():
     assert ending.verdict.outcome == "solved"
 
 
+async def test_a_named_function_that_is_missing_is_repaired_and_its_presence_is_no_check():
+    def repair(request):
+        [attempt] = request.inputs.attempts
+        assert "defines no function root" in attempt.observation.note
+        return fenced("import math\ndef root(x):\n    return math.sqrt(x)")
+
+    ending = await run_task(a_run(answers(solve="print(4)", repair=repair), name="root"))
+    assert ending.verdict.outcome == "unchecked"
+    assert "def root" in ending.solution.code
+
+
+async def test_a_solution_that_never_defines_the_named_function_is_unsolved():
+    ending = await run_task(a_run(answers(solve="print(4)"), name="root", solution_rounds=2))
+    assert ending.verdict.outcome == "unsolved"
+    assert "No solution defines the function" in ending.verdict.reason
+
+
 async def test_calls_are_three_plus_two_per_subtask():
     run = a_run(answers(plan=("take the root", "floor it")))
     await run_task(run)
