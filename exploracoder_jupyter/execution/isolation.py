@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +34,12 @@ _BASE: Final = (
     "ALL",
 )
 _STRICT: Final = ("--unshare-user", "--disable-userns")
+# For root, inside as outside, what is below /proc/sys is the machine's and writable whatever capabilities are dropped.
+_READ_ONLY_PROC: Final = ("--proc", "/proc", "--remount-ro", "/proc")
+_COVERED_PROC: Final = (
+    *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
+    *("--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger"),
+)
 _NETWORK_FILES: Final = ("/run/systemd/resolve", "/run/NetworkManager", "/run/resolvconf")
 _SYSTEM_IN_RUN: Final = ("/run/current-system", "/run/opengl-driver", "/run/host")
 
@@ -65,6 +72,8 @@ class Isolation:
     bubblewrap: tuple[str, ...] = ()
     """The program and the options that were found to work; empty at the level of limits."""
     network: bool = False
+    proc: tuple[str, ...] = _READ_ONLY_PROC
+    """What makes a `/proc` in which nothing of the machine can be set."""
 
     @property
     def mounts(self) -> bool:
@@ -80,7 +89,7 @@ class Isolation:
         """The program's command line, confined to the view."""
         if not self.mounts:
             return [*program]
-        return [*self.bubblewrap, *_mounts(view, network=self.network), "--", *program]
+        return [*self.bubblewrap, *_mounts(view, network=self.network, proc=self.proc), "--", *program]
 
 
 def find_isolation(*, network: bool) -> Isolation:
@@ -90,11 +99,11 @@ def find_isolation(*, network: bool) -> Isolation:
         return _limits_only("bubblewrap is not installed")
     net = () if network else ("--unshare-net",)
     problem = ""
-    for extra in (_STRICT, ("--unshare-user",), ()):
+    for proc, extra in product((_READ_ONLY_PROC, _COVERED_PROC), (_STRICT, ("--unshare-user",), ())):
         options = (program, *_BASE, *extra, *net, "--unsetenv", "JPY_PARENT_PID")
-        problem = _problem_of([*options, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", "true"])
+        problem = _problem_of([*options, "--ro-bind", "/", "/", "--dev", "/dev", *proc, "--", "true"])
         if not problem:
-            return Isolation(_describe(network=network), options, network)
+            return Isolation(_describe(network=network), options, network, proc)
     return _limits_only(f"bubblewrap is refused here: {problem}")
 
 
@@ -117,9 +126,9 @@ def _limits_only(why: str) -> Isolation:
     return Isolation(f"limits and a copied working directory only ({why}): files and network are within reach")
 
 
-def _mounts(view: View, *, network: bool) -> list[str]:
+def _mounts(view: View, *, network: bool, proc: Sequence[str]) -> list[str]:
     """Later mounts lie over earlier ones: the order is the meaning. Hiding comes after all that could bare it again."""
-    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", *_devices(), "--proc", "/proc", *_run_folder(network=network)]
+    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", *_devices(), *proc, *_run_folder(network=network)]
     mounts += ["--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     for folder in _TEMPORARY:
         if Path(folder).is_dir() and not Path(folder).is_symlink():

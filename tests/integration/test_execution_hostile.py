@@ -136,7 +136,7 @@ FAILURES = {
     "input": ("input()", "StdinNotImplementedError"),
     "sys.exit": ("import sys; sys.exit(3)", "SystemExit"),
     "repr": ("class Bad:\n    def __repr__(self): raise ValueError('no')\nBad()", "ValueError"),
-    "memory": ("x = []\nwhile True: x.append(bytearray(10**7))", "MemoryError"),
+    "memory": ("x = []\ntry:\n    while True: x.append(bytearray(10**7))\nfinally: x.clear()", "MemoryError"),
     "large file": ("with open('big', 'wb') as f:\n    for _ in range(100): f.write(bytes(10**6))", "OSError"),
     "syntax": ("1 +", "SyntaxError"),
 }
@@ -178,6 +178,7 @@ REFUSED = {
     "network": "import socket; socket.create_connection(('192.0.2.1', 80), timeout=2)",
     "ssh": "import os; open(os.path.expanduser('~/.ssh/id_ed25519'))",
     "dotenv": "open('.env')",
+    "kernel settings": "v = '/proc/sys/vm/swappiness'; now = open(v).read(); open(v, 'w').write(now)",
     "mount": "import subprocess; subprocess.run(['mount', '-o', 'remount,rw', '/'], check=True)",
     "namespace": "import subprocess; subprocess.run(['unshare', '-Urm', 'true'], check=True)",
 }
