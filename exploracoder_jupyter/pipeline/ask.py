@@ -18,7 +18,7 @@ from exploracoder_jupyter.events import ModelCalled
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompts import render
-from exploracoder_jupyter.pipeline.replies import parse_code, parse_json
+from exploracoder_jupyter.pipeline.replies import encodable, parse_code, parse_json
 from exploracoder_jupyter.pipeline.requests import Inputs
 from exploracoder_jupyter.pipeline.sharing import shared
 from exploracoder_jupyter.types import Exchange, Message, Sampling, Step, Usage
@@ -101,7 +101,8 @@ async def _replies(run: Run, request: ModelRequest) -> AsyncGenerator[Reply, Non
     seen: list[Reply] = []
     problem = "interrupted"
     try:
-        async for reply in run.model.complete(request):
+        async for given in run.model.complete(request):
+            reply = replace(given, text=encodable(given.text))
             seen.append(reply)
             yield reply
         problem = "; ".join(sorted({reply.problem for reply in seen if reply.problem}))

@@ -23,7 +23,7 @@ def apis_used(
     """
     try:
         tree = ast.parse(code)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     aliases = _imports(tree)
     methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}

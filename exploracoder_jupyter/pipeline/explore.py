@@ -89,7 +89,7 @@ def fingerprint(code: str) -> str:
     """Equal for snippets that differ in layout and comments only."""
     try:
         return ast.dump(ast.parse(code))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return code.strip()
 
 

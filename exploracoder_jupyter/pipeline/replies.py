@@ -24,6 +24,7 @@ __all__ = [
     "PlannersReply",
     "RecommendGlobalReply",
     "RecommendReply",
+    "encodable",
     "parse_code",
     "parse_json",
     "without_thinking",
@@ -169,12 +170,12 @@ def parse_code(text: str) -> str:
     """The Python code of a reply: its Python blocks joined in order, or the whole text if that is Python.
 
     Blocks of other languages are left out; blocks without a language count where there is none marked as Python.
-    Prompts of an interactive session are removed, with the output shown there.
+    Prompts of an interactive session are removed, with the output shown there. The code can always be encoded.
 
     Raises:
         ReplyError: there is no code in it.
     """
-    text = _without_prompts(without_thinking(text).strip())
+    text = _without_prompts(without_thinking(encodable(text)).strip())
     found = [block for block in blocks(text) if block.body.strip()]
     if not found and not _compiles(text):
         raise ReplyError(
@@ -185,6 +186,11 @@ def parse_code(text: str) -> str:
     if not code.strip():
         raise ReplyError("the reply holds no Python code.")
     return code
+
+
+def encodable(text: str) -> str:
+    """The text with pairs of surrogates joined and lone ones replaced: no file and no kernel takes them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _python(found: Sequence[Block]) -> Sequence[Block]:

@@ -1,6 +1,9 @@
 """Which APIs a snippet calls."""
 
+import pytest
+
 from exploracoder_jupyter.pipeline.calls import apis_used
+from exploracoder_jupyter.pipeline.explore import fingerprint
 from tests.unit.world import FewApis, api
 
 KNOWN = FewApis([api("nx.path"), api("nx.Graph", kind="class"), api("nx.Graph.add", kind="method"), api("nx.sub.deep")])
@@ -19,3 +22,9 @@ def test_methods_are_resolved_by_observed_types_then_by_recommendation():
 
 def test_broken_code_calls_nothing():
     assert apis_used("def (", KNOWN) == ()
+
+
+@pytest.mark.parametrize("code", ["x = " + "(" * 20_000, "x = " + "-" * 20_000 + "1", "x = 0" + " + 1" * 20_000])
+def test_bottomless_code_calls_nothing_and_is_its_own_fingerprint(code):
+    assert apis_used(code, KNOWN) == ()
+    assert fingerprint(code) == code

@@ -7,6 +7,7 @@ import pytest
 
 from exploracoder_jupyter.config import Budget
 from exploracoder_jupyter.errors import EndpointError
+from exploracoder_jupyter.events import Record, dump
 from exploracoder_jupyter.models.scripted import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
@@ -259,6 +260,12 @@ async def test_every_request_is_recorded_once_with_its_replies():
     steps = [e.exchange.step for e in happened(run, "model_called")]
     assert steps == ["plan", "recommend", "propose", "recommend_global", "solve"]
     assert len({e.exchange.id for e in happened(run, "model_called")}) == 5
+
+
+async def test_every_reply_can_be_written_down():
+    run = a_run(answers(propose=["\ud800 is no code", fenced("print(1)")]))
+    await run_task(run)
+    assert all(dump(Record(0, 0.0, event)) for event in run.emit.__self__)
 
 
 async def test_the_introduction_is_made_once_per_library_version_and_model():

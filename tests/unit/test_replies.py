@@ -37,7 +37,7 @@ def test_parse_json_gives_the_form_or_a_reply_error(text, form):
 @settings(max_examples=200, deadline=None)
 def test_parse_code_gives_code_or_a_reply_error(text):
     try:
-        assert parse_code(text).strip()
+        assert parse_code(text).encode().strip()
     except ReplyError as error:
         assert error.message
 
@@ -216,6 +216,10 @@ def test_the_schemas_ask_for_what_is_read(form):
 )
 def test_code_is_read_in_every_usual_disguise(text, code):
     assert parse_code(text) == code
+
+
+def test_surrogates_are_joined_where_they_are_pairs_and_replaced_where_they_are_alone():
+    assert parse_code("x = '\ud83d\ude00 \ud800'") == "x = '\U0001f600 \ufffd'"
 
 
 @pytest.mark.parametrize(
