@@ -73,7 +73,7 @@ class SiblingFactory:
         for name in ("tmp", "ipython", "matplotlib"):
             (folder / name).mkdir(parents=True, mode=0o700)
         folder.chmod(0o700)
-        copy_snapshot(self.snapshot, folder / "work", link_borrowed=not self.launcher.isolation.mounts)
+        copy_snapshot(self.snapshot, folder / "work")
         for fonts in _font_lists():
             shutil.copy2(fonts, folder / "matplotlib")
 

@@ -115,7 +115,7 @@ class RerunSiblings:
             python=found["python"],
             platform=found["platform"],
             kernel=self._launcher.interpreter.name,
-            isolation=self._launcher.isolation.description,
+            isolation="; ".join(filter(None, [self._launcher.isolation.description, self.factory.snapshot.note])),
             branching="rerun",
             packages=tuple(found["packages"]),
         )
@@ -126,7 +126,11 @@ class RerunSiblings:
         stack.callback(context.destroy, linger=0)
         snapshot = await to_thread.run_sync(
             lambda: take_snapshot(
-                self._workdir, launcher.folder / "files", most_mb=self._sandbox.copy_mb, hidden=launcher.hidden
+                self._workdir,
+                launcher.folder / "files",
+                most_mb=self._sandbox.copy_mb,
+                hidden=launcher.hidden,
+                borrow=launcher.isolation.mounts,
             )
         )
         return SiblingFactory(launcher, snapshot, context, self._setup, self._variables)

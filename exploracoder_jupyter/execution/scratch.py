@@ -2,7 +2,8 @@
 
 The snapshot is taken at the moment of the call, so that every branch starts from the same files whatever happens
 outside. What is copied is bounded in bytes and entries, small and near things first; what is left over (large files,
-environments, `.git`) stays reachable read-only where mounts are possible, and is named.
+environments, `.git`) is shown read-only where mounts are possible. Elsewhere it is left out and named, as are links that
+lead out of the copy: a candidate would write through them to the user's own files.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Final
 
 _MOST_ENTRIES: Final = 20_000
 _MOST_BORROWED: Final = 200
+_MOST_NAMED: Final = 5
 _BORROWED_NAMES: Final = frozenset([".git", ".hg", "node_modules", ".tox", ".nox", ".mypy_cache", ".cache"])
 _LEFT_OUT: Final = frozenset(["__pycache__", ".ipynb_checkpoints", ".env", ".netrc", ".pypirc", ".git-credentials"])
 _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
@@ -33,43 +35,51 @@ class Snapshot:
     """The copy; never changed."""
     borrowed: tuple[Path, ...]
     """Relative paths that were not copied, to be shown read-only."""
-    missing: int
-    """How many paths are neither copied nor borrowed."""
+    missing: tuple[Path, ...]
+    """Relative paths that are neither copied nor borrowed."""
+
+    @property
+    def note(self) -> str:
+        """What siblings do not see, for people; empty when that is nothing."""
+        if not self.missing:
+            return ""
+        rest = len(self.missing) - _MOST_NAMED
+        names = ", ".join(map(str, self.missing[:_MOST_NAMED])) + (f" and {rest} more" if rest > 0 else "")
+        return f"not visible: {names}"
 
 
-def take_snapshot(source: Path, folder: Path, *, most_mb: int, hidden: Iterable[Path] = ()) -> Snapshot:
-    """Copy the working directory into the new folder, but for special files, credentials and what cannot be read."""
+def take_snapshot(
+    source: Path, folder: Path, *, most_mb: int, hidden: Iterable[Path] = (), borrow: bool = True
+) -> Snapshot:
+    """Copy the working directory into the new folder, but for special files, credentials and what cannot be read.
+
+    `borrow`: whether what is not copied can be shown read-only.
+    """
     folder.mkdir(parents=True)
     if source == Path(source.anchor):  # nobody works in the root of the file system on purpose
-        return Snapshot(source, folder, (), 0)
-    return _Copying(source, folder, most_mb * 1_000_000, frozenset(hidden)).run()
+        return Snapshot(source, folder, (), ())
+    return _Copying(source, folder, most_mb * 1_000_000, frozenset(hidden), _MOST_BORROWED if borrow else 0).run()
 
 
-def copy_snapshot(snapshot: Snapshot, folder: Path, *, link_borrowed: bool) -> None:
-    """A sibling's own copy, in a new folder. Where nothing can be mounted, what is borrowed is linked to instead."""
+def copy_snapshot(snapshot: Snapshot, folder: Path) -> None:
+    """A sibling's own copy, in a new folder."""
     shutil.copytree(snapshot.folder, folder, symlinks=True)
-    if link_borrowed:
-        for path in snapshot.borrowed:
-            target = folder / path
-            if target.exists() and not target.is_symlink():
-                target.rmdir() if target.is_dir() else target.unlink()
-            target.symlink_to(snapshot.source / path)
 
 
 class _Copying:
     """One walk, breadth first, so that what is near the top is copied before what is deep."""
 
-    def __init__(self, source: Path, folder: Path, room: int, hidden: frozenset[Path]) -> None:
+    def __init__(self, source: Path, folder: Path, room: int, hidden: frozenset[Path], most_borrowed: int) -> None:
         self._source, self._folder, self._hidden = source, folder, hidden
-        self._room, self._entries = room, _MOST_ENTRIES
+        self._room, self._entries, self._most_borrowed = room, _MOST_ENTRIES, most_borrowed
         self._borrowed: list[Path] = []
-        self._missing = 0
+        self._missing: list[Path] = []
 
     def run(self) -> Snapshot:
         waiting = deque([Path()])
         while waiting:
             waiting.extend(self._folder_of(waiting.popleft()))
-        return Snapshot(self._source, self._folder, tuple(self._borrowed), self._missing)
+        return Snapshot(self._source, self._folder, tuple(self._borrowed), tuple(self._missing))
 
     def _folder_of(self, relative: Path) -> list[Path]:
         """Copy one folder's files; its subfolders are for later."""
@@ -94,21 +104,24 @@ class _Copying:
 
     def _copy(self, entry: os.DirEntry[str], relative: Path) -> None:
         size = entry.stat(follow_symlinks=False).st_size
-        if size > self._room:
+        if size > self._room or (not self._most_borrowed and _leads_out(entry)):
             self._borrow(relative)
             return
         try:
             shutil.copy2(entry.path, self._folder / relative, follow_symlinks=False)
         except OSError:
-            self._missing += 1
+            self._missing.append(relative)
             return
         self._room -= size
 
     def _borrow(self, relative: Path) -> None:
-        if len(self._borrowed) < _MOST_BORROWED:
-            self._borrowed.append(relative)
-        else:
-            self._missing += 1
+        known = self._borrowed if len(self._borrowed) < self._most_borrowed else self._missing
+        known.append(relative)
+
+
+def _leads_out(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a link that would lead from the copy to the original files; relative ones stay in the copy."""
+    return entry.is_symlink() and os.path.isabs(os.readlink(entry.path))
 
 
 def _is_environment(relative: Path, entries: Iterable[os.DirEntry[str]]) -> bool:

@@ -105,12 +105,20 @@ def test_hidden_files_are_not_copied(project, tmp_path):
     assert not (snapshot.folder / "deep").exists()
 
 
-def test_a_copy_links_to_what_is_borrowed_where_nothing_can_be_mounted(project, tmp_path):
-    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
-    copy_snapshot(snapshot, tmp_path / "own", link_borrowed=True)
-    assert (tmp_path / "own/big.csv").resolve() == project / "big.csv"
-    (tmp_path / "own/a.py").write_text("changed")
+def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(project, tmp_path):
+    (project / "elsewhere").symlink_to(tmp_path)
+    (project / "again.py").symlink_to(project / "a.py")
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, borrow=False)
+    copy_snapshot(snapshot, own := tmp_path / "own")
+    assert {str(path.relative_to(own)) for path in own.rglob("*")} == {"a.py", "deep", "deep/b.py", "link.py"}
+    assert snapshot.borrowed == ()
+    assert all(name in snapshot.note for name in ("big.csv", ".git", "env", "elsewhere", "again.py"))
+    (own / "link.py").write_text("changed")
     assert (project / "a.py").read_bytes() == b"x" * 10
+
+
+def test_what_is_borrowed_is_visible_and_not_noted(project, tmp_path):
+    assert take_snapshot(project, tmp_path / "copy", most_mb=1).note == ""
 
 
 @pytest.fixture
