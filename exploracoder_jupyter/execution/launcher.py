@@ -131,14 +131,27 @@ def _sweep() -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder, also where what ran in it took its own permissions away."""
+    """Remove a folder, also where what ran in it took its own permissions away. What cannot be removed is left."""
 
     def mend(function: object, path: str, error: object) -> None:
-        Path(path).parent.chmod(0o700)
-        if Path(path).is_dir() and not Path(path).is_symlink():
-            Path(path).chmod(0o700)
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            Path(path).unlink(missing_ok=True)
+        place = Path(path)
+        with suppress(OSError):
+            if place != folder:  # what holds the folder is not ours to change
+                place.parent.chmod(0o700)
+            if place.is_symlink() or not place.is_dir():
+                place.unlink(missing_ok=True)
+                return
+            _open_up(place)
+            shutil.rmtree(place, ignore_errors=True)
 
     shutil.rmtree(folder, onerror=mend)
+
+
+def _open_up(folder: Path) -> None:
+    """Give this user all rights to the folder and to those in it."""
+    folder.chmod(0o700)
+    for parent, names, _ in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            if not path.is_symlink():
+                path.chmod(0o700)

@@ -2,8 +2,8 @@
 
 The snapshot is taken at the moment of the call, so that every branch starts from the same files whatever happens
 outside. What is copied is bounded in bytes and entries, small and near things first; what is left over (large files,
-environments, `.git`) is shown read-only where mounts are possible. Elsewhere it is left out and named, as are links that
-lead out of the copy: a candidate would write through them to the user's own files.
+environments, `.git`) is shown read-only where mounts are possible. Elsewhere it is left out and named, as are links
+that lead out of the copy: a candidate would write through them to the user's own files.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ class _Copying:
         try:
             entries = [entry for entry in os.scandir(self._source / relative) if self._wanted(entry)]
         except OSError:
+            self._missing.append(relative)
             return []
         if relative != Path() and (len(entries) > self._entries or _is_environment(relative, entries)):
             self._borrow(relative)
@@ -121,7 +122,7 @@ class _Copying:
 
 def _leads_out(entry: os.DirEntry[str]) -> bool:
     """Whether this is a link that would lead from the copy to the original files; relative ones stay in the copy."""
-    return entry.is_symlink() and os.path.isabs(os.readlink(entry.path))
+    return entry.is_symlink() and Path(entry.path).readlink().is_absolute()
 
 
 def _is_environment(relative: Path, entries: Iterable[os.DirEntry[str]]) -> bool:

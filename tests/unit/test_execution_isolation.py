@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from exploracoder_jupyter.errors import MissingMeans
 from exploracoder_jupyter.execution.environ import allowed_environment, hidden_paths
 from exploracoder_jupyter.execution.isolation import Isolation, View
 from exploracoder_jupyter.execution.launch import find_interpreter, write_inside
+from exploracoder_jupyter.execution.launcher import remove_tree
 from exploracoder_jupyter.execution.scratch import copy_snapshot, take_snapshot
 
 
@@ -119,6 +121,22 @@ def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(pr
 
 def test_what_is_borrowed_is_visible_and_not_noted(project, tmp_path):
     assert take_snapshot(project, tmp_path / "copy", most_mb=1).note == ""
+
+
+def test_removing_a_folder_leaves_alone_what_holds_it(tmp_path):
+    tmp_path.chmod(0o755)
+    remove_tree(tmp_path / "gone")
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+def test_folders_that_closed_themselves_are_removed(tmp_path):
+    """Run by root this only tells that a tree goes; for others, permissions are in the way."""
+    (tmp_path / "s1/a/b").mkdir(parents=True)
+    (tmp_path / "s1/a/b/file").touch()
+    for name in ("s1/a/b", "s1/a", "s1"):
+        (tmp_path / name).chmod(0)
+    remove_tree(tmp_path / "s1")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
