@@ -29,7 +29,7 @@ async def run_task(run: Run) -> Ending:
     """Carry the task through; emits the events and returns the ending.
 
     Raises:
-        EndpointError, KernelError, ...: our machinery failed. `RunFinished` has been emitted all the same.
+        Exception: our machinery failed (EndpointError, KernelError, ...) or is faulty. `RunFinished` has been emitted all the same.
     """
     learned: list[State] = []
     ending = Ending(None, Verdict("stopped", "The run was interrupted."))
@@ -42,6 +42,9 @@ async def run_task(run: Run) -> Ending:
         ending = _stopped(learned, str(reason))
     except ExploraError as error:
         ending = _stopped(learned, str(error))
+        raise
+    except Exception as error:
+        ending = _stopped(learned, f"This is a fault of the program: {type(error).__name__}: {error}")
         raise
     except anyio.get_cancelled_exc_class():
         ending = _stopped(learned, "The run was stopped by the user.")

@@ -254,6 +254,18 @@ async def test_an_endpoint_error_is_raised_after_run_finished():
     assert happened(run, "model_called")[-1].exchange.problem
 
 
+async def test_a_fault_of_ours_is_named_raised_and_loses_nothing():
+    def faulty(request):
+        raise ZeroDivisionError("ours")
+
+    run = a_run(answers(recommend_global=faulty))
+    with pytest.raises(ZeroDivisionError):
+        await run_task(run)
+    finished = happened(run, "run_finished")[-1]
+    assert finished.verdict.reason == "This is a fault of the program: ZeroDivisionError: ours"
+    assert "math.sqrt" in finished.solution.code
+
+
 async def test_every_request_is_recorded_once_with_its_replies():
     run = a_run(answers())
     await run_task(run)
