@@ -42,6 +42,8 @@ def find_caller(shell: InteractiveShell) -> Caller:
 def _notebook(shell: InteractiveShell) -> Path | None:
     """Jupyter's server tells its kernels by `JPY_SESSION_NAME`, VS Code by a variable."""
     for said in (os.environ.get("JPY_SESSION_NAME"), shell.user_ns.get("__vsc_ipynb_file__")):
-        if isinstance(said, str) and said.endswith(".ipynb") and Path(said).is_absolute() and Path(said).is_file():
-            return Path(said)
+        if isinstance(said, str) and said.endswith(".ipynb"):
+            path = Path(shell.starting_dir, said)  # a relative one is seen from the kernel's first folder
+            if path.is_file():
+                return path
     return None

@@ -21,6 +21,7 @@ from traitlets import Bool, CaselessStrEnum, Float, Integer, Unicode
 from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.frontend.completion import matcher
 from exploracoder_jupyter.frontend.options import help_text, read_line
+from exploracoder_jupyter.frontend.recorded import show_recorded
 from exploracoder_jupyter.options import Scalar, nest
 
 if TYPE_CHECKING:
@@ -118,9 +119,10 @@ class ExploraMagics(Magics):
     @no_var_expand
     @cell_magic("explored")  # type: ignore[arg-type]
     def explored(self, line: str, cell: str) -> None:
-        """Mark a candidate that ran in another kernel: its cell does nothing here."""
-        name = re.sub(r"[^\w.+-]", "", line.split()[0]) if line.split() else ""
-        sys.stdout.write(f"Candidate {name}, recorded, not run here.\n" if name else "Recorded, not run here.\n")
+        """Mark a candidate that ran in another kernel: its cell shows its recorded outputs again and runs nothing."""
+        if not show_recorded(self._shell):
+            name = re.sub(r"[^\w.+-]", "", line.split()[0]) if line.split() else ""
+            sys.stdout.write(f"Candidate {name}, recorded, not run here.\n" if name else "Recorded, not run here.\n")
 
 
 ExploraMagics.explore.__doc__ = help_text()  # type: ignore[assignment]

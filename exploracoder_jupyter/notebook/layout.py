@@ -2,8 +2,8 @@
 
 Plan, notices, then per subtask a heading, its candidates by round and number, its notices; at the end the solution
 and the summary. Candidate cells start with `%%explored ID` and carry `skip-execution`, so that running the whole
-notebook leaves them alone; the solution is plain code. Ids depend on the run and the cell's part in it only, so the
-same run always gives the same cells.
+notebook leaves them alone; a notebook of its own loads that magic first. The solution is plain code. Ids depend on the
+run and the cell's part in it only, so the same run always gives the same cells.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def layout(run: Run, *, show: Show, standalone: bool) -> list[Cell]:
     Args:
         run: what is known.
         show: which candidates get cells.
-        standalone: for a notebook of its own: the task comes first, and the solution keeps its recorded outputs.
+        standalone: for a notebook of its own: the task comes first, then a cell that makes `%%explored` known, and
+            the solution keeps its recorded outputs.
     """
     return list(_cells(run, show, standalone)) if run.started else []
 
@@ -49,6 +50,7 @@ def _cells(run: Run, show: Show, standalone: bool) -> Iterator[Cell]:
     outcome = run.finished.verdict.outcome if run.finished else "running"
     if standalone:
         yield _markdown(run, "task", "", words.task_words(run), {"status": outcome})
+        yield _setup(run)
     yield _markdown(run, "plan", "", words.plan_words(run), {"status": outcome})
     if run.notices:
         yield _markdown(run, "notice", "", words.notice_words(run.notices), {})
@@ -60,6 +62,12 @@ def _cells(run: Run, show: Show, standalone: bool) -> Iterator[Cell]:
         seconds = round(max(run.now - run.started_at, 0), 3)
         fields: dict[str, JsonValue] = {"status": outcome, "seconds": seconds, **_model(run)}
         yield _markdown(run, "summary", "", words.summary_words(run, run.finished), fields)
+
+
+def _setup(run: Run) -> Cell:
+    """Makes `%%explored` known. Without this package it fails before a candidate is reached, which ends Run All."""
+    cell = _cell(run, "setup", "", f"%load_ext {NAMESPACE}", {}, [TAG_SKIP])
+    return {**cell, "cell_type": "code", "execution_count": None, "outputs": []}
 
 
 def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:

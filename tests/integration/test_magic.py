@@ -6,9 +6,13 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import nbformat
 import psutil
 import pytest
 from jupyter_client.manager import start_new_kernel
+
+from exploracoder_jupyter.notebook import render
+from tests.unit.factories import complete_run
 
 FAKE = Path(__file__).with_name("fake_engine.py")
 
@@ -84,6 +88,19 @@ class Kernel:
                 time.sleep(0.05)
         raise AssertionError("the engine was not started")
 
+    def outputs(self, code, cell):
+        """What a front end would put below the cell."""
+        sent = self.send(code, cell)
+        assert self.reply(sent)["status"] == "ok"
+        found = []
+        while True:
+            message = self._take(timeout=30)
+            if message["parent_header"].get("msg_id") == sent:
+                if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                    return found
+                if message["msg_type"] not in ("status", "execute_input"):
+                    found.append(nbformat.v4.output_from_msg(message))
+
 
 @contextmanager
 def kernel_in(folder):
@@ -114,6 +131,17 @@ def kernel(shared):
     shared.load()
     shared.displays.clear()
     return shared
+
+
+@pytest.fixture
+def trace_kernel(tmp_path, monkeypatch):
+    """The kernel of a trace that Jupyter's server opened."""
+    path = tmp_path / "trace.ipynb"
+    nbformat.write(render(complete_run()), path)
+    monkeypatch.setenv("JPY_SESSION_NAME", "trace.ipynb")
+    with kernel_in(tmp_path) as kernel:
+        kernel.load()
+        yield kernel
 
 
 @pytest.fixture
@@ -290,6 +318,30 @@ def test_the_engine_ends_with_the_kernel(own_kernel, how):
     own_kernel.manager.shutdown_kernel(now=how == "killed")
     assert ended(pid)
     assert (own_kernel.folder / "ended").exists()
+
+
+def test_a_recorded_candidate_shows_its_recorded_outputs_again(trace_kernel):
+    cells = nbformat.read(trace_kernel.folder / "trace.ipynb", as_version=4).cells
+    trace_kernel.run("import os; os.chdir('/')")
+    candidates = [cell for cell in cells if cell.source.startswith("%%explored")]
+    assert {output.output_type for cell in candidates for output in cell.outputs} == {
+        "execute_result",
+        "stream",
+        "error",
+    }
+    for cell in candidates:
+        assert trace_kernel.outputs(cell.source, cell.id) == cell.outputs
+
+
+def test_a_recorded_candidate_that_is_not_in_the_file_says_so(trace_kernel):
+    cell = next(c for c in render(complete_run()).cells if c.source.startswith("%%explored 1.2"))
+    said = [{"output_type": "stream", "name": "stdout", "text": "Candidate 1.2, recorded, not run here.\n"}]
+    assert trace_kernel.outputs(cell.source + "\n# edited", cell.id) == said
+    assert trace_kernel.outputs(cell.source, "another") == said
+    (trace_kernel.folder / "trace.ipynb").write_text("no notebook")
+    assert trace_kernel.outputs(cell.source, cell.id) == said
+    (trace_kernel.folder / "trace.ipynb").unlink()
+    assert trace_kernel.outputs(cell.source, cell.id) == said
 
 
 def test_the_engine_inherits_nothing_but_its_pipes(kernel):

@@ -104,6 +104,7 @@ def test_the_order_of_the_cells():
     cells = viewed(complete_events())
     assert [(ours(cell)["role"], ours(cell).get("candidate", "")) for cell in cells] == [
         ("task", ""),
+        ("setup", ""),
         ("plan", ""),
         ("notice", ""),
         ("subtask", ""),
@@ -131,6 +132,13 @@ def test_candidates_are_guarded_from_running_and_the_solution_is_plain_code():
     [solution] = role(cells, "solution")
     assert solution["source"] == "print('the end')"
     assert solution["metadata"]["tags"] == ["explora-solution"]
+
+
+def test_a_notebook_of_its_own_loads_the_magic_of_its_candidates_and_the_users_does_not():
+    [setup] = role(viewed(complete_events()), "setup")
+    assert setup["source"] == "%load_ext exploracoder_jupyter"
+    assert setup["metadata"]["tags"] == ["skip-execution"]
+    assert role(viewed(complete_events(), anchor="mine"), "setup") == []
 
 
 def test_losers_are_collapsed_once_the_choice_is_known():

@@ -30,7 +30,7 @@ def test_without_losers_keeps_what_was_carried_forward():
     nbformat.validate(kept)
     assert notebook == before
     assert [candidate for role, candidate in roles(kept) if role == "candidate"] == ["1.2", "2.1r1"]
-    assert {"task", "plan", "subtask", "solution", "summary"} < {role for role, _ in roles(kept)}
+    assert {"task", "setup", "plan", "subtask", "solution", "summary"} < {role for role, _ in roles(kept)}
     assert "records" not in kept.metadata.exploracoder_jupyter
     assert kept.metadata.exploracoder_jupyter.task == notebook.metadata.exploracoder_jupyter.task
 
@@ -48,6 +48,11 @@ def test_clean_leaves_the_users_cells():
     nbformat.validate(kept)
     assert [cell.id for cell in kept.cells] == ["mine-0", "mine-1"]
     assert len(notebook.cells) > 2
+
+
+def test_clean_takes_all_of_a_trace_but_its_solution():
+    [solution] = clean(render(complete_run()), keep_solution=True).cells
+    assert solution.source == "print('the end')"
 
 
 def test_clean_can_keep_the_solution():
