@@ -29,7 +29,8 @@ async def run_task(run: Run) -> Ending:
     """Carry the task through; emits the events and returns the ending.
 
     Raises:
-        Exception: our machinery failed (EndpointError, KernelError, ...) or is faulty. `RunFinished` has been emitted all the same.
+        EndpointError, KernelError, ...: our machinery failed, or is faulty (any other exception). `RunFinished` has
+            been emitted all the same.
     """
     learned: list[State] = []
     ending = Ending(None, Verdict("stopped", "The run was interrupted."))

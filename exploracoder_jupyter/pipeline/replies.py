@@ -32,6 +32,10 @@ __all__ = [
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _QUOTED = re.compile(r"`([^`]+)`")
+_NO_CHANGE = re.compile(
+    r"\W*(?:null|none|nothing|n/a|unchanged|no (?:further )?changes?(?: (?:is |are )?(?:needed|required|necessary))?)\W*",
+    re.IGNORECASE,
+)
 _PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter", "tool_code")
 _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")
@@ -70,6 +74,12 @@ def _quoted(text: str) -> str:
     return quoted.group(1) if quoted else text
 
 
+def _revision(value: object) -> object:
+    """Revised subtasks, or `None` where nothing, or a word for nothing, stands for an unchanged plan."""
+    texts = _texts(value)
+    return None if isinstance(texts, list) and all(_NO_CHANGE.fullmatch(text) for text in texts) else texts
+
+
 Texts = Annotated[list[str], BeforeValidator(_texts)]
 Paths = Annotated[list[str], BeforeValidator(_paths)]
 
@@ -106,10 +116,8 @@ class RecommendReply(BaseModel):
 class RevisingReply(RecommendReply):
     """Reply to `recommend` where the plan may still change."""
 
-    remaining: Annotated[list[str] | None, BeforeValidator(lambda value: value if value is None else _texts(value))] = (
-        None
-    )
-    """The revised subtasks after this one; `None` keeps the plan."""
+    remaining: Annotated[list[str] | None, BeforeValidator(_revision)] = None
+    """The revised subtasks after this one, at least one; `None` keeps the plan."""
 
 
 class RecommendGlobalReply(BaseModel):

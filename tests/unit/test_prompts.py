@@ -3,8 +3,9 @@
 Run with EXPLORA_GOLDEN=write to write the golden files anew, then read the diff.
 """
 
+import json
 import os
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import get_args
 
@@ -74,6 +75,15 @@ def test_a_prompt_reads_as_it_did(step):
     if os.environ.get("EXPLORA_GOLDEN") == "write":
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("may_revise", [True, False])
+def test_the_form_of_a_recommendation_is_valid_json_that_changes_nothing(may_revise):
+    text = prompts.render("recommend", replace(INPUTS["recommend"], may_revise=may_revise))[1].content
+    [form] = [line for line in text.splitlines() if line.startswith("{")]
+    example = json.loads(form)
+    assert example["satisfied"] is False and example.get("remaining") is None
+    assert ("remaining" in example) is may_revise
 
 
 def test_long_documentation_is_cut_and_says_so():

@@ -171,7 +171,15 @@ def test_a_recommendation_may_have_no_reason():
 def test_a_recommendation_without_remaining_keeps_the_plan():
     assert parse_json('{"apis": [], "remaining": null}', RevisingReply).remaining is None
     assert parse_json('{"apis": []}', RevisingReply).remaining is None
-    assert parse_json('{"apis": [], "remaining": []}', RevisingReply).remaining == []
+
+
+@pytest.mark.parametrize(
+    "unchanged",
+    ["[]", '""', '"null"', '"None."', '["none"]', '"no change"', '"No change needed."', '"No changes are needed"'],
+)
+def test_nothing_in_place_of_remaining_subtasks_keeps_the_plan(unchanged):
+    assert parse_json(f'{{"apis": [], "remaining": {unchanged}}}', RevisingReply).remaining is None
+    assert parse_json('{"apis": [], "remaining": ["None of the rows stay"]}', RevisingReply).remaining
 
 
 def test_planners_may_number_their_steps_in_one_text():
