@@ -90,6 +90,6 @@ def _cell(item: Experience) -> str:
         lines += ["Error:", observation.error.traceback.strip() or observation.error.headline]
     if observation.note:
         lines.append(observation.note)
-    if observation.names:
+    if observation.ran and observation.names:
         lines.append("New names: " + ", ".join(f"{name}: {kind}" for name, kind in observation.names))
     return "\n".join(lines)

@@ -2,8 +2,9 @@
 
 import pytest
 
-from exploracoder_jupyter.pipeline.calls import apis_used
+from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.explore import fingerprint
+from exploracoder_jupyter.types import Candidate, Experience, Observation, Subtask
 from tests.unit.world import FewApis, api
 
 KNOWN = FewApis([api("nx.path"), api("nx.Graph", kind="class"), api("nx.Graph.add", kind="method"), api("nx.sub.deep")])
@@ -18,6 +19,13 @@ def test_methods_are_resolved_by_observed_types_then_by_recommendation():
     assert apis_used("g.add(1)", KNOWN, types={"g": "nx.Graph"}) == ("nx.Graph.add",)
     assert apis_used("g.add(1)", KNOWN, recommended=[api("nx.Graph.add", kind="method")]) == ("nx.Graph.add",)
     assert apis_used("g.add(1)", KNOWN) == ()
+
+
+def test_types_are_known_from_what_ran():
+    def seen(status, kind):
+        return Experience(Subtask("1", "s"), Candidate("1.1", "1", "g"), Observation(status, names=(("g", kind),)))
+
+    assert known_types([seen("ok", "nx.Graph"), seen("error", "nx.Lost")]) == {"g": "nx.Graph"}
 
 
 def test_broken_code_calls_nothing():

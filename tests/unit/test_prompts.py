@@ -42,8 +42,12 @@ RAN = Experience(
 )
 FAILED = Experience(
     SUBTASKS[1],
-    Candidate("2.1", "2", "jar.size()"),
-    Observation("error", error=ErrorInfo("AttributeError", "no 'size'", "AttributeError: no 'size'")),
+    Candidate("2.1", "2", "lid = jar.lid\njar.size()"),
+    Observation(
+        "error",
+        error=ErrorInfo("AttributeError", "no 'size'", "AttributeError: no 'size'"),
+        names=(("lid", "beanlib.Lid"),),
+    ),
 )
 INPUTS = {
     "introduce": requests.IntroduceInputs(("beanlib",), "Beanlib keeps beans in jars."),
@@ -84,6 +88,20 @@ def test_the_form_of_a_recommendation_is_valid_json_that_changes_nothing(may_rev
     example = json.loads(form)
     assert example["satisfied"] is False and example.get("remaining") is None
     assert ("remaining" in example) is may_revise
+
+
+@pytest.mark.parametrize("step", ["propose", "debug"])
+def test_what_failed_is_not_told_as_what_exists(step):
+    text = prompts.render(step, replace(INPUTS[step], experience=(FAILED, RAN)))[1].content
+    exists, gone = text.index("exist now:"), text.index("nothing of it exists now:")
+    assert exists < text.index("beanlib.fill(jar, 3)") < gone < text.index("jar.size()")
+    assert "beanlib.Lid" not in text
+    assert "exist now:" not in prompts.render(step, replace(INPUTS[step], experience=(FAILED,)))[1].content
+
+
+@pytest.mark.parametrize("step", ["propose", "debug", "solve", "repair"])
+def test_what_writes_code_is_told_of_the_variables_of_the_user(step):
+    assert "variables of the user exist" in prompts.render(step, INPUTS[step])[1].content
 
 
 def test_long_documentation_is_cut_and_says_so():
