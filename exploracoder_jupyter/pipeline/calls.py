@@ -37,7 +37,7 @@ def apis_used(
 
 
 def known_types(experience: Iterable[Experience]) -> dict[str, str]:
-    """Variables with their types as the experience so far showed them; those of what failed are gone with its branch."""
+    """Variables with their types as the experience so far showed them; what failed is gone with its branch."""
     return {name: kind for item in experience if item.observation.ran for name, kind in item.observation.names}
 
 

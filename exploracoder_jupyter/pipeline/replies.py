@@ -33,9 +33,10 @@ __all__ = [
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _QUOTED = re.compile(r"`([^`]+)`")
 _NO_CHANGE = re.compile(
-    r"\W*(?:null|none|nothing|n/a|unchanged|no (?:further )?changes?(?: (?:is |are )?(?:needed|required|necessary))?)\W*",
+    r"\W*(?:null|none|nothing|unchanged|no (?:further )?changes?(?: (?:is |are )?(?:needed|required|necessary))?)\W*",
     re.IGNORECASE,
 )
+"""Words that small models give in place of a JSON null."""
 _PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter", "tool_code")
 _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")

@@ -11,14 +11,19 @@ SEEN = Experience(
     Observation(
         "error",
         text="secret row 4711",
-        names=(("df", "pandas.DataFrame"),),
         error=ErrorInfo("KeyError", "'patient 4711' at 12.5", "Traceback: patient 4711"),
     ),
+)
+RAN = Experience(
+    SEEN.subtask,
+    Candidate("1.2", "1", "df = load(1)"),
+    Observation("ok", text="secret row 4711", names=(("df", "pandas.DataFrame"),)),
 )
 
 
 def prompt(level):
-    told = "".join(m.content for m in render("solve", shared(SolveInputs(Task("t", ("m",)), (), (SEEN,)), level)))
+    inputs = SolveInputs(Task("t", ("m",)), (), (SEEN, RAN))
+    told = "".join(m.content for m in render("solve", shared(inputs, level)))
     failed = shared(DebugInputs(Task("t", ("m",)), SEEN.subtask, (), (), SEEN), level)
     return told + "".join(m.content for m in render("debug", failed))
 
