@@ -1,8 +1,9 @@
 """Entry point of the zip that is sent to other interpreters: `python inside.zip LIMITS MODULE ARGUMENT...`.
 
 Sets the limits (JSON, see `limits.apply`), then runs the module of this folder that has that name as the main program.
-The zip holds this folder under its usual package path, so that modules find one another there as they do here; the
-working directory comes next on the import path, as in a notebook.
+The zip holds this folder under its usual package path, so that modules find one another there as they do here. The
+working directory comes last on the import path, so that a `queue.py` in it is not taken for the real one; a kernel puts
+it where notebooks have it, when its own imports are done.
 """
 
 import json
@@ -15,5 +16,6 @@ if __name__ == "__main__":
     limits.apply(json.loads(sys.argv[1]))
     module = sys.argv[2]
     del sys.argv[1:3]
-    sys.path.insert(1, "")
+    if module != "startup":
+        sys.path.append("")
     runpy.run_module(f"exploracoder_jupyter.inside.{module}", run_name="__main__", alter_sys=True)

@@ -15,6 +15,7 @@ from exploracoder_jupyter.inside import variables
 pytestmark = pytest.mark.anyio
 
 LEVELS = ["bubblewrap", "limits"]
+SHADOWS = ("queue.py", "random.py", "traitlets.py")
 LIMITS = {"memory_mb": 512, "processes": 40}
 
 
@@ -39,6 +40,8 @@ def workdir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notebooks")
     (folder / "data.csv").write_text("a,b\n1,2\n")
     (folder / "helper.py").write_text("def twice(x):\n    return 2 * x\n")
+    for name in SHADOWS:
+        (folder / name).write_text("raise ImportError('the file of the user')\n")
     return folder
 
 
@@ -47,7 +50,7 @@ async def siblings(level, workdir, anyio_backend):
     async with RerunSiblings(Sandbox(**LIMITS), workdir=workdir) as siblings:
         assert siblings.environment().isolation.startswith(level)
         yield siblings
-    assert {path.name for path in workdir.iterdir()} == {"data.csv", "helper.py"}
+    assert {path.name for path in workdir.iterdir()} == {"data.csv", "helper.py", *SHADOWS}
     assert (workdir / "data.csv").read_text() == "a,b\n1,2\n"
 
 

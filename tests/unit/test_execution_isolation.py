@@ -168,3 +168,14 @@ def test_what_is_sent_is_a_program_of_its_own(tmp_path):
     archive = write_inside(tmp_path / "inside.zip")
     done = subprocess.run([sys.executable, archive, "{}", "packages"], capture_output=True, check=True, cwd=tmp_path)
     assert json.loads(done.stdout)["python"].startswith("3.")
+
+
+def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
+    archive = write_inside(tmp_path / "inside.zip")
+    for name in ("platform.py", "email.py", "argparse.py"):
+        (tmp_path / name).write_text("raise ImportError")
+    (tmp_path / "mylib.py").write_text("def own(): pass")
+    for words in (["packages"], ["api_walk", "mylib"]):
+        done = subprocess.run([sys.executable, archive, "{}", *words], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert '"mylib.own"' in done.stdout
