@@ -1,8 +1,9 @@
 """What of the observations may be sent to the model: `values`, `schema` or `none`.
 
-`schema` keeps names, types and the kind of an error, and blanks every literal in its message; `none` keeps only
-whether the code ran. Code is always sent: the model wrote it. Applied to the inputs of every request, so nothing can
-slip past it into a prompt.
+`schema` keeps names, types and the type of an error; of messages only those that speak of code and not of data, where
+they have one of the interpreter's own forms: a missing name, attribute or module, arguments that do not fit. `none`
+keeps only whether the code ran. Code is always sent: the model wrote it. Applied to the inputs of every request, so
+nothing can slip past it into a prompt.
 """
 
 from __future__ import annotations
@@ -13,7 +14,25 @@ from dataclasses import fields, replace
 from exploracoder_jupyter.pipeline.requests import Inputs
 from exploracoder_jupyter.types import ErrorInfo, Experience, Observation, Sharing
 
-_LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|\b\d[\d.,:eE+-]*")
+_NAME = r"'[A-Za-z_][\w.]*'"
+_NAMES = rf"{_NAME}(?:(?:,| and|, and) {_NAME})*"
+_CALL = r"[A-Za-z_][\w.<>]*\(\)"
+_MISSING_NAME = rf"name {_NAME} is not defined|(?:cannot access )?(?:local|free) variable {_NAME}"
+_MISSING_MODULE = rf"No module named {_NAME}|cannot import name {_NAME} from (?:partially initialized module )?{_NAME}"
+_ARGUMENTS = (
+    rf"{_CALL} (?:got an unexpected keyword argument {_NAME}|got multiple values for argument {_NAME}"
+    rf"|missing \d+ required (?:positional|keyword-only) arguments?: {_NAMES}"
+    r"|takes (?:no|\d+|from \d+ to \d+) (?:positional |keyword )?arguments?(?: but \d+ (?:was|were) given)?)"
+)
+_FORMS = {
+    "NameError": _MISSING_NAME,
+    "UnboundLocalError": _MISSING_NAME,
+    "AttributeError": rf"(?:{_NAME} object|module {_NAME}|type object {_NAME}) has no attribute {_NAME}",
+    "ImportError": _MISSING_MODULE,
+    "ModuleNotFoundError": _MISSING_MODULE,
+    "TypeError": _ARGUMENTS,
+}
+"""What a message must begin with to be kept, up to there, by the type of the error."""
 
 
 def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
@@ -39,7 +58,13 @@ def _observation(observation: Observation, sharing: Sharing) -> Observation:
     if sharing == "none":
         kept = ErrorInfo(error.name, "") if error else None
         return Observation(observation.status, error=kept, seconds=observation.seconds)
-    kept = ErrorInfo(error.name, _LITERAL.sub("...", error.message)) if error else None
+    kept = ErrorInfo(error.name, _without_data(error)) if error else None
     return Observation(
         observation.status, error=kept, seconds=observation.seconds, names=observation.names, note=observation.note
     )
+
+
+def _without_data(error: ErrorInfo) -> str:
+    form = _FORMS.get(error.name)
+    found = re.match(form, error.message) if form else None
+    return found.group() if found else ""
