@@ -28,6 +28,7 @@ _STATUS: dict[SubtaskStatus, tuple[str, str]] = {
 }
 _OUTCOME: dict[CandidateState, tuple[str, str]] = {
     "running": ("…", "cyan"),
+    "not finished": ("not finished", "yellow"),
     "ok": ("✓", "green"),
     "error": ("✗", "red"),
     "timeout": ("timeout", "red"),
@@ -78,7 +79,7 @@ def draw(state: State, *, now: float) -> RenderableType:
     parts += [Text(plain(notice), style="yellow") for notice in state.notices[-3:]]
     rows = [*state.subtasks, *([state.solution_row] if state.solution_row.candidates else [])]
     if rows:
-        parts.append(_table(rows))
+        parts.append(_table(rows, over=state.over))
     return Group(*parts, _foot(state, now))
 
 
@@ -87,18 +88,21 @@ def _head(state: State) -> Text:
     return Text(plain("  ".join(part for part in about if part)), style="dim")
 
 
-def _table(rows: list[SubtaskRow]) -> Table:
+def _table(rows: list[SubtaskRow], *, over: bool) -> Table:
     table = Table.grid(padding=(0, 1))
     for row in rows:
         symbol, style = _STATUS[row.status]
-        table.add_row(Text(symbol, style), Text(plain(_name(row)), style if row.status == "exploring" else ""))
+        name = plain(_name(row, over=over))
+        table.add_row(Text(symbol, style), Text(name, style if row.status == "exploring" else ""))
         if row.candidates:
             table.add_row("", _candidates(row))
     return table
 
 
-def _name(row: SubtaskRow) -> str:
+def _name(row: SubtaskRow, *, over: bool) -> str:
     title = row.title if row.id == SOLUTION else f"{row.id}. {row.title}"
+    if over and row.status == "exploring":
+        return f"{title} (not finished)"
     return title if row.status in ("planned", "exploring") else f"{title} ({row.status})"
 
 

@@ -30,7 +30,7 @@ from exploracoder_jupyter.events import (
 )
 from exploracoder_jupyter.types import Candidate, Observation, Outcome, Plan, Status, SubtaskStatus, Usage, Verdict
 
-CandidateState = Literal["running", "duplicate", "no code"] | Status
+CandidateState = Literal["running", "not finished", "duplicate", "no code"] | Status
 SOLUTION = "solution"
 """The id of the row that collects the attempts at a solution."""
 
@@ -79,7 +79,7 @@ class State:
     usage: Usage = field(default_factory=Usage)
     verdict: Verdict | None = None
     solution: str | None = None
-    """Code of the solution."""
+    """Code of the solution, if there is one to offer; that of a stopped run says that it was not run as a whole."""
     trace: str | None = None
     """Path of the trace notebook."""
     failure: str = ""
@@ -129,17 +129,27 @@ def fold(state: State, record: Record) -> State:
 def finished(state: State, summary: Mapping[str, JsonValue]) -> State:
     """The state after the engine's summary, which knows the path of the trace."""
     trace, solution = summary.get("trace"), summary.get("solution")
+    verdict = state.verdict or _verdict(summary)
     return replace(
-        state,
+        _closed(state) if verdict else state,
         trace=str(trace) if trace else state.trace,
-        solution=solution if isinstance(solution, str) else state.solution,
-        verdict=state.verdict or _verdict(summary),
+        solution=offered(solution, verdict) if isinstance(solution, str) and verdict else state.solution,
+        verdict=verdict,
     )
 
 
 def failed(state: State, reason: str) -> State:
     """The state of a run that could not be made, or that broke off."""
-    return replace(state, failure=reason, activity=reason)
+    return replace(_closed(state), failure=reason, activity=reason)
+
+
+def offered(code: str | None, verdict: Verdict) -> str | None:
+    """The code that may be handed to the user: none that failed, and joined snippets with a word on what they are."""
+    if not code or verdict.outcome == "unsolved":
+        return None
+    if verdict.outcome == "stopped":
+        return f"# not run as a whole: {' '.join(verdict.reason.split())}\n{code}"
+    return code
 
 
 def _fold_step(state: State, event: object) -> State:
@@ -171,9 +181,22 @@ def _planned(state: State, plan: Plan) -> tuple[SubtaskRow, ...]:
 
 
 def _ended(state: State, event: RunFinished) -> State:
-    row = replace(state.solution_row, status="done" if event.solution else "failed")
-    code = event.solution.code if event.solution else None
-    return replace(state, verdict=event.verdict, solution=code, usage=event.usage, solution_row=row)
+    code = offered(event.solution.code if event.solution else None, event.verdict)
+    stopped = event.verdict.outcome == "stopped"
+    row = state.solution_row if stopped else replace(state.solution_row, status="done" if code else "failed")
+    state = replace(state, verdict=event.verdict, solution=code, usage=event.usage, solution_row=row)
+    return _closed(state)
+
+
+def _closed(state: State) -> State:
+    """Nothing runs any more: what was running has not finished."""
+    subtasks = tuple(_without_running(row) for row in state.subtasks)
+    return replace(state, subtasks=subtasks, solution_row=_without_running(state.solution_row))
+
+
+def _without_running(row: SubtaskRow) -> SubtaskRow:
+    ended = (replace(one, state="not finished") if one.state == "running" else one for one in row.candidates)
+    return replace(row, candidates=tuple(ended))
 
 
 def _proposed(state: State, candidate: Candidate) -> State:

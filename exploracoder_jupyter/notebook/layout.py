@@ -73,7 +73,8 @@ def _setup(run: Run) -> Cell:
 def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
     id = section.subtask.id
     if section.started and show != "none":
-        yield _markdown(run, "subtask", id, words.heading_words(section), {"subtask": id, "status": section.status})
+        heading = words.heading_words(section, over=run.finished is not None)
+        yield _markdown(run, "subtask", id, heading, {"subtask": id, "status": section.status})
         for attempt in section.ordered:
             selected = attempt is section.selected if section.settled else None
             if attempt.has_cell and (selected or show == "all"):
@@ -88,7 +89,8 @@ def _solution_cells(run: Run, section: Section, show: Show, standalone: bool) ->
     ]
     last = section.ordered[-1] if section.ordered and not solution else None
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
-    heading = words.solution_words(section, run.finished.verdict.outcome if run.finished and solution else None)
+    outcome = run.finished.verdict.outcome if run.finished and solution else None
+    heading = words.solution_words(section, outcome, over=run.finished is not None)
     yield _markdown(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in attempts:
         if show == "all" or attempt is last:
@@ -115,7 +117,7 @@ def _candidate(run: Run, attempt: Attempt, *, selected: bool | None, hidden: boo
         "subtask": candidate.subtask,
         "candidate": candidate.id,
         "round": candidate.round,
-        "status": observation.status if observation else "running",
+        "status": observation.status if observation else "interrupted" if run.finished else "running",
         **({} if selected is None else {"selected": selected}),
         **({"seconds": round(observation.seconds, 3)} if observation else {}),
         **_model(run),

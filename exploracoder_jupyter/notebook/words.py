@@ -53,17 +53,17 @@ def plan_words(run: Run) -> str:
     return "\n\n".join(parts)
 
 
-def solution_words(section: Section, outcome: Outcome | None) -> str:
-    """The heading above the solutions: how they fared."""
+def solution_words(section: Section, outcome: Outcome | None, *, over: bool) -> str:
+    """The heading above the solutions: how they fared. `over`: whether the run is."""
     joined = "What ran in each subtask, put together. **It was not run as a whole.**" if outcome == "stopped" else ""
-    return "\n\n".join(part for part in ("### Solution", _fates(section), joined) if part)
+    return "\n\n".join(part for part in ("### Solution", _fates(section, over=over), joined) if part)
 
 
-def heading_words(section: Section) -> str:
+def heading_words(section: Section, *, over: bool) -> str:
     """A subtask's heading: recommended APIs, how its candidates fared, and why one was carried forward."""
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
-    parts.append(_fates(section))
+    parts.append(_fates(section, over=over))
     parts.append(_choice(section))
     return "\n\n".join(part for part in parts if part)
 
@@ -124,13 +124,13 @@ def _api_summary(api: ApiDoc) -> str:
     return f"Deprecated: {api.deprecated} {api.summary}" if api.deprecated else api.summary
 
 
-def _fates(section: Section) -> str:
+def _fates(section: Section, *, over: bool) -> str:
     """One line on how each candidate fared, those without a cell of their own included."""
-    fates = [_fate(attempt) for attempt in section.ordered]
+    fates = [_fate(attempt, over=over) for attempt in section.ordered]
     return "Tried: " + "; ".join(fates) + "." if fates else ""
 
 
-def _fate(attempt: Attempt) -> str:
+def _fate(attempt: Attempt, *, over: bool) -> str:
     candidate, observation = attempt.candidate, attempt.observation
     name = f"**{prose(candidate.id)}**"
     if candidate.duplicate_of:
@@ -138,7 +138,7 @@ def _fate(attempt: Attempt) -> str:
     if candidate.problem or not candidate.code.strip():
         return f"{name} no code ({prose(clip(candidate.problem or 'empty', 200))})"
     if observation is None:
-        return f"{name} running"
+        return f"{name} {'not finished' if over else 'running'}"
     what = observation.error.headline if observation.error else observation.note
     said = {"ok": "ran", "error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
     return f"{name} {said[observation.status]}" + (f" ({prose(clip(what, 160).rstrip('.'))})" if what else "")

@@ -118,6 +118,13 @@ def test_a_finished_view_names_what_was_carried_forward_and_offers_no_stop():
     assert "Rank its nodes (skipped)" in shown
 
 
+def test_what_was_running_at_the_end_is_shown_as_not_finished():
+    stop = events.RunFinished(types.Verdict("stopped", "By the user."), None, types.Usage())
+    shown = _drawn([*BEGINNING, stop])
+    assert "1.1 not finished" in shown
+    assert re.search(r"1\. Build .*graph \(not finished\)", shown)
+
+
 def test_without_a_terminal_each_event_worth_telling_is_one_line():
     said = _lines(BEGINNING + END)
     assert all(re.match(r"\[ +\d+\.\ds\] \S", one) and "\n" not in one and "\x1b" not in one for one in said)

@@ -142,6 +142,46 @@ def test_the_end_names_verdict_solution_and_trace():
     assert "<pre" in as_html(state, 2000.0)
 
 
+def ending(outcome, code="x = 1"):
+    return RunFinished(Verdict(outcome, "So\nit was."), Solution(code, "s1") if code else None, Usage())
+
+
+@pytest.mark.parametrize(
+    ("outcome", "shown"),
+    [
+        ("solved", "x = 1"),
+        ("unchecked", "x = 1"),
+        ("unsolved", None),
+        ("stopped", "# not run as a whole: So it was.\nx = 1"),
+    ],
+)
+def test_only_a_program_that_did_not_fail_is_offered(outcome, shown):
+    state = state_after(START, PLAN, ending(outcome))
+    summary = {"status": outcome, "reason": "So\nit was.", "solution": "x = 1"}
+    for ended in (state, finished(state, summary), finished(State(), summary)):
+        assert ended.solution == shown
+        assert ("<pre" in as_html(ended, 0.0)) == (shown is not None)
+
+
+@pytest.mark.parametrize("outcome", ["unsolved", "stopped"])
+def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
+    state = state_after(START, PLAN, SubtaskStarted("1", ()), proposed("1.1"), proposed("s1", "solution"))
+    for ended in (state_after(ending(outcome, None), state=state), failed(state, "It was killed.")):
+        text, page = as_text(ended, 2000.0), as_html(ended, 2000.0)
+        assert "running" not in text + page
+        assert "1.1 not finished" in page
+        assert "1 tried: 1 not finished" in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [("solved", "done"), ("unchecked", "done"), ("unsolved", "failed"), ("stopped", "not finished")],
+)
+def test_the_solution_is_done_only_if_one_was_found(outcome, said):
+    text = as_text(state_after(START, proposed("s1", "solution"), ending(outcome)), 2000.0)
+    assert f"Solution [{said}]" in text
+
+
 def test_a_summary_alone_is_enough_for_a_verdict():
     state = finished(State(), {"status": "stopped", "reason": "By the user.", "solution": None, "trace": None})
     assert headline(state) == "Stopped. By the user."

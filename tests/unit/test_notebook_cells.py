@@ -270,6 +270,16 @@ def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
     jsonschema.validate(ours(solution), schema())
 
 
+def test_what_was_running_at_the_end_is_shown_as_not_finished():
+    events = [started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), proposed("s1", "y")]
+    cells = viewed([*events, finished("stopped", None, reason="By the user.")])
+    assert "running" not in "".join(cell["source"] for cell in cells)
+    assert "Tried: **1.1** not finished." in role(cells, "subtask")[0]["source"]
+    assert "Tried: **s1** not finished." in role(cells, "subtask")[1]["source"]
+    assert {ours(cell)["status"] for cell in role(cells, "candidate")} == {"interrupted"}
+    assert "**1.1** running" in role(viewed(events), "subtask")[0]["source"]
+
+
 def test_the_users_solution_cell_holds_no_outputs_and_the_traces_does():
     events = complete_events()
     assert role(viewed(events), "solution")[0]["outputs"] == [stream("the end\n")]
