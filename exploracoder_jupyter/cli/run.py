@@ -120,11 +120,14 @@ def _listening() -> Iterator[Callable[[Record], None]]:
 
 
 def _show(summary: Mapping[str, JsonValue]) -> None:
-    """The verdict, the solution, and where the trace is."""
+    """The verdict, the solution if there is one to offer, and where the trace is."""
+    from exploracoder_jupyter.frontend.panel import State, finished
+
+    solution = finished(State(), summary).solution
     say(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
-    if summary.get("solution"):
+    if solution:
         say("")
-        show_code(str(summary["solution"]))
+        show_code(solution)
         say("")
     if summary.get("trace_problem"):
         note(str(summary["trace_problem"]))

@@ -39,6 +39,7 @@ class Commands:
     def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer]) -> None:
         """`configured` gives what `%config` has set."""
         self.runs = Runs()
+        self._inserted: Run | None = None
         self._shell = shell
         self._configured = configured
 
@@ -115,7 +116,11 @@ class Commands:
         if run.state.failure:
             raise ExploraError(run.state.failure)
         if run.state.solution:
-            self._shell.set_next_input(run.state.solution)
+            self._insert(run, run.state.solution)
+
+    def _insert(self, run: Run, solution: str) -> None:
+        self._inserted = run
+        self._shell.set_next_input(solution)
 
     def _status(self, _: str) -> str:
         shown = self.runs.running() or self.runs.all[-1:]
@@ -128,10 +133,15 @@ class Commands:
         return f"Stopping: {names}." if running else "Nothing is running."
 
     def _solution(self, _: str) -> str:
-        run = self.runs.last(having="solution")
-        if run is None or run.state.solution is None:
+        run = self.runs.last(having="verdict")
+        if run is None:
             raise UsageError("There is no solution yet.", remedy="See %explora status.")
-        self._shell.set_next_input(run.state.solution)
+        if run.state.solution is None:
+            tried = f"What was tried is in {run.state.trace}." if run.state.trace else ""
+            raise UsageError(f"There is no solution. {headline(run.state)}", remedy=tried)
+        if run is self._inserted:
+            return "The solution of this run is in a cell already."
+        self._insert(run, run.state.solution)
         return headline(run.state)
 
     def _history(self, _: str) -> str:

@@ -157,7 +157,7 @@ class Runs:
         """Those that have not ended."""
         return [run for run in self.all if not run.over]
 
-    def last(self, *, having: Literal["solution", "trace"]) -> Run | None:
+    def last(self, *, having: Literal["verdict", "trace"]) -> Run | None:
         """The newest one that has this."""
         return next((run for run in reversed(self.all) if getattr(run.state, having)), None)
 

@@ -90,6 +90,9 @@ def main():
         Path("ended").write_text(how)
         end("stopped", "By the user.")
         return
+    if kind == "unsolved":
+        end("unsolved", "No solution ran.", "answer = 1 / 0")
+        return
     end("unchecked", "It ran.", "answer = 42")
 
 

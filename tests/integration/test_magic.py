@@ -278,6 +278,20 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
     reply, said = kernel.run("%explora solution")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
     assert said.startswith("Not checked")
+    reply, said = kernel.run("%explora solution")
+    assert reply["payload"] == []
+    assert said == "The solution of this run is in a cell already.\n"
+
+
+def test_a_program_that_failed_is_not_offered(kernel):
+    kernel.run("%%explora quick\ntask", cell="cell-1")
+    kernel.shows("Not checked")
+    reply, said = kernel.run("%%explora unsolved --wait\ntask", cell="cell-1")
+    assert (reply["status"], reply["payload"]) == ("ok", [])
+    reply, said = kernel.run("%explora solution")
+    assert (reply["status"], reply["payload"]) == ("error", [])
+    wanted = "There is no solution. Unsolved. No solution ran. What was tried is in explorations/fake.ipynb."
+    assert said == f"UsageError: {wanted}\n"
 
 
 def test_wait_waits_although_somebody_looks(kernel):

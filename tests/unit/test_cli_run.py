@@ -96,6 +96,16 @@ def test_the_result_is_on_standard_output_and_all_else_beside_it(session, capsys
     assert "a library prints" in said.err
 
 
+@pytest.mark.parametrize(
+    ("outcome", "shown"), [("unsolved", "\n"), ("stopped", "\n\n# not run as a whole: That is why.\nx = 1\n\n")]
+)
+def test_a_program_that_failed_is_not_shown_and_joined_snippets_say_what_they_are(session, capsys, outcome, shown):
+    session.answer = _summary(outcome)
+    main(RUN)
+    said = capsys.readouterr().out
+    assert said == f"{outcome.capitalize()}: That is why.{shown}Trace: explorations/a.ipynb\n"
+
+
 def test_json_is_the_summary_and_nothing_else(session, capsys):
     session.answer = _summary("unsolved", solution=None)
     main([*RUN, "--json"])
