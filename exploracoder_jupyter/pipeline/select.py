@@ -47,13 +47,17 @@ def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str
 
 
 def agree(one: Experience, other: Experience) -> bool:
-    """Whether both ran and most of the facts (numbers, quoted strings, truth values) of the poorer one are in both."""
+    """Whether both ran and show the same: the same text, or half of all their facts in common.
+
+    Facts are numbers, quoted strings and truth values. Measured against both sides, so that an output of one fact does
+    not agree with every richer one that happens to hold it.
+    """
     if not (one.observation.ran and other.observation.ran):
         return False
+    if _plain(one) == _plain(other):
+        return bool(_plain(one))
     left, right = facts(one.observation.text), facts(other.observation.text)
-    if not left or not right:
-        return bool(one.observation.text.strip()) and _plain(one) == _plain(other)
-    return len(left & right) * 3 >= min(len(left), len(right)) * 2
+    return bool(left | right) and len(left & right) * 2 >= len(left | right)
 
 
 def facts(text: str) -> frozenset[str]:

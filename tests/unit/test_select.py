@@ -30,6 +30,13 @@ def test_agreement_beats_a_lone_answer_that_came_first():
     assert "agrees with 1 other" in reasons
 
 
+def test_a_lone_fact_does_not_agree_with_every_richer_output():
+    poor, rich, alike = tried(1, "5"), tried(2, "5 nodes, 7 edges, 'a', 'b'"), tried(3, "nodes 5 edges 7 'a' 'b' True")
+    assert not agree(poor, rich)
+    assert agree(rich, alike)
+    assert chosen(poor, rich, alike)[0] == "1.2"
+
+
 def test_information_beats_silence():
     assert chosen(tried(1, ""), tried(2, "[]"), tried(3, "7 beans"))[0] == "1.3"
 
