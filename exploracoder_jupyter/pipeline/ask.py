@@ -25,6 +25,8 @@ from exploracoder_jupyter.types import Exchange, Message, Sampling, Step, Usage
 
 _R = TypeVar("_R", bound=BaseModel)
 PRECISE = Sampling(temperature=0.0)
+_FEW_TOKENS = 8000
+"""With more left in the budget, the length of replies is left to the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,15 @@ def _draft(reply: Reply) -> Draft:
 def _request(
     run: Run, step: Step, inputs: Inputs, subject: str, sampling: Sampling, form: type[BaseModel] | None
 ) -> ModelRequest:
+    sampling = _within_budget(sampling, run.meter.tokens_left)
     limited = shared(inputs, run.sharing)
     schema = form.model_json_schema() if form else None
     return ModelRequest(step, limited, render(step, limited), sampling, subject, schema)
+
+
+def _within_budget(sampling: Sampling, left: int) -> Sampling:
+    """The sampling, its replies cut where the run has few tokens left to pay for them."""
+    return sampling if left >= _FEW_TOKENS else replace(sampling, max_tokens=max(left // sampling.n, 1))
 
 
 def _complaint(text: str, error: ReplyError) -> tuple[Message, Message]:

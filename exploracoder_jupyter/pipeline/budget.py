@@ -40,6 +40,11 @@ class Meter:
         return max(self._budget.seconds - self.elapsed, 0.0)
 
     @property
+    def tokens_left(self) -> int:
+        """Tokens until the budget of tokens is spent."""
+        return max(self._budget.tokens - sum(usage.tokens for usage in self.by_step.values()), 0)
+
+    @property
     def total(self) -> Usage:
         """All that was used; `seconds` is the wall-clock time of the run."""
         summed = sum(self.by_step.values(), Usage())
@@ -52,8 +57,17 @@ class Meter:
         spent = f"The budget of {self._budget.seconds:g} seconds is spent."
         return BudgetSpent(spent, remedy="Raise --budget-seconds.")
 
-    def check(self) -> None:
-        """Raise BudgetSpent if nothing more may be started."""
+    def reserve(self) -> None:
+        """Count one execution before it starts, so that those under way at the same time keep to the budget.
+
+        Raises:
+            BudgetSpent: nothing more may be started.
+        """
+        self.check()
+        self.charge("execute", Usage(executions=1))
+
+    def check(self, *, executions: int = 1) -> None:
+        """Raise BudgetSpent if nothing more may be started, or not that many executions."""
         spent = self.total
         if spent.tokens >= self._budget.tokens:
             raise BudgetSpent(
@@ -61,7 +75,7 @@ class Meter:
             )
         if spent.seconds >= self._budget.seconds:
             raise self.out_of_time()
-        if spent.executions >= self._budget.executions:
+        if spent.executions + executions > self._budget.executions:
             raise BudgetSpent(
                 f"The budget of {self._budget.executions} executions is spent.",
                 remedy="Raise budget.executions in the config file.",

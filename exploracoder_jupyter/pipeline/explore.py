@@ -62,11 +62,11 @@ class Attempt:
 
     async def _observe(self, candidate: Candidate) -> None:
         run = self.run
-        run.meter.check()
+        run.meter.reserve()
         [branch] = await self.state.branch.fork(1)
         self.branches[candidate.id] = branch
         observation = await branch.run(candidate.code, timeout=run.settings.timeout)
-        run.meter.charge("execute", Usage(executions=1, seconds=observation.seconds))
+        run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
         apis = apis_used(candidate.code, run.knowledge, recommended=self.apis, types=types)
         self.experiences.append(Experience(self.subtask, candidate, observation, apis))

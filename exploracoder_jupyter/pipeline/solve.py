@@ -84,18 +84,20 @@ def _candidate(number: int, draft: Draft, attempts: list[Experience]) -> Candida
 
 async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience | None:
     """Run a solution, and what checks it after it, in a clean branch."""
-    run.meter.check()
+    run.meter.check(executions=2 if after else 1)
     run.emit(CandidateProposed(candidate))
     [branch] = await run.root.fork(1)
     try:
+        run.meter.reserve()
         observation = await branch.run(candidate.code, timeout=run.settings.timeout)
         if observation.ran and after:
+            run.meter.reserve()
             checked = await branch.run(after.code, timeout=run.settings.timeout)
             observation = _with_check(observation, checked, after)
     finally:
         with anyio.CancelScope(shield=True):
             await branch.close()
-    run.meter.charge("execute", Usage(executions=1, seconds=observation.seconds))
+    run.meter.charge("execute", Usage(seconds=observation.seconds))
     types = known_types(state.experience) | dict(observation.names)
     apis = apis_used(candidate.code, run.knowledge, types=types)
     run.emit(CandidateObserved(candidate.id, observation, apis))
@@ -105,7 +107,7 @@ async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | 
 def _with_check(observation: Observation, checked: Observation, after: Probe) -> Observation:
     """The solution's observation, failed if its check failed."""
     if checked.ran:
-        return replace(observation, note=after.passed)
+        return replace(observation, seconds=observation.seconds + checked.seconds, note=after.passed)
     return replace(
         observation,
         status=checked.status,

@@ -216,6 +216,40 @@ async def test_a_spent_execution_budget_stops():
     assert run.meter.total.executions == 1
 
 
+async def test_candidates_that_run_at_the_same_time_keep_to_the_budget_of_executions(monkeypatch):
+    original = InlineBranch.fork
+
+    async def fork(self, n):
+        await anyio.sleep(0.01)
+        return await original(self, n)
+
+    monkeypatch.setattr(InlineBranch, "fork", fork)
+    many = [fenced(f"print({i})") for i in range(6)]
+    run = a_run(answers(propose=many), candidates=6, budget=Budget(executions=3))
+    await run_task(run)
+    assert len(run.root.log) == run.meter.total.executions == 3
+
+
+@pytest.mark.parametrize(("executions", "outcome"), [(2, "stopped"), (3, "solved")])
+async def test_a_solution_and_its_check_are_two_executions(executions, outcome):
+    run = a_run(answers(), check="assert root == 4", budget=Budget(executions=executions))
+    ending = await run_task(run)
+    assert ending.verdict.outcome == outcome
+    assert run.meter.total.executions == len(run.root.log) <= executions
+
+
+async def test_replies_are_cut_where_few_tokens_are_left():
+    run = a_run(answers(), budget=Budget(tokens=200_000))
+    await run_task(run)
+    assert {e.exchange.sampling.max_tokens for e in happened(run, "model_called")} == {None}
+    run = a_run(answers(), budget=Budget(tokens=6000))
+    await run_task(run)
+    [plan] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "plan"]
+    [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
+    assert plan.sampling.max_tokens == 6000
+    assert propose.sampling.max_tokens < 6000 // 3
+
+
 async def test_seconds_end_a_hung_model():
     class Hung(ScriptedModel):
         async def complete(self, request):
