@@ -31,6 +31,8 @@ Step = Literal["introduce", "planners", "plan", "recommend", "recommend_global",
 Sharing = Literal["values", "schema", "none"]
 """How much of what a candidate printed may go to the model's endpoint."""
 
+_MOST_HEADLINE = 300
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
@@ -167,8 +169,9 @@ class ErrorInfo:
 
     @property
     def headline(self) -> str:
-        """`KeyError: 'x'`, on one line."""
-        return f"{self.name}: {self.message}".splitlines()[0] if self.message else self.name
+        """`KeyError: 'x'`, on one line of at most 300 characters."""
+        line = f"{self.name}: {self.message}".splitlines()[0] if self.message else self.name
+        return line if len(line) <= _MOST_HEADLINE else f"{line[: _MOST_HEADLINE - 3]}..."
 
 
 @dataclass(frozen=True, slots=True)
