@@ -24,6 +24,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 
 from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.execution.incoming import Message, encodable, understand
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.processes import Census, TreeUse
 
@@ -106,7 +107,7 @@ class Sibling:
         if not self.is_alive:
             return Ending(note=self.end_reason or self._death())
         started = time.monotonic()
-        request = _Request(self._client.execute(code, store_history=True, allow_stdin=False), collector)
+        request = _Request(self._client.execute(encodable(code), store_history=True, allow_stdin=False), collector)
         try:
             async with anyio.create_task_group() as readers:
                 readers.start_soon(self._read_reply, request)
@@ -154,7 +155,7 @@ class Sibling:
         """One question answered on both channels: outputs sent before a subscription is in place are lost."""
         asked = self._client.kernel_info()
         for get in (self._client.get_shell_msg, self._client.get_iopub_msg):
-            while (await get(timeout=None))["parent_header"].get("msg_id") != asked:
+            while not ((message := await _get(get)) and message.request == asked):
                 pass
 
     async def _decide(self, request: _Request, timeout: float) -> Ending:
@@ -178,8 +179,8 @@ class Sibling:
     async def _read_reply(self, request: _Request) -> None:
         while True:
             message = await _get(self._client.get_shell_msg)
-            if message and message["parent_header"].get("msg_id") == request.id:
-                request.reply = message["content"]
+            if message and message.request == request.id:
+                request.reply = message.content
                 request.touched = time.monotonic()
                 request.finish_if_complete()
                 return
@@ -187,8 +188,8 @@ class Sibling:
     async def _read_outputs(self, request: _Request) -> None:
         while True:
             message = await _get(self._client.get_iopub_msg)
-            if message and message["parent_header"].get("msg_id") == request.id:
-                request.take(message["msg_type"], message["content"])
+            if message and message.request == request.id:
+                request.take(message.kind, message.content)
 
     async def _watch(self, request: _Request) -> None:
         while True:
@@ -281,13 +282,12 @@ async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
     return ours
 
 
-async def _get(receive: Any) -> dict[str, Any] | None:
+async def _get(receive: Any) -> Message | None:
     """The next message; `None` for one that is not signed or not a message (code in the sibling can send anything)."""
     try:
-        message: dict[str, Any] = await receive(timeout=None)
-    except (ValueError, KeyError, TypeError):
+        return understand(await receive(timeout=None))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return message
 
 
 def describe_exit(status: int | None, *, supervised: bool) -> str:

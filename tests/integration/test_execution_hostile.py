@@ -165,6 +165,28 @@ async def test_what_is_printed_at_once_beyond_the_limit_is_cut_and_counted(root)
     assert len(observation.text) < 5000
 
 
+async def test_malformed_messages_are_dropped_and_the_run_goes_on(root):
+    code = """
+kernel = get_ipython().kernel
+session, parent = kernel.session, kernel.get_parent()
+send = type(session).send.__wrapped__
+for kind, content in {"stream": {}, "error": {"traceback": 5}, "status": "[1]", "clear_output": "3"}.items():
+    send(session, kernel.iopub_socket, session.msg(kind, content, parent=parent))
+send(session, kernel.iopub_socket, session.msg("display_data", {"data": 1, "metadata": 5}, parent=parent))
+odd = session.msg("stream", {"name": "stdout", "text": "x"})
+send(session, kernel.iopub_socket, {**odd, "parent_header": [1]})
+send(session, kernel.iopub_socket, {**odd, "header": [1]})
+print("here")
+"""
+    observation = await run(root, code)
+    assert (observation.status, observation.text) == ("ok", "here")
+
+
+async def test_code_that_has_no_encoding(root):
+    observation = await run(root, "x = '\ud800'\nx")
+    assert (observation.status, observation.text) == ("ok", "'?'")
+
+
 async def test_endless_output_is_stopped(root):
     observation = await run(root, "while True: print('y' * 1000)", timeout=60)
     assert (observation.status, observation.error.name) == ("interrupted", "OutputLimit")
