@@ -49,9 +49,11 @@ class SiblingFactory:
         try:
             await to_thread.run_sync(self._prepare, folder)
             sibling = await Sibling.start(self._launch(folder), self.context)
-        except BaseException:
+        except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(remove_tree, folder)
+            if isinstance(error, OSError):  # a full disk, above all
+                raise KernelError(f"A sibling kernel could not be started: {_reason(error)}.") from error
             raise
         self._folders[id(sibling)] = folder
         try:
@@ -117,6 +119,13 @@ class SiblingFactory:
         if ending.cause != "finished" or ending.reply.get("status") != "ok":
             why = collector.error.headline if collector.error else ending.note or ending.cause
             raise KernelError(f"The code that prepares each sibling failed: {why}.")
+
+
+def _reason(error: OSError) -> str:
+    """What went wrong, for people; copying a folder gives a list of all that could not be copied."""
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list) and error.args[0]:
+        return str(error.args[0][0][-1])
+    return str(error)
 
 
 def _font_lists() -> list[Path]:

@@ -16,7 +16,8 @@ from anyio.abc import TaskGroup
 from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.execution.kernel import Sibling
 
-CORES: Final = os.cpu_count() or 1
+CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_MOST_WARM: Final = 8
 
 
 class Factory(Protocol):
@@ -34,7 +35,7 @@ class Factory(Protocol):
 class WarmPool:
     """Siblings started ahead of need. Its starts run in the task group, which must outlive it."""
 
-    def __init__(self, tasks: TaskGroup, factory: Factory, *, size: int = CORES + 1) -> None:
+    def __init__(self, tasks: TaskGroup, factory: Factory, *, size: int = min(CORES, _MOST_WARM) + 1) -> None:
         self._tasks, self._factory, self._size = tasks, factory, size
         self._give, self._receive = anyio.create_memory_object_stream[Sibling | ExploraError](float("inf"))
         self._starting = self._takers = 0
@@ -63,11 +64,12 @@ class WarmPool:
 
     async def close(self) -> None:
         """End the siblings that nobody took."""
-        with suppress(anyio.WouldBlock):
-            while True:
-                given = self._receive.receive_nowait()
-                if not isinstance(given, ExploraError):
-                    await self._factory.dispose(given)
+        async with anyio.create_task_group() as tasks:
+            with suppress(anyio.WouldBlock):
+                while True:
+                    given = self._receive.receive_nowait()
+                    if not isinstance(given, ExploraError):
+                        tasks.start_soon(self._factory.dispose, given)
         self._give.close()
         self._receive.close()
 

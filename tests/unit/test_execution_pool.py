@@ -102,3 +102,20 @@ async def test_one_that_died_in_the_pool_is_not_handed_out():
         await settle()
         await pool.close()
     assert workshop.made[0] in workshop.disposed
+
+
+async def test_those_left_over_are_ended_at_the_same_time():
+    workshop, most = Workshop(), []
+
+    async def dispose(sibling):
+        most.append(sibling)
+        await anyio.sleep(0)
+        assert len(most) == 3
+
+    async with anyio.create_task_group() as tasks:
+        pool = WarmPool(tasks, workshop, size=3)
+        pool.warm_up()
+        await settle()
+        workshop.dispose = dispose
+        await pool.close()
+    assert len(most) == 3
