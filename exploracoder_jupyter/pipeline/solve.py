@@ -13,6 +13,7 @@ from exploracoder_jupyter.events import CandidateObserved, CandidateProposed, Ca
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.context import Run, State, merged
+from exploracoder_jupyter.pipeline.explore import fingerprint
 from exploracoder_jupyter.pipeline.recommend import recommend_globally
 from exploracoder_jupyter.pipeline.requests import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.verify import Probe, probe
@@ -29,6 +30,7 @@ from exploracoder_jupyter.types import (
 )
 
 _SUBTASK = Subtask("solution", "The whole task")
+_MOST_REPEATED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +42,26 @@ class Ending:
 
 
 async def solve(run: Run, state: State) -> Ending:
-    """Try solutions, each repaired from the ones before, until one passes or the rounds are used up."""
+    """Try solutions, each repaired from the ones before, until one passes or the rounds are used up.
+
+    A repair that changes nothing is a round, but is not run; the second one in a row is the end.
+    """
     after, checked = probe(run.task), bool(run.task.check and run.task.check.strip())
     apis = merged(_explored(run, state), await recommend_globally(run, state))
     attempts: list[Experience] = []
+    repeated = 0
     for number in range(1, run.settings.solution_rounds + 1):
         draft = await _draft(run, state, apis, tuple(attempts))
         if draft is None:
             break
-        attempt = await _attempt(run, state, _candidate(number, draft, attempts), after)
-        if attempt is None:
+        candidate = _candidate(number, draft, attempts)
+        run.emit(CandidateProposed(candidate))
+        repeated = repeated + 1 if candidate.duplicate_of else 0
+        if repeated == _MOST_REPEATED:
+            break
+        if repeated:
             continue
+        attempt = await _attempt(run, state, candidate, after)
         attempts.append(attempt)
         if attempt.observation.ran:
             return _accept(run, attempt, checked=checked)
@@ -79,13 +90,14 @@ async def _draft(run: Run, state: State, apis: tuple[ApiDoc, ...], attempts: tup
 
 def _candidate(number: int, draft: Draft, attempts: list[Experience]) -> Candidate:
     repairs = attempts[-1].candidate.id if attempts else None
-    return Candidate(f"s{number}", _SUBTASK.id, draft.code, number - 1, repairs)
+    known = fingerprint(draft.code)
+    twin = next((item.candidate.id for item in attempts if fingerprint(item.candidate.code) == known), None)
+    return Candidate(f"s{number}", _SUBTASK.id, draft.code, number - 1, repairs, duplicate_of=twin)
 
 
-async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience | None:
+async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:
     """Run a solution, and what checks it after it, in a clean branch."""
     run.meter.check(executions=2 if after else 1)
-    run.emit(CandidateProposed(candidate))
     [branch] = await run.root.fork(1)
     try:
         run.meter.reserve()

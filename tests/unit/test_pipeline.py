@@ -91,6 +91,22 @@ async def test_a_solution_that_never_defines_the_named_function_is_unsolved():
     assert "No solution defines the function" in ending.verdict.reason
 
 
+async def test_an_identical_repair_is_not_run_again_and_the_second_one_is_the_end():
+    run = a_run(answers(), check="assert root == 5", solution_rounds=9)
+    await run_task(run)
+    solutions = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "solution"]
+    assert [(c.id, c.duplicate_of) for c in solutions] == [("s1", None), ("s2", "s1"), ("s3", "s1")]
+    assert [e.candidate for e in happened(run, "candidate_observed")] == ["1.1", "s1"]
+
+
+async def test_after_an_identical_repair_a_new_one_is_still_run():
+    same = "import math\nroot = math.sqrt(16)"
+    repairs = iter([same, same.replace("16", "25")])
+    ending = await run_task(a_run(answers(repair=lambda request: fenced(next(repairs))), check="assert root == 5"))
+    assert ending.verdict.outcome == "solved"
+    assert ending.solution.candidate == "s3"
+
+
 async def test_calls_are_three_plus_two_per_subtask():
     run = a_run(answers(plan=("take the root", "floor it")))
     await run_task(run)
