@@ -77,7 +77,9 @@ def _estimate(run: Run, subtasks: int, *, at_most: bool) -> None:
 
 
 def stop_if_futile(run: Run, state: State) -> None:
-    """Raise Futile when the last two subtasks failed alike, or the library itself cannot be imported."""
+    """Raise Futile when the last two subtasks got no code or failed alike, or the library cannot be imported at all."""
+    if len(state.codeless) > 1:
+        raise Futile(f"The model gave no code for two subtasks in a row: {state.codeless[-1]}")
     if not state.experience or state.experience[-1].observation.ran:
         return
     last = state.experience[-1]

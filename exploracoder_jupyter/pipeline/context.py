@@ -41,10 +41,12 @@ class State:
     retrieved: tuple[ApiDoc, ...] = ()
     """What retrieval gave for any subtask, best first, without repeats: the pool of the global re-rank."""
     revisions: int = 0
+    codeless: tuple[str, ...] = ()
+    """What was wrong with the replies for the latest subtasks, where none held code."""
 
     def learn(self, experience: Experience, branch: Branch) -> State:
         """The state after an experience was selected."""
-        return replace(self, experience=(*self.experience, experience), branch=branch)
+        return replace(self, experience=(*self.experience, experience), branch=branch, codeless=())
 
 
 def merged(*groups: tuple[ApiDoc, ...]) -> tuple[ApiDoc, ...]:

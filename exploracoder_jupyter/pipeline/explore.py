@@ -47,6 +47,8 @@ class Attempt:
     branches: dict[str, Branch] = field(default_factory=dict)
     seen: dict[str, str] = field(default_factory=dict)
     """Fingerprint of code to the id of the candidate that was run for it."""
+    problem: str = ""
+    """What was wrong with the latest reply without code, if there was one."""
 
     async def trial(self, candidate: Candidate) -> None:
         """Run one candidate in a branch of its own, unless it has no code or is a duplicate."""
@@ -54,6 +56,7 @@ class Attempt:
         if twin and twin != candidate.id:
             candidate = replace(candidate, duplicate_of=twin)
         self.run.emit(CandidateProposed(candidate))
+        self.problem = candidate.problem or self.problem
         if candidate.problem or candidate.duplicate_of:
             return
         async with self.limiter:
@@ -119,7 +122,7 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) 
             if attempt.none_ran and not run.steering.skip_requested(subtask.id):
                 await _debug(attempt, round_)
         if not attempt.experiences:
-            return _give_up(run, state, subtask, "the model gave no code that could be run")
+            return _give_up(run, state, subtask, attempt.problem)
         chosen, selection = select(attempt.experiences, [api.path for api in apis])
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
@@ -139,9 +142,10 @@ def _finish(run: Run, chosen: Experience) -> None:
     run.emit(SubtaskFinished(chosen.subtask.id, status, reason))
 
 
-def _give_up(run: Run, state: State, subtask: Subtask, reason: str) -> State:
-    run.emit(SubtaskFinished(subtask.id, "failed", reason))
-    return state
+def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
+    reason = "the model gave no code that could be run"
+    run.emit(SubtaskFinished(subtask.id, "failed", f"{reason}: {problem}" if problem else reason))
+    return replace(state, codeless=(*state.codeless, problem)) if problem else state
 
 
 async def _retire(run: Run, branch: Branch) -> None:

@@ -163,6 +163,31 @@ async def test_the_same_failure_twice_in_a_row_stops_the_run_with_the_reason():
     assert len(happened(run, "subtask_started")) == 2
 
 
+async def test_no_code_for_two_subtasks_in_a_row_stops_the_run_with_the_reason():
+    run = a_run(answers(plan=("a", "b", "c", "d"), propose=["I am sorry, but no."]))
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "stopped"
+    assert "no code for two subtasks in a row: the reply is neither" in ending.verdict.reason
+    assert len(happened(run, "subtask_started")) == 2
+
+
+async def test_a_model_that_has_nothing_to_give_for_some_subtasks_stops_nothing():
+    def propose(request):
+        return [fenced("print(1)")] if request.subject == "1" else []
+
+    run = a_run(answers(plan=("a", "b", "c"), propose=propose))
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+
+
+async def test_no_code_for_two_subtasks_apart_stops_nothing():
+    def propose(request):
+        return [fenced("print(1)") if request.subject == "2" else "I am sorry, but no."]
+
+    run = a_run(answers(plan=("a", "b", "c"), propose=propose))
+    await run_task(run)
+    assert [e.status for e in happened(run, "subtask_finished")] == ["failed", "done", "failed"]
+
+
 async def test_a_satisfied_subtask_is_skipped():
     def recommend(request):
         return json.dumps({"apis": [], "satisfied": request.subject == "2", "reason": "root is printed already"})
