@@ -105,8 +105,8 @@ def _assertion(node: ast.stmt) -> str:
 
 def _starts_a_runner(node: ast.stmt) -> bool:
     """`unittest.main()`, also under `if __name__ == "__main__"`: it would end the kernel."""
-    if isinstance(node, ast.If) and ast.unparse(node.test).startswith("__name__"):
-        return True
+    if isinstance(node, ast.If):
+        return all(_starts_a_runner(item) for item in node.body)
     return isinstance(node, ast.Expr) and ast.unparse(node.value).startswith(("unittest.main(", "pytest.main("))
 
 

@@ -37,6 +37,11 @@ def double(x):
         ("class TestX:\n    def test_x(self):\n        assert x == 3", {"x": 3}, {"x": 4}),
         (UNITTEST, {"x": 3}, {"x": 4}),
         (UNITTEST + "\nif __name__ == '__main__':\n    unittest.main()", {"x": 3}, {"x": 4}),
+        (
+            "if __name__ == '__main__':\n    assert x == 3",
+            {"x": 3, "__name__": "__main__"},
+            {"x": 4, "__name__": "__main__"},
+        ),
         ('def test_x():\n    """\n    >>> x\n    """\n    assert x == 3', {"x": 3}, {"x": 4}),
     ],
 )
