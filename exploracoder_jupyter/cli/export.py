@@ -12,8 +12,6 @@ from exploracoder_jupyter.errors import UsageError
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-_PRINTED = "Give the path that `run` printed."
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `export`."""
@@ -28,18 +26,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Write the trace in the form asked for. Returns the exit status.
+    """Write the trace in the form asked for, made anew from its records. Returns the exit status.
 
     Raises:
-        UsageError: the trace cannot be read, or the path cannot be written.
+        UsageError: the trace cannot be read, or the path cannot be written or holds something else.
     """
     source, target = Path(arguments.trace), Path(arguments.out)
     _refuse_same(source, target)
-    trace = _read(source)
 
-    from exploracoder_jupyter.notebook.export import without_losers
+    from exploracoder_jupyter.notebook import load, prepare, render, without_losers
 
-    _write(target, _text(without_losers(trace)))
+    trace = render(load(source))
+    _write(prepare(target), _text(without_losers(trace)))
     if arguments.json:
         emit({"out": str(target), "to": arguments.to})
     else:
@@ -50,32 +48,6 @@ def execute(arguments: argparse.Namespace) -> int:
 def _refuse_same(source: Path, target: Path) -> None:
     if source.exists() and target.exists() and target.samefile(source):
         raise UsageError("--out is the trace itself.", remedy="Name another file, so that the trace stays whole.")
-
-
-def _read(source: Path) -> NotebookNode:
-    try:
-        content = source.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"The trace {str(source)!r} cannot be read: {error.strerror or error}.", remedy=_PRINTED
-        ) from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{str(source)!r} is not a notebook.", remedy=_PRINTED) from error
-    return _parse(content, str(source))
-
-
-def _parse(content: str, source: str) -> NotebookNode:
-    import nbformat
-
-    from exploracoder_jupyter.notebook.schema import NAMESPACE
-
-    try:
-        notebook: NotebookNode = nbformat.reads(content, as_version=4)  # type: ignore[no-untyped-call]
-    except (ValueError, nbformat.ValidationError) as error:
-        raise UsageError(f"{source!r} is not a notebook.", remedy=_PRINTED) from error
-    if NAMESPACE not in notebook.metadata:
-        raise UsageError(f"{source!r} is not the trace of a run.", remedy=_PRINTED)
-    return notebook
 
 
 def _text(notebook: NotebookNode) -> str:

@@ -127,7 +127,7 @@ def render(records: Iterable[Record]) -> NotebookNode:
     return _notebook(fold_all(redacted), redacted)
 
 
-def load(path: Path) -> list[Record]:
+def load(path: Path | str) -> list[Record]:
     """The records of a trace: from the notebook, or from the journal beside it where that knows more.
 
     Args:
@@ -136,6 +136,7 @@ def load(path: Path) -> list[Record]:
     Raises:
         UsageError: neither holds a run.
     """
+    path = Path(path)
     journal = path if path.suffix == ".jsonl" else journal_path(path)
     records = max(_records_of(path), _records_in(journal), key=len)
     if not records:

@@ -2,9 +2,12 @@
 
 import json
 
+import nbformat
 import pytest
 
 from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.notebook import Trace, load, render, without_losers
+from tests.unit.factories import complete_run
 
 WRONG = {
     "no command": [],
@@ -49,15 +52,48 @@ def test_debug_shows_the_traceback(capsys):
 
 
 def test_a_file_that_is_no_trace_is_refused(tmp_path, capsys):
-    import nbformat
-
     plain, text = tmp_path / "plain.ipynb", tmp_path / "text.ipynb"
     nbformat.write(nbformat.v4.new_notebook(), plain)
     text.write_text("no JSON")
-    for source, sentence in ((plain, "is not the trace of a run"), (text, "is not a notebook")):
+    for source in (plain, text):
         assert main(["export", str(source), "--out", str(tmp_path / "out.ipynb")]) == 2
-        assert sentence in capsys.readouterr().err
+        assert "is not the trace of a run" in capsys.readouterr().err
     assert not (tmp_path / "out.ipynb").exists()
+
+
+def test_export_takes_the_journal_where_it_knows_more(tmp_path):
+    path = tmp_path / "trace.ipynb"
+    trace = Trace(path, interval=600)
+    for record in complete_run()[:-1]:
+        trace.append(record)
+    assert len(load(str(path))) > len(nbformat.read(path, as_version=4).metadata.exploracoder_jupyter.records)
+    assert main(["export", str(path), "--out", str(tmp_path / "out.ipynb")]) == 0
+    trace.close()
+    assert "2.1r1" in str(nbformat.read(tmp_path / "out.ipynb", as_version=4).cells)
+
+
+def test_export_makes_outputs_anew_that_the_trace_has_lost(tmp_path):
+    path, out = tmp_path / "trace.ipynb", tmp_path / "out.ipynb"
+    notebook = render(complete_run())
+    outputs = [cell.get("outputs") for cell in without_losers(notebook).cells]
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    nbformat.write(notebook, path)
+    assert main(["export", str(path), "--out", str(out)]) == 0
+    assert [cell.get("outputs") for cell in nbformat.read(out, as_version=4).cells] == outputs
+    assert main(["export", str(path), "--out", str(out)]) == 0, "an export is ours and may be written again"
+
+
+@pytest.mark.parametrize("name", ["mine.ipynb", "mine.py"])
+def test_export_overwrites_nothing_that_is_not_of_ours(tmp_path, capsys, name):
+    nbformat.write(render(complete_run()), tmp_path / "trace.ipynb")
+    mine = tmp_path / name
+    nbformat.write(nbformat.v4.new_notebook(), mine)
+    before = mine.read_text()
+    assert main(["export", str(tmp_path / "trace.ipynb"), "--out", str(mine)]) == 2
+    assert mine.read_text() == before
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_export_never_overwrites_the_trace_itself(tmp_path, capsys):
