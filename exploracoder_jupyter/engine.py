@@ -9,13 +9,13 @@ being asked to end.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
@@ -27,7 +27,6 @@ from exploracoder_jupyter.errors import ExploraError, UsageError, unwrapped
 from exploracoder_jupyter.events import Record
 from exploracoder_jupyter.types import Task
 from exploracoder_jupyter.wire import (
-    CellsMessage,
     Failed,
     Finished,
     FromEngine,
@@ -35,6 +34,7 @@ from exploracoder_jupyter.wire import (
     Skip,
     Start,
     Stop,
+    TraceAt,
     decode_to_engine,
     encode,
 )
@@ -85,16 +85,19 @@ class Engine:
         self._outbox = Outbox(outbox, broken=self.stop)
         self._steering: RunSteering | None = None
         self._asked = False
+        self._variables: str | None = None
 
     def run(self) -> int:
         """Do the ordered run. The exit status is 0 when it was made, whatever its result, and 2 when it was not."""
         try:
             start = self._order()
+            self._variables = start.variables
             threading.Thread(target=self._take_controls, daemon=True, name="engine-inbox").start()
             last: Finished | Failed = Finished(summary=self._session(start))
         except Exception as error:
             last = _failure(error)
         self._last_word(last)
+        self._leave_nothing()
         return 0 if isinstance(last, Finished) else 2
 
     def stop(self) -> None:
@@ -102,16 +105,27 @@ class Engine:
         steering = self._steering
         if not self._asked:
             self._asked = True
-            _gone_after(GRACE)
+            _gone_after(GRACE, first=self._leave_nothing)
         if steering is None:
             self._last_word(Failed(error="It was stopped before it began."))
+            self._leave_nothing()
             os._exit(0)
         with suppress(RuntimeError):  # the run has just ended, and its event loop with it
             steering.stop()
 
+    def trace_begun(self, path: Path) -> None:
+        """Tell where the trace is."""
+        self._outbox.send(TraceAt(path=str(path)))
+
     def _last_word(self, message: Finished | Failed) -> None:
+        """A reader may be slow; once an end was asked for there is less time."""
         self._outbox.send(message)
-        self._outbox.close(seconds=2.0)
+        self._outbox.close(seconds=2.0 if self._asked else GRACE)
+
+    def _leave_nothing(self) -> None:
+        """The kernel removes the sent variables too, unless it was killed."""
+        if self._variables:
+            shutil.rmtree(self._variables, ignore_errors=True)
 
     def _session(self, start: Start) -> dict[str, JsonValue]:
         """Importing the session takes a second or more, in which a stop must work already: it is imported here."""
@@ -127,9 +141,8 @@ class Engine:
         return anyio.run(ordered)
 
     def _listen(self, record: Record, changes: Sequence[CellChange]) -> None:
+        """The cells are in the trace; no front end of this version puts them into the open notebook."""
         self._outbox.send(RecordMessage(record=record))
-        if changes:
-            self._outbox.send(CellsMessage(seq=record.seq, changes=[asdict(change) for change in changes]))
 
     def _order(self) -> Start:
         line = self._inbox.readline()
@@ -179,9 +192,14 @@ def _claim_streams() -> tuple[TextIO, TextIO]:
     return inbox, outbox
 
 
-def _gone_after(seconds: float) -> None:
+def _gone_after(seconds: float, *, first: Callable[[], None]) -> None:
     """A thread of a library, or one that cannot be cancelled, must not keep the process."""
-    timer = threading.Timer(seconds, os._exit, (1,))
+
+    def go() -> None:
+        first()
+        os._exit(1)
+
+    timer = threading.Timer(seconds, go)
     timer.daemon = True
     timer.start()
 

@@ -1,7 +1,8 @@
 """The messages between engine, kernel and (later) browser: newline-delimited JSON, one object a line.
 
-The relay in the kernel sends `Start` once, then controls; the engine answers with `RecordMessage`s, the cell changes
-computed from them, and exactly one `Finished` or `Failed`. The engine ends when its standard input reaches its end.
+The relay in the kernel sends `Start` once, then controls; the engine answers with `RecordMessage`s, one `TraceAt` among
+them as soon as there is a trace, and exactly one `Finished` or `Failed`. The engine ends when its standard input
+reaches its end.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Start(BaseModel):
     """Id of the calling cell, if known: generated cells are anchored to it."""
     workdir: str = "."
     variables: str | None = None
-    """Folder with the values of `uses`, if any were sent."""
+    """Folder with the values of `uses`, if any were sent; both ends remove it, whichever lives longer."""
 
 
 class Stop(BaseModel):
@@ -59,13 +60,12 @@ class RecordMessage(BaseModel):
     record: Record
 
 
-class CellsMessage(BaseModel):
-    """Engine to kernel: changes to apply to the notebook, in order; see `notebook.cells.CellChange`."""
+class TraceAt(BaseModel):
+    """Engine to kernel: the trace is begun, so that its place is known if the engine dies."""
 
     model_config = _MESSAGE
-    type: Literal["cells"] = "cells"
-    seq: int
-    changes: list[dict[str, JsonValue]]
+    type: Literal["trace_at"] = "trace_at"
+    path: str
 
 
 class Finished(BaseModel):
@@ -86,7 +86,7 @@ class Failed(BaseModel):
 
 
 ToEngine = Annotated[Start | Stop | Skip, Field(discriminator="type")]
-FromEngine = Annotated[RecordMessage | CellsMessage | Finished | Failed, Field(discriminator="type")]
+FromEngine = Annotated[RecordMessage | TraceAt | Finished | Failed, Field(discriminator="type")]
 
 _TO_ENGINE: TypeAdapter[ToEngine] = TypeAdapter(ToEngine)
 _FROM_ENGINE: TypeAdapter[FromEngine] = TypeAdapter(FromEngine)

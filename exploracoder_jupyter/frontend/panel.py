@@ -138,8 +138,15 @@ def finished(state: State, summary: Mapping[str, JsonValue]) -> State:
     )
 
 
+def begun(state: State, trace: str) -> State:
+    """The state once a trace is being written."""
+    return replace(state, trace=trace)
+
+
 def failed(state: State, reason: str) -> State:
-    """The state of a run that could not be made, or that broke off."""
+    """The state of a run that could not be made, or that broke off; the reason names the trace if there is one."""
+    if state.trace and state.trace not in reason:
+        reason = f"{reason} What was learned is in {state.trace}."
     return replace(_closed(state), failure=reason, activity=reason)
 
 

@@ -49,9 +49,13 @@ class Relay:
         self._process = _launch(command)
         threads = (self._read_messages, self._read_log)
         self._threads = [threading.Thread(target=work, daemon=True, name="explora-relay") for work in threads]
-        for thread in self._threads:
-            thread.start()
-        self._send(start)
+        try:
+            for thread in self._threads:
+                thread.start()
+            self._send(start)
+        except BaseException:  # nobody would hold it any more
+            self._signal(signal.SIGKILL)
+            raise
 
     def messages(self, *, tick: float) -> Iterator[FromEngine | None]:
         """What the engine says, `None` whenever it said nothing for `tick` seconds. Ends with the engine.

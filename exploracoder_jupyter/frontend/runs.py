@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from exploracoder_jupyter.frontend.display import Display
-from exploracoder_jupyter.frontend.panel import State, failed, finished, fold
+from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
 from exploracoder_jupyter.frontend.relay import PATIENCE, Relay
-from exploracoder_jupyter.wire import Failed, Finished, FromEngine, RecordMessage, Start
+from exploracoder_jupyter.wire import Failed, Finished, FromEngine, RecordMessage, Start, TraceAt
 
 MakeDisplay = Callable[[Callable[[], None]], Display]
 """Makes the display, given the function that stops the run."""
@@ -104,13 +104,13 @@ class Run:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
+            case TraceAt():
+                return begun(self.state, message.path)
             case Finished():
                 return finished(self.state, message.summary)
             case Failed():
                 said = f"{message.error} {message.remedy}".strip()
                 return failed(self.state, f"Stopped. {said}" if self._stopping else said)
-            case _:
-                return self.state
 
     def _refresh(self) -> None:
         now = time.monotonic()
@@ -143,13 +143,13 @@ class Runs:
         Raises:
             MissingMeans: the engine cannot be started.
         """
-        try:
+        with ExitStack() as undo:
+            undo.callback(resources.close)
             relay = Relay(order, command=command)
-        except BaseException:
-            resources.close()
-            raise
-        state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
-        run = Run(relay, state, resources, display)
+            undo.callback(relay.end, patience=_AFTER_STOP)
+            state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
+            run = Run(relay, state, resources, display)
+            undo.pop_all()
         self.all.append(run)
         return run
 

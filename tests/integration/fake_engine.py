@@ -27,7 +27,7 @@ from exploracoder_jupyter.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.wire import Failed, Finished, RecordMessage, decode_to_engine, encode
+from exploracoder_jupyter.wire import Failed, Finished, RecordMessage, TraceAt, decode_to_engine, encode
 
 _seq = 0
 
@@ -77,6 +77,8 @@ def main():
     tell(PlanMade(Plan((Subtask("1", "Look <around>"),))))
     tell(CandidateProposed(Candidate("1.1", "1", "x = 1")))
     tell(CandidateObserved("1.1", Observation("ok")))
+    if kind == "dies" and len(start.libraries) > 1:
+        say(TraceAt(path="/notes/explorations/dies.ipynb"))
     if kind == "dies":
         sys.stderr.write("a last cry\n")
         os.kill(os.getpid(), signal.SIGKILL)

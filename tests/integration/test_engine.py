@@ -1,6 +1,7 @@
 """The real engine as the relay sees it: lines in, lines out, and an end in time whatever happens."""
 
 import contextlib
+import io
 import json
 import signal
 import subprocess
@@ -10,7 +11,9 @@ import nbformat
 import psutil
 import pytest
 
+from exploracoder_jupyter.engine import Engine as InProcess
 from exploracoder_jupyter.frontend.relay import engine_command
+from exploracoder_jupyter.inside.variables import dump
 from exploracoder_jupyter.wire import Start, Stop, decode_from_engine, encode
 
 TASK = "Compute the mean of a list of numbers. Compute the median of a list of numbers."
@@ -138,6 +141,34 @@ def test_an_engine_that_is_killed_leaves_no_process(engine):
     engine.process.kill()
     _, alive = psutil.wait_procs(children, timeout=10)
     assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_the_values_that_were_sent_do_not_outlive_it_when_the_kernel_is_killed(engine, tmp_path):
+    sent = tmp_path / "sent"
+    sent.mkdir()
+    dump(["numbers"], {"numbers": [1, 2]}, str(sent))
+    start = Start(task=TASK, libraries=["statistics"], uses=["numbers"], variables=str(sent), workdir=str(tmp_path))
+    engine.write(encode(start))
+    engine.until("candidate_proposed")
+    assert sent.exists()
+    engine.process.stdin.close()
+    engine.last()
+    engine.process.wait(6)
+    assert not sent.exists()
+
+
+class Slow(io.StringIO):
+    """A pipe whose reader is busy."""
+
+    def write(self, text):
+        time.sleep(2.3)
+        return super().write(text)
+
+
+def test_the_last_word_waits_for_a_slow_reader():
+    said = Slow()
+    assert InProcess(io.StringIO("no order"), said).run() == 2
+    assert decode_from_engine(said.getvalue()).error == "The first line was no order."
 
 
 def test_prints_within_the_engine_do_not_reach_the_protocol(tmp_path, monkeypatch):
