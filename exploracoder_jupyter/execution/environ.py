@@ -50,6 +50,26 @@ _HIDDEN: Final = (
 # fmt: on
 """Below the home folder. Jupyter's runtime folder holds the keys of running kernels, its history what was typed."""
 
+_MOVED: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
+"""Variables that name another folder for one below the home folder."""
+
+_NAMED: Final = {
+    **dict.fromkeys(
+        ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "GNUPGHOME", "KUBECONFIG", "NETRC", "PGPASSFILE", "PGSERVICEFILE"), ("",)
+    ),
+    **dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"), ("",)),
+    **dict.fromkeys(
+        ("GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "AZURE_CONFIG_DIR", "OCI_CONFIG_FILE"), ("",)
+    ),
+    **dict.fromkeys(("BOTO_CONFIG", "RCLONE_CONFIG", "GH_CONFIG_DIR", "PIP_CONFIG_FILE", "HF_TOKEN_PATH"), ("",)),
+    **dict.fromkeys(("NPM_CONFIG_USERCONFIG", "DATABRICKS_CONFIG_FILE", "VAULT_TOKEN_FILE"), ("",)),
+    "DOCKER_CONFIG": ("config.json",),
+    "KAGGLE_CONFIG_DIR": ("kaggle.json",),
+    "HF_HOME": ("token", "stored_tokens"),
+    "CARGO_HOME": ("credentials", "credentials.toml"),
+}
+"""Variables that name a file or a folder with credentials, or a folder in which these files hold them."""
+
 
 def allowed_environment(environ: Mapping[str, str], *, network: bool) -> dict[str, str]:
     """The variables that a sibling gets, with few threads for numerical libraries unless the user says otherwise.
@@ -74,7 +94,9 @@ def harmless(name: str, value: str) -> bool:
 
 def hidden_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Existing files and folders that hold credentials, symbolic links resolved, none of them twice."""
+    homes = {home.resolve() for home in _homes(environ)}
     found = {path.resolve() for path in _candidates(environ) if _exists(path)}
+    found = {path for path in found if not any(home.is_relative_to(path) for home in homes)}
     return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))
 
 
@@ -84,9 +106,17 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield config_path()
     yield config_path().parent if config_path().parent.name == "exploracoder_jupyter" else config_path()
     yield Path(jupyter_runtime_dir())
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "GNUPGHOME", "AWS_SHARED_CREDENTIALS_FILE", "KUBECONFIG", "NETRC"):
-        if environ.get(name):
-            yield Path(environ[name])
+    yield from _moved(environ)
+    for name, files in _NAMED.items():
+        for place in filter(None, environ.get(name, "").split(os.pathsep)):
+            yield from (Path(place, file) for file in files)
+
+
+def _moved(environ: Mapping[str, str]) -> Iterator[Path]:
+    for variable, usual in _MOVED.items():
+        if environ.get(variable):
+            beside = (name for name in _HIDDEN if name.startswith(f"{usual}/"))
+            yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)
 
 
 def _homes(environ: Mapping[str, str]) -> set[Path]:
@@ -98,6 +128,6 @@ def _homes(environ: Mapping[str, str]) -> set[Path]:
 
 def _exists(path: Path) -> bool:
     try:
-        return path.exists()
+        return path.is_file() or path.is_dir()
     except OSError:
         return False

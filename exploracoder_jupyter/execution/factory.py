@@ -108,7 +108,7 @@ class SiblingFactory:
             writable=(folder,),
             readable=(*self.launcher.readable, *variables),
             borrowed=tuple(source / path for path in self.snapshot.borrowed),
-            hidden=self.launcher.hidden,
+            hidden=(*self.launcher.hidden, *self.snapshot.hidden),
         )
 
     async def _set_up(self, sibling: Sibling) -> None:

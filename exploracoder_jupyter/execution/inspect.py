@@ -13,11 +13,13 @@ from itertools import count
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 from anyio.abc import ByteReceiveStream, Process
 from anyio.streams.text import TextReceiveStream
 
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.execution.credentials import credentials_below
 from exploracoder_jupyter.execution.isolation import View
 from exploracoder_jupyter.execution.launcher import Launcher, open_launcher
 from exploracoder_jupyter.execution.processes import Census
@@ -57,7 +59,8 @@ async def inspect(
     """
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
-    view = View(workdir, None, private / "tmp", (private,), launcher.readable, (), launcher.hidden)
+    hidden = (*launcher.hidden, *await to_thread.run_sync(lambda: tuple(credentials_below([workdir]))))
+    view = View(workdir, None, private / "tmp", (private,), launcher.readable, (), hidden)
     with (private / "log").open("wb") as log:
         try:
             process = await anyio.open_process(

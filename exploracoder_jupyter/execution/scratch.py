@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from exploracoder_jupyter.execution.credentials import credentials_below, holds_credentials
+
 _MOST_ENTRIES: Final = 20_000
 _MOST_BORROWED: Final = 200
 _MOST_NAMED: Final = 5
 _BORROWED_NAMES: Final = frozenset([".git", ".hg", "node_modules", ".tox", ".nox", ".mypy_cache", ".cache"])
-_LEFT_OUT: Final = frozenset(["__pycache__", ".ipynb_checkpoints", ".env", ".netrc", ".pypirc", ".git-credentials"])
+_LEFT_OUT: Final = frozenset(["__pycache__", ".ipynb_checkpoints"])
 _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 
 
@@ -37,6 +39,8 @@ class Snapshot:
     """Relative paths that were not copied, to be shown read-only."""
     missing: tuple[Path, ...]
     """Relative paths that are neither copied nor borrowed."""
+    hidden: tuple[Path, ...] = ()
+    """Files with credentials within what is borrowed, not to be shown."""
 
     @property
     def note(self) -> str:
@@ -79,7 +83,8 @@ class _Copying:
         waiting = deque([Path()])
         while waiting:
             waiting.extend(self._folder_of(waiting.popleft()))
-        return Snapshot(self._source, self._folder, tuple(self._borrowed), tuple(self._missing))
+        hidden = credentials_below(self._source / path for path in self._borrowed)
+        return Snapshot(self._source, self._folder, tuple(self._borrowed), tuple(self._missing), tuple(hidden))
 
     def _folder_of(self, relative: Path) -> list[Path]:
         """Copy one folder's files; its subfolders are for later."""
@@ -101,7 +106,9 @@ class _Copying:
     def _wanted(self, entry: os.DirEntry[str]) -> bool:
         kind = entry.stat(follow_symlinks=False).st_mode
         usual = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
-        return usual and entry.name not in _LEFT_OUT and Path(entry.path) not in self._hidden
+        path = Path(entry.path)
+        secret = path in self._hidden or (not stat.S_ISDIR(kind) and holds_credentials(path))
+        return usual and not secret and entry.name not in _LEFT_OUT
 
     def _copy(self, entry: os.DirEntry[str], relative: Path) -> None:
         size = entry.stat(follow_symlinks=False).st_size

@@ -43,7 +43,9 @@ def home():
 def workdir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notebooks").resolve()
     (folder / "data.csv").write_text("a,b\n1,2\n")
-    (folder / ".env").write_text(SECRET)
+    (folder / ".git").mkdir()
+    for name in (".env", ".env.local", ".git/config"):
+        (folder / name).write_text(SECRET)
     return folder
 
 
@@ -200,6 +202,7 @@ REFUSED = {
     "network": "import socket; socket.create_connection(('192.0.2.1', 80), timeout=2)",
     "ssh": "import os; open(os.path.expanduser('~/.ssh/id_ed25519'))",
     "dotenv": "open('.env')",
+    "dotenv of a stage": "open('.env.local')",
     "kernel settings": "v = '/proc/sys/vm/swappiness'; now = open(v).read(); open(v, 'w').write(now)",
     "mount": "import subprocess; subprocess.run(['mount', '-o', 'remount,rw', '/'], check=True)",
     "namespace": "import subprocess; subprocess.run(['unshare', '-Urm', 'true'], check=True)",
@@ -222,7 +225,7 @@ def read(path):
         return open(path, errors="replace").read()
     except OSError as error:
         return repr(error)
-places = [*glob.glob("/proc/[0-9]*/environ"), *(os.path.expanduser(f"~/{n}") for n in (".netrc", "settings.toml"))]
+places = [*glob.glob("/proc/[0-9]*/environ"), *map(os.path.expanduser, ("~/.netrc", "~/settings.toml", ".git/config"))]
 print(len(places), os.environ, [read(place) for place in places], os.listdir(os.path.expanduser("~/.ssh")))
 """
     observation = await run(root, code)

@@ -14,7 +14,7 @@ import pytest
 
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import KernelError, MissingMeans
-from exploracoder_jupyter.execution import RerunSiblings, inspector
+from exploracoder_jupyter.execution import RerunSiblings, find_isolation, inspector
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +94,18 @@ async def test_a_program_of_ours_reads_the_environment(tmp_path):
     lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("packages", [])]
     assert len(lines) == 1
     assert '"ipykernel==' in lines[0]
+
+
+async def test_a_program_of_ours_does_not_see_credentials_beside_the_library(tmp_path):
+    if not find_isolation(network=False).mounts:
+        pytest.skip("bubblewrap does not work here")
+    (tmp_path / ".env").write_text("tr0ub4dor")
+    (tmp_path / "mylib.py").write_text(
+        "try:\n    __doc__ = open('.env').read() + '.'\nexcept OSError:\n    __doc__ = 'Refused.'\n"
+    )
+    lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("api_walk", ["mylib"])]
+    assert "tr0ub4dor" not in "".join(lines)
+    assert "Refused." in "".join(lines)
 
 
 async def test_a_program_that_fails_says_why(tmp_path):

@@ -38,6 +38,42 @@ def test_credentials_are_found_below_home_and_where_variables_point(tmp_path, mo
     assert tmp_path / ".kube" not in hidden
 
 
+NAMED = {
+    "GOOGLE_APPLICATION_CREDENTIALS": "google.json",
+    "AWS_CONFIG_FILE": "aws.ini",
+    "AWS_SHARED_CREDENTIALS_FILE": "aws-shared.ini",
+    "PGPASSFILE": "pgpass",
+    "CLOUDSDK_CONFIG": "gcloud-elsewhere",
+    "DOCKER_CONFIG": "docker/config.json",
+    "KAGGLE_CONFIG_DIR": "kaggle/kaggle.json",
+    "HF_HOME": "hf/token",
+    "XDG_CONFIG_HOME": "settings/gh",
+    "XDG_DATA_HOME": "data/keyrings",
+}
+
+
+@pytest.mark.parametrize("variable", NAMED)
+def test_credentials_that_variables_name_are_hidden(tmp_path, variable):
+    path = tmp_path / NAMED[variable]
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    assert path in hidden_paths({variable: str(tmp_path / Path(NAMED[variable]).parts[0])})
+
+
+def test_neither_a_home_nor_a_device_is_hidden_because_a_variable_names_it(tmp_path):
+    (tmp_path / "one").touch()
+    (tmp_path / "two").touch()
+    given = {
+        "HOME": str(tmp_path),
+        "CLOUDSDK_CONFIG": str(tmp_path),
+        "PIP_CONFIG_FILE": os.devnull,
+        "KUBECONFIG": f"{tmp_path / 'one'}:{tmp_path / 'two'}",
+    }
+    hidden = hidden_paths(given)
+    assert {tmp_path / "one", tmp_path / "two"} <= set(hidden)
+    assert not {tmp_path, Path(os.devnull)} & set(hidden)
+
+
 def test_later_mounts_lie_over_earlier_ones():
     home = Path("/home/me")
     view = View(
@@ -100,6 +136,16 @@ def test_a_snapshot_copies_what_fits_and_borrows_the_rest(project, tmp_path):
     assert copied == {"a.py", "deep", "deep/b.py", "link.py"}
     assert {str(path) for path in snapshot.borrowed} == {"big.csv", ".git", "env"}
     assert (snapshot.folder / "link.py").is_symlink()
+
+
+def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_path):
+    for name in (".env.local", ".envrc", "deep/.env", "env/.env", ".git/modules/sub/config"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("SECRET=1")
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
+    assert [path for path in snapshot.folder.rglob("*") if path.name.startswith(".env")] == []
+    names = {str(path.relative_to(project)) for path in snapshot.hidden}
+    assert names == {".git/config", ".git/modules/sub/config", "env/.env"}
 
 
 def test_hidden_files_are_not_copied(project, tmp_path):
