@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from doctest import DocTestParser
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from exploracoder_jupyter.errors import ReplyError
 from exploracoder_jupyter.pipeline.mending import Block, blocks, listed, plain, values, without_thinking
@@ -41,6 +41,11 @@ _PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter",
 _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")
 """Keys whose value says what an object is, where a text was asked for; the first that is there wins."""
+
+
+def encodable(text: str) -> str:
+    """The text with pairs of surrogates joined and lone ones replaced: no file and no kernel takes them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _texts(value: object) -> object:
@@ -81,7 +86,8 @@ def _revision(value: object) -> object:
     return None if isinstance(texts, list) and all(_NO_CHANGE.fullmatch(text) for text in texts) else texts
 
 
-Texts = Annotated[list[str], BeforeValidator(_texts)]
+Text = Annotated[str, AfterValidator(encodable)]
+Texts = Annotated[list[Text], BeforeValidator(_texts)]
 Paths = Annotated[list[str], BeforeValidator(_paths)]
 
 
@@ -94,7 +100,7 @@ class PlanReply(BaseModel):
 class PlannerReply(BaseModel):
     """One planner within a `PlannersReply`."""
 
-    requirement: str
+    requirement: Text
     steps: Annotated[Texts, Field(min_length=1)]
 
 
@@ -111,13 +117,13 @@ class RecommendReply(BaseModel):
     """Paths, most useful first; those left out are dropped."""
     satisfied: bool = False
     """Whether the experience so far already does this subtask."""
-    reason: str = ""
+    reason: Text = ""
 
 
 class RevisingReply(RecommendReply):
     """Reply to `recommend` where the plan may still change."""
 
-    remaining: Annotated[list[str] | None, BeforeValidator(_revision)] = None
+    remaining: Annotated[list[Text] | None, BeforeValidator(_revision)] = None
     """The revised subtasks after this one, at least one; `None` keeps the plan."""
 
 
@@ -195,11 +201,6 @@ def parse_code(text: str) -> str:
     if not code.strip():
         raise ReplyError("the reply holds no Python code.")
     return code
-
-
-def encodable(text: str) -> str:
-    """The text with pairs of surrogates joined and lone ones replaced: no file and no kernel takes them."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _python(found: Sequence[Block]) -> Sequence[Block]:

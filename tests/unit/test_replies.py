@@ -226,6 +226,11 @@ def test_code_is_read_in_every_usual_disguise(text, code):
     assert parse_code(text) == code
 
 
+def test_surrogates_that_json_escapes_are_replaced_too():
+    reply = parse_json(r'{"apis": [], "reason": "\ud800", "remaining": ["a \ud83d\ude00 \udc00"]}', RevisingReply)
+    assert (reply.reason, reply.remaining) == ("\ufffd", ["a \U0001f600 \ufffd"])
+
+
 def test_surrogates_are_joined_where_they_are_pairs_and_replaced_where_they_are_alone():
     assert parse_code("x = '\ud83d\ude00 \ud800'") == "x = '\U0001f600 \ufffd'"
 
