@@ -143,18 +143,24 @@ def _solution(attempt: Experience) -> Solution:
     return Solution(attempt.candidate.code, attempt.candidate.id, attempt.apis)
 
 
+def _finished(attempts: list[Experience]) -> list[Experience]:
+    """Those that ran to their end and failed only what was asked of them afterwards."""
+    return [item for item in attempts if item.observation.note.startswith("The program ran")]
+
+
 def _best(attempts: list[Experience]) -> Solution | None:
-    """The last attempt, for the user to go on from."""
-    return _solution(attempts[-1]) if attempts else None
+    """The last program that ran to its end, for the user to go on from; a crash is no solution."""
+    finished = _finished(attempts)
+    return _solution(finished[-1]) if finished else None
 
 
 def _why(attempts: list[Experience], *, checked: bool) -> str:
     if not attempts:
         return "The model gave no program that could be run."
-    last = attempts[-1].observation
+    finished, tried = _finished(attempts), f"{len(attempts)} tried"
+    last = (finished or attempts)[-1].observation
     what = last.error.headline if last.error else (last.note or last.status)
-    tried = f"{len(attempts)} solution{'s' if len(attempts) > 1 else ''} tried"
-    if last.note.startswith("The program ran"):
-        missed = "passed the check" if checked else "defines the function"
-        return f"No solution {missed} ({tried}); the last one gave {what}"
-    return f"No solution ran to its end ({tried}); the last one gave {what}"
+    if not finished:
+        return f"No solution ran to its end ({tried}); the last one gave {what}"
+    missed = "passed the check" if checked else "defines the function"
+    return f"No solution {missed} ({tried}, {len(finished)} ran to their end); the last of these gave {what}"

@@ -1,0 +1,111 @@
+"""A whole run with an endpoint: real siblings, a real index, a server that answers as a model would."""
+
+import json
+
+import anyio
+import pytest
+from werkzeug import Response
+
+from exploracoder_jupyter.errors import EndpointError, UsageError
+from exploracoder_jupyter.notebook.trace import load
+from exploracoder_jupyter.session import Order, RunSteering, run
+from exploracoder_jupyter.types import Task
+
+TASK = "Compute the median of [3, 1, 2] and store it in `m`"
+CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint(m)\n```"
+KEY = "sk-planted-0123456789abcdef"
+
+
+def _answer(request):
+    """The reply that the prompt asks for, told from what it says."""
+    body = json.loads(request.data)
+    prompt = body["messages"][-1]["content"]
+    replies = {'"subtasks"': {"subtasks": ["Compute the median of [3, 1, 2]"]}, '"planners"': {"planners": []}}
+    found = next((json.dumps(reply) for mark, reply in replies.items() if mark in prompt), None)
+    content = found or (json.dumps({"apis": ["statistics.median"]}) if '"apis"' in prompt else CODE)
+    choices = [
+        {"index": i, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+        for i in range(body.get("n") or 1)
+    ]
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices, "usage": usage}
+    return Response(json.dumps(whole), content_type="application/json")
+
+
+@pytest.fixture
+def endpoint(httpserver, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
+    httpserver.expect_request("/v1/models").respond_with_json(listed)
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(_answer)
+    return httpserver.url_for("/v1").replace("localhost", "127.0.0.1")
+
+
+def _order(tmp_path, base_url, *, check="assert m == 2", **endpoint):
+    layer = {"endpoint": {"base_url": base_url, "retries": 0, **endpoint}, "exploration": {"candidates": 2}}
+    return Order(Task(TASK, ("statistics",), check=check), (layer,), workdir=tmp_path)
+
+
+def _run(order, listen=lambda record, changes: None, **options):
+    async def main():
+        return await run(order, listen, **options)
+
+    return anyio.run(main)
+
+
+def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint, tmp_path):
+    secret = endpoint.replace("http://", "http://me:hunter2pw@")
+    told = []
+    summary = _run(_order(tmp_path, secret), lambda record, changes: told.append(record))
+    assert summary["status"] == "solved"
+    assert summary["model"] == "toy"
+    steps = [record.event.exchange.step for record in told if record.event.kind == "model_called"]
+    assert steps == ["introduce", "planners", "plan", "recommend", "propose", "recommend_global", "solve"]
+    [trace] = (tmp_path / "explorations").glob("*.ipynb")
+    text = trace.read_text() + repr(told)
+    assert not [planted for planted in (KEY, "hunter2pw") if planted in text]
+    assert [record.event.kind for record in load(trace)][-1] == "run_finished"
+
+
+def test_a_refused_key_is_known_before_anything_is_read_and_leaves_nothing(httpserver, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    httpserver.expect_request("/v1/models").respond_with_json({"error": {"message": f"bad {KEY}"}}, status=401)
+    told = []
+    with pytest.raises(EndpointError) as caught:
+        _run(_order(tmp_path, httpserver.url_for("/v1")), lambda record, changes: told.append(record))
+    assert "401" in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert told == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_library_that_is_not_there_leaves_nothing(tmp_path):
+    order = Order(Task("x", ("statistic5",)), workdir=tmp_path)
+    told = []
+    with pytest.raises(UsageError, match="statistic5"):
+        _run(order, lambda record, changes: told.append(record))
+    assert list(tmp_path.iterdir()) == []
+    assert "statistic5" in told[-1].event.verdict.reason
+
+
+def test_a_stop_closes_the_trace_with_what_was_learned(endpoint, tmp_path):
+    steering = RunSteering()
+
+    def listen(record, changes):
+        if record.event.kind == "subtask_finished":
+            steering.stop()
+
+    summary = _run(_order(tmp_path, endpoint), listen, steering=steering)
+    assert summary["status"] == "stopped"
+    assert "median" in summary["solution"]
+    [trace] = (tmp_path / "explorations").glob("*.ipynb")
+    assert load(trace)[-1].event.verdict.outcome == "stopped"
+
+
+def test_without_values_nothing_that_was_printed_is_sent(endpoint, tmp_path, httpserver):
+    _run(_order(tmp_path, endpoint, share="schema"))
+    asked = [
+        json.loads(request.data)["messages"] for request, _ in httpserver.log if request.path.endswith("completions")
+    ]
+    assert asked
+    assert not any("It ran.\nOutput:" in message["content"] for messages in asked for message in messages)
