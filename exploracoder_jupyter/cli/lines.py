@@ -22,7 +22,7 @@ from exploracoder_jupyter.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.types import Candidate, Observation, Plan, Status
+from exploracoder_jupyter.types import Candidate, Exchange, Observation, Plan, Status
 
 _WORDS: dict[Status, str] = {
     "ok": "ran",
@@ -33,6 +33,10 @@ _WORDS: dict[Status, str] = {
 }
 
 
+_INTERRUPTED = "interrupted"
+"""The problem of an exchange that was given up because the run ended."""
+
+
 class Lines:
     """Takes records in order and writes a line for each that is worth one."""
 
@@ -40,6 +44,7 @@ class Lines:
         self._write = write
         self._began: float | None = None
         self._titles: dict[str, str] = {}
+        self._problems: set[str] = set()
 
     def __call__(self, record: Record) -> None:
         """Take the next record."""
@@ -47,8 +52,27 @@ class Lines:
         if isinstance(record.event, PlanMade):
             self._titles |= {subtask.id: subtask.title for subtask in record.event.plan.subtasks}
         text = _text(record.event, self._titles)
-        if text:
+        if text and self._is_news(record.event):
             self._write(f"[{record.at - self._began:6.1f}s] {' '.join(plain(text).split())}")
+
+    def _is_news(self, event: Event) -> bool:
+        """What is wrong with replies is told once: a model that answers with nothing does so again and again."""
+        problem = _problem(event)
+        if not problem:
+            return True
+        known = problem in self._problems
+        self._problems.add(problem)
+        return not known
+
+
+def _problem(event: Event) -> str | None:
+    match event:
+        case ModelCalled():
+            return event.exchange.problem
+        case CandidateProposed():
+            return event.candidate.problem
+        case _:
+            return None
 
 
 def _text(event: Event, titles: Mapping[str, str]) -> str | None:
@@ -78,9 +102,15 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
         case SubtaskFinished():
             return f"Subtask {event.subtask} {event.status}{': ' if event.reason else '.'}{event.reason}"
         case ModelCalled():
-            return f"The model's reply had a problem: {event.exchange.problem}" if event.exchange.problem else None
+            return _called(event.exchange)
         case RunFinished():
             return None  # the command itself ends with the verdict, or with the error that made it
+
+
+def _called(exchange: Exchange) -> str | None:
+    """Only replies are told: without one the run was stopped, or ends with the error that the command then shows."""
+    told = exchange.replies and exchange.problem not in ("", _INTERRUPTED)
+    return f"The model's reply had a problem: {exchange.problem}" if told else None
 
 
 def _plan(plan: Plan, reason: str) -> str:

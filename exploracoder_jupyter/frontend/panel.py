@@ -69,7 +69,7 @@ class State:
     started: float | None = None
     """Seconds since the epoch."""
     last: float | None = None
-    """Time of the newest record."""
+    """Time of the newest record, or of the end where no record tells it."""
     activity: str = "Starting."
     """What is being done now, one sentence."""
     subtasks: tuple[SubtaskRow, ...] = ()
@@ -143,11 +143,15 @@ def begun(state: State, trace: str) -> State:
     return replace(state, trace=trace)
 
 
-def failed(state: State, reason: str) -> State:
-    """The state of a run that could not be made, or that broke off; the reason names the trace if there is one."""
+def failed(state: State, reason: str, *, at: float) -> State:
+    """The state of a run that could not be made, or that broke off `at` this time (seconds since the epoch).
+
+    The reason names the trace if there is one.
+    """
     if state.trace and state.trace not in reason:
         reason = f"{reason} What was learned is in {state.trace}."
-    return replace(_closed(state), failure=reason, activity=reason)
+    last = state.last if state.verdict else at
+    return replace(_closed(state), failure=reason, activity=reason, last=last)
 
 
 def offered(code: str | None, verdict: Verdict) -> str | None:

@@ -54,7 +54,8 @@ def headline(state: State) -> str:
 
 def cost(state: State, now: float) -> str:
     """What was spent so far: time, calls, tokens, executions."""
-    seconds = max(0.0, (state.last if state.over and state.last else now) - state.started) if state.started else 0.0
+    until = (state.last or state.started) if state.over else now
+    seconds = max(0.0, until - state.started) if state.started and until else 0.0
     usage = state.usage
     spent = f"{_clock(seconds)}, {_plural(usage.calls, 'model call')}, {usage.tokens:,} tokens, "
     return spent + _plural(usage.executions, "execution")
@@ -128,7 +129,7 @@ def _text_row(row: SubtaskRow, *, over: bool) -> str:
 
 
 def _html_head(state: State) -> str:
-    colour = _COLOURS[state.verdict.outcome] if state.verdict else _COLOURS["unsolved"] if state.failure else "inherit"
+    colour = _COLOURS["unsolved"] if state.failure else _COLOURS[state.verdict.outcome] if state.verdict else "inherit"
     libraries = f"<strong>Exploring {escape(', '.join(state.libraries))}</strong> " if state.libraries else ""
     words = f'<span style="color:{colour}">{escape(headline(state))}</span>'
     return f'<div role="status" aria-live="polite">{libraries}{words}</div>'

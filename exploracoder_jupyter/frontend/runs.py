@@ -110,7 +110,7 @@ class Run:
                 return finished(self.state, message.summary)
             case Failed():
                 said = f"{message.error} {message.remedy}".strip()
-                return failed(self.state, f"Stopped. {said}" if self._stopping else said)
+                return failed(self.state, f"Stopped. {said}" if self._stopping else said, at=time.time())
 
     def _refresh(self) -> None:
         now = time.monotonic()
@@ -125,7 +125,7 @@ class Run:
             self._deadline = time.monotonic() + 1.0
             self._follow()
             if not self.state.over:
-                self.state = failed(self.state, "The run was given up.")
+                self.state = failed(self.state, "The run was given up.", at=time.time())
             self._display.close(self.state)
         finally:
             self._resources.close()

@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -146,6 +147,18 @@ def test_without_a_terminal_each_event_worth_telling_is_one_line():
 def test_a_reply_with_a_problem_is_told():
     assert "truncated" in _lines([_exchange("truncated")])[0]
     assert _lines([_exchange()]) == []
+
+
+def test_what_is_no_reply_is_not_told_as_one():
+    refused = _exchange("The endpoint cannot be reached.")
+    refused = replace(refused, exchange=replace(refused.exchange, replies=()))
+    assert _lines([refused, _exchange("interrupted")]) == []
+
+
+def test_the_same_problem_of_replies_is_told_once():
+    said = _lines([_candidate(f"1.{n}", problem="the reply is empty.") for n in (1, 2, 3)])
+    assert [one.partition("] ")[2] for one in said] == ["Candidate 1.1 has no code: the reply is empty."]
+    assert len(_lines([_exchange("truncated"), _exchange("truncated"), _exchange("refused")])) == 2
 
 
 def test_the_live_view_can_be_entered_without_a_terminal(capsys):

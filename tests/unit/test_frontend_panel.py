@@ -21,7 +21,7 @@ from exploracoder_jupyter.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.frontend.panel import State, failed, finished, fold
+from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
 from exploracoder_jupyter.frontend.render import as_html, as_text, cost, describe, headline
 from exploracoder_jupyter.types import (
     Candidate,
@@ -166,7 +166,7 @@ def test_only_a_program_that_did_not_fail_is_offered(outcome, shown):
 @pytest.mark.parametrize("outcome", ["unsolved", "stopped"])
 def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
     state = state_after(START, PLAN, SubtaskStarted("1", ()), proposed("1.1"), proposed("s1", "solution"))
-    for ended in (state_after(ending(outcome, None), state=state), failed(state, "It was killed.")):
+    for ended in (state_after(ending(outcome, None), state=state), failed(state, "It was killed.", at=1050.0)):
         text, page = as_text(ended, 2000.0), as_html(ended, 2000.0)
         assert "running" not in text + page
         assert "1.1 not finished" in page
@@ -189,9 +189,32 @@ def test_a_summary_alone_is_enough_for_a_verdict():
 
 
 def test_a_failed_run_says_why():
-    state = failed(state_after(START, PLAN, SubtaskStarted("1", ())), "The endpoint refused the key.")
+    state = failed(state_after(START, PLAN, SubtaskStarted("1", ())), "The endpoint refused the key.", at=1050.0)
     assert headline(state) == "The endpoint refused the key."
     assert "[not finished]" in as_text(state, 1000.0)
+
+
+@pytest.mark.parametrize("verdict", [None, Verdict("stopped", "The endpoint refused the key.")])
+def test_an_error_has_the_themes_colour_of_errors(verdict):
+    state = state_after(START, *([RunFinished(verdict, None, Usage())] if verdict else []))
+    page = as_html(failed(state, "The endpoint refused the key.", at=1050.0), 0.0)
+    assert "color:var(--jp-error-color1" in page
+
+
+def test_a_run_that_broke_off_costs_no_more_time():
+    cut = failed(state_after(START, PLAN), "It was killed.", at=1051.0)
+    assert cost(cut, 9999.0).startswith("50 s,")
+    refused = failed(State(started=1000.0), "There is no such library.", at=1002.0)
+    assert cost(refused, 9999.0).startswith("2 s,")
+    over = finished(State(started=1000.0), {"status": "stopped", "reason": "", "solution": None, "trace": None})
+    assert cost(over, 9999.0).startswith("0 s,")
+
+
+def test_the_reason_of_a_failure_names_the_trace_once():
+    known = begun(state_after(START), "a/b.ipynb")
+    said = headline(failed(known, "It was killed.", at=1050.0))
+    assert said == "It was killed. What was learned is in a/b.ipynb."
+    assert headline(failed(known, said, at=1050.0)) == said
 
 
 def test_estimate_and_notices_are_shown():
