@@ -112,7 +112,18 @@ class Parser(argparse.ArgumentParser):
         """
         help_ = "?" if self.prog.startswith("%") else " --help"
         sentence = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1 ", message)
-        raise UsageError(f"{sentence[:1].upper()}{sentence[1:]}.", remedy=f"See `{self.prog}{help_}` for the options.")
+        remedy = f"{_meant(message)}See `{self.prog}{help_}` for the options."
+        raise UsageError(f"{sentence[:1].upper()}{sentence[1:]}.", remedy=remedy)
+
+
+def _meant(message: str) -> str:
+    """The option that an unknown one in the message is most like, as a question."""
+    from difflib import get_close_matches
+
+    flags = [option.flag for option in OPTIONS]
+    unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--") and word not in flags]
+    near = get_close_matches(unknown[0], flags, n=1, cutoff=0.75) if unknown else []
+    return f"Did you mean {near[0]}? " if near else ""
 
 
 def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:

@@ -125,6 +125,15 @@ class ExploraMagics(Magics):
             sys.stdout.write(f"Candidate {name}, recorded, not run here.\n" if name else "Recorded, not run here.\n")
 
 
+def _with_body(lines: list[str]) -> list[str]:
+    """A body for a lone `%%explora` line: IPython refuses an empty one in words that lead astray here."""
+    alone = lines and re.match(r"%%explora(\s|$)", lines[0]) and not "".join(lines[1:])
+    return [lines[0].rstrip("\n") + "\n", "\n"] if alone else lines
+
+
+# Not to be called while it is asked whether what was typed is complete: the task is still to come.
+_with_body.has_side_effects = True  # type: ignore[attr-defined]
+
 ExploraMagics.explore.__doc__ = help_text()  # type: ignore[assignment]
 
 
@@ -134,6 +143,7 @@ def register(shell: InteractiveShell) -> None:
         return
     shell.register_magics(ExploraMagics(shell))
     shell.Completer.custom_matchers.append(matcher)
+    shell.input_transformers_cleanup.append(_with_body)
 
 
 def unregister(shell: InteractiveShell) -> None:
@@ -147,6 +157,7 @@ def unregister(shell: InteractiveShell) -> None:
     shell.magics_manager.registry.pop(ExploraMagics.__name__, None)
     shell.configurables.remove(magics)  # type: ignore[arg-type]
     shell.Completer.custom_matchers.remove(matcher)
+    shell.input_transformers_cleanup.remove(_with_body)
 
 
 def _registered(shell: InteractiveShell) -> ExploraMagics | None:

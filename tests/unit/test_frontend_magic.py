@@ -48,6 +48,7 @@ def test_loading_is_light():
 def test_loading_twice_registers_once_and_unloading_removes_all(shell):
     first = magics(shell)
     matchers = len(shell.Completer.custom_matchers)
+    transformers = list(shell.input_transformers_cleanup)
     exploracoder_jupyter.load_ipython_extension(shell)
     assert magics(shell) == first
     assert len(shell.Completer.custom_matchers) == matchers
@@ -58,6 +59,7 @@ def test_loading_twice_registers_once_and_unloading_removes_all(shell):
     assert shell.find_line_magic("explora") is None
     assert shell.find_cell_magic("explored") is None
     assert len(shell.Completer.custom_matchers) == matchers - 1
+    assert shell.input_transformers_cleanup == transformers[:-1]
 
 
 def test_a_recorded_candidate_is_not_run(shell, capsys):
@@ -70,6 +72,8 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
     ("cell", "sentence"),
     [
         ("%%explora networkx\n \n", "There is no task. Write it in words below the %%explora line."),
+        ("%%explora networkx", "There is no task. Write it in words below the %%explora line."),
+        ("%%explora", "Name at least one library."),
         ("%%explora\ntask", "Name at least one library."),
         ("%%explora networkx --web\ntask", "--web is not available in this version."),
         ("%%explora networkx --candidates 99\ntask", "The setting 'exploration.candidates' should be"),
@@ -90,6 +94,10 @@ def test_what_is_wrong_is_one_sentence_without_a_traceback(shell, capsys, cell, 
     assert said.err.startswith(f"UsageError: {sentence}")
     assert len(said.err.splitlines()) == 1
     assert said.out == ""
+
+
+def test_a_terminal_waits_for_the_task(shell):
+    assert shell.check_complete("%%explora networkx\n")[0] == "incomplete"
 
 
 def test_braces_and_dollars_of_the_line_are_not_expanded(shell, capsys):

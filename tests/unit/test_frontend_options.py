@@ -40,6 +40,8 @@ def test_nothing_given_sets_nothing():
         ("x --tests", "--tests is not available in this version."),
         ("x --bogus", "Unrecognized arguments: --bogus. See `%%explora?` for the options."),
         ("x --cand 3", "Unrecognized arguments: --cand"),
+        ("x --candidate 3", "Unrecognized arguments: --candidate 3. Did you mean --candidates? See `%%explora?`"),
+        ("x --budget-token=3", "Unrecognized arguments: --budget-token=3. Did you mean --budget-tokens?"),
         ("x --candidates", "--candidates expected one argument."),
         ("x --check 'assert", "The %%explora line cannot be read: No closing quotation."),
         ("x --check nowhere.py", "The check file 'nowhere.py' does not exist."),
