@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from exploracoder_jupyter.inside.output import MUCH, encoded_size, shorten_lines
 from exploracoder_jupyter.types import ErrorInfo, Output
 
 NAMES_MIME: Final = "application/vnd.exploracoder.names+json"
@@ -22,6 +23,10 @@ FLOOD_FACTOR: Final = 16
 TEXT_BUDGET: Final = 4000
 """Characters of one observation that a model is shown."""
 
+_SLACK: Final = 1000
+_LONGEST_NAME: Final = 200
+_MOST_NAMES: Final = 200
+
 _OUTPUTS = frozenset(["stream", "execute_result", "display_data", "error"])
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
@@ -32,11 +37,13 @@ _OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string
 class Collector:
     """Outputs of one execution.
 
-    At most `budget` characters are kept: the first half as they come, and the last half of what follows.
+    At most `budget` characters are kept: the first half as they come, and the last half of what follows. An image, or
+    an output that is updated, may take more, up to a few times the budget in all.
     """
 
     def __init__(self, budget: int) -> None:
         self._half = max(1, budget // 2)
+        self._budget, self._largest = budget, (MUCH + 1) * budget + _SLACK
         self._head: list[Output] = []
         self._tail: deque[Output] = deque()
         self._head_size = self._tail_size = 0
@@ -103,25 +110,43 @@ class Collector:
             output["execution_count"] = None
         self._append(output)
         display_id = (content.get("transient") or {}).get("display_id")
-        if isinstance(display_id, str):
+        if isinstance(display_id, str) and len(display_id) <= _LONGEST_NAME:
             self._shown.setdefault(display_id, []).append(output)
 
     def _update(self, content: Mapping[str, Any]) -> None:
+        data, metadata = dict(content.get("data") or {}), dict(content.get("metadata") or {})
         for output in self._shown.get(str((content.get("transient") or {}).get("display_id")), []):
             before = _size(output)
-            output["data"] = dict(content.get("data") or {})
-            output["metadata"] = dict(content.get("metadata") or {})
-            self.received += max(0, _size(output) - before)
+            output.update(data=data, metadata=metadata)
+            growth = _size(output) - before
+            self.received += max(0, growth)
+            if growth > 0 and self._head_size + self._tail_size + growth > self._largest:
+                self._replace_by_note(output)
+                growth = _size(output) - before
+            if any(output is kept for kept in self._head):
+                self._head_size += growth
+            else:
+                self._tail_size += growth
+        self._trim_tail()
+
+    def _replace_by_note(self, output: Output) -> None:
+        size = _size(output)
+        self.cut += size
+        output.update(data={"text/plain": f"[an output of {size:,} characters was cut here]"}, metadata={})
 
     def _append_error(self, content: Mapping[str, Any]) -> None:
-        name, message = str(content.get("ename", "")), str(content.get("evalue", ""))
-        frames = [str(line) for line in content.get("traceback") or []]
+        name = cut_middle(str(content.get("ename", "")), _LONGEST_NAME)
+        message = cut_middle(str(content.get("evalue", "")), self._budget)
+        frames = shorten_lines([str(line) for line in content.get("traceback") or []], self._budget)
         self.error = ErrorInfo(name, strip_ansi(message), short_traceback(frames))
-        self._append({"output_type": "error", "ename": name, "evalue": message, "traceback": list(frames)})
+        self._append({"output_type": "error", "ename": name, "evalue": message, "traceback": [*frames]})
 
     def _append(self, output: Output) -> None:
         size = _size(output)
         self.received += size
+        if size > self._largest:  # only an image or the like: streams and errors have been cut already
+            self._replace_by_note(output)
+            size = _size(output)
         if not self._tail and self._head_size + size <= self._half:
             self._head.append(output)
             self._head_size += size
@@ -138,9 +163,14 @@ class Collector:
                 self._tail[0] = _stream(str(oldest["name"]), str(oldest["text"])[excess:])
                 lost = excess
             else:
-                self._tail.popleft()
+                self._forget(self._tail.popleft())
             self._tail_size -= lost
             self.cut += lost
+
+    def _forget(self, output: Output) -> None:
+        """It is not updated from now on, and not held."""
+        for shown in self._shown.values():
+            shown[:] = [other for other in shown if other is not output]
 
     def _clear(self, *, wait: bool) -> None:
         self._clear_next = wait
@@ -211,8 +241,9 @@ def _overwritten(text: str) -> str:
 
 
 def _names(found: object) -> tuple[tuple[str, str], ...]:
-    pairs = found if isinstance(found, list) else []
-    return tuple((str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list) and len(pair) == 2)
+    pairs = found[:_MOST_NAMES] if isinstance(found, list) else []
+    texts = [[str(part)[:_LONGEST_NAME] for part in pair] for pair in pairs if isinstance(pair, list)]
+    return tuple((pair[0], pair[1]) for pair in texts if len(pair) == 2)
 
 
 def _stream(name: str, text: str) -> Output:
@@ -222,10 +253,7 @@ def _stream(name: str, text: str) -> Output:
 def _size(output: Output) -> int:
     if output["output_type"] == "stream":
         return len(str(output["text"]))
-    data = output.get("data")
-    if isinstance(data, dict):
-        return sum(len(value) if isinstance(value, str) else len(repr(value)) for value in data.values())
-    return len(repr(output))
+    return sum(encoded_size(value) for name, value in output.items() if name != "output_type")
 
 
 def _joined(outputs: Iterable[Output]) -> list[Output]:

@@ -7,10 +7,17 @@ each stage. What is cut is said; the total over many messages is the receiver's 
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
+MUCH = 4
+"""An image, with what else its message holds, may be this many times as long as a text."""
+
 _TYPES = frozenset(["stream", "execute_result", "display_data", "update_display_data", "error"])
+_TEXTS = ("text/plain", "text/llm+plain")
+_LONGEST_NAME = 200
 
 
 def shorten(text: str, most: int) -> str:
@@ -21,8 +28,24 @@ def shorten(text: str, most: int) -> str:
     return f"{text[:half]}\n... [{len(text) - 2 * half:,} characters cut] ...\n{text[-half:]}"
 
 
+def shorten_lines(lines: list[str], most: int) -> list[str]:
+    """The lines, or the first and the last of them, each with its share of `most` characters, and a line between."""
+    if sum(map(encoded_size, lines)) <= most:
+        return lines
+    short = [shorten(line, most // 4) for line in lines]
+    head = _first(short, most // 2)
+    tail = _first(short[: len(head) - 1 if head else None : -1], most // 2)[::-1]
+    missing = len(lines) - len(head) - len(tail)
+    return [*head, *([f"... [{missing:,} lines cut] ..."] if missing else []), *tail]
+
+
+def encoded_size(value: object) -> int:
+    """Characters that a value takes in a message."""
+    return len(value) + 2 if isinstance(value, str) else len(json.dumps(value, default=repr))
+
+
 def bound_content(kind: str, content: dict[str, Any], most: int) -> dict[str, Any]:
-    """The content of an output message with every text in it at most `most` characters, images beyond it dropped.
+    """The content of an output message with every text in it at most `most` characters, images far beyond it dropped.
 
     What a stream loses is counted in its field `cut`, and not said in its text: the receiver joins streams.
     """
@@ -32,14 +55,29 @@ def bound_content(kind: str, content: dict[str, Any], most: int) -> dict[str, An
             return content
         return {**content, "text": text[:half] + text[-half:], "cut": content.get("cut", 0) + len(text) - 2 * half}
     if kind == "error":
-        lines = [shorten(line, most) for line in content.get("traceback", [])]
-        return {**content, "evalue": shorten(content.get("evalue", ""), most), "traceback": lines}
-    data = {mime: value for mime, value in content.get("data", {}).items() if _keeps(mime, value, most)}
-    return {**content, "data": {m: shorten(v, most) if isinstance(v, str) else v for m, v in data.items()}}
+        name, message = shorten(content.get("ename", ""), _LONGEST_NAME), shorten(content.get("evalue", ""), most)
+        lines = shorten_lines(content.get("traceback", []), most)
+        return {**content, "ename": name, "evalue": message, "traceback": lines}
+    metadata = content.get("metadata", {})
+    bounded = {**content, "data": _bounded_data(content.get("data", {}), most)}
+    return {**bounded, "metadata": metadata if encoded_size(metadata) <= most else {}}
 
 
-def _keeps(mime: str, value: object, most: int) -> bool:
-    return mime in ("text/plain", "text/llm+plain") or not isinstance(value, str) or len(value) <= 4 * most
+def _bounded_data(data: dict[str, Any], most: int) -> dict[str, Any]:
+    """Texts shortened, and of the rest what fits in `MUCH` times as much together, in the order it comes."""
+    kept = {mime: shorten(data[mime], most) for mime in _TEXTS if isinstance(data.get(mime), str)}
+    room = MUCH * most - sum(map(encoded_size, kept.values()))
+    for mime, value in data.items():
+        size = encoded_size(mime) + encoded_size(value)
+        if mime not in kept and size <= room:
+            kept[mime] = value
+            room -= size
+    return {mime: kept[mime] for mime in data if mime in kept}
+
+
+def _first(lines: list[str], room: int) -> list[str]:
+    sizes = accumulate(map(encoded_size, lines))
+    return [line for line, size in zip(lines, sizes, strict=False) if size <= room]
 
 
 class Bounds:

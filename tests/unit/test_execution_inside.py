@@ -61,3 +61,26 @@ def test_results_say_what_is_missing_and_lose_huge_images():
     bounded = output.bound_content("execute_result", {"data": data, "metadata": {}}, 20)["data"]
     assert bounded["text/plain"] == "a" * 10 + "\n... [80 characters cut] ...\n" + "a" * 10
     assert set(bounded) == {"text/plain", "text/html"}
+
+
+LONG = {
+    "values": ("display_data", {"data": {"application/json": list(range(1000))}, "metadata": {}}),
+    "types": ("display_data", {"data": {f"a/{number}": "x" * 50 for number in range(100)}, "metadata": {}}),
+    "metadata": ("display_data", {"data": {}, "metadata": {"m": ["x" * 1000]}}),
+    "name": ("error", {"ename": "E" * 1000, "evalue": "", "traceback": []}),
+    "lines": ("error", {"ename": "E", "evalue": "", "traceback": ["line"] * 1000}),
+}
+
+
+@pytest.mark.parametrize("kind, content", LONG.values(), ids=LONG)
+def test_whatever_a_message_holds_is_bounded(kind, content):
+    assert output.encoded_size(output.bound_content(kind, content, 100)) < 700
+
+
+def test_first_and_last_lines_are_kept():
+    lines = output.shorten_lines([str(number) for number in range(1000)], 30)
+    assert lines == ["0", "1", "2", "3", "4", "... [992 lines cut] ...", "997", "998", "999"]
+    assert output.shorten_lines(["a", "b"], 30) == ["a", "b"]
+    last = output.shorten_lines(["first", "x" * 5000, "last"], 1000)
+    assert (last[0], last[-1]) == ("first", "last")
+    assert "characters cut" in last[1]

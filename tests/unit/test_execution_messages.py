@@ -1,5 +1,7 @@
 """Outputs are collected within a budget, and what a model is shown says what is missing."""
 
+import json
+
 import pytest
 
 from exploracoder_jupyter.execution.messages import NAMES_MIME, Collector, cut_middle, short_traceback, shown_text
@@ -83,6 +85,52 @@ def test_names_are_taken_out_of_the_outputs():
 
 def test_widgets_and_unknown_messages_are_no_outputs():
     assert collect(("comm_open", {"comm_id": "1"}), ("status", {"execution_state": "busy"})).outputs() == ()
+
+
+def rich(data, metadata=None, **more):
+    return {"data": data, "metadata": metadata or {}, **more}
+
+
+SHOWN = {"transient": {"display_id": "d"}}
+LONG = {
+    "a number of values": ("display_data", rich({"application/json": list(range(100_000))})),
+    "an image": ("execute_result", rich({"image/png": "i" * 500_000})),
+    "metadata": ("display_data", rich({"text/plain": "x"}, {"notes": ["n" * 500_000]})),
+    "a name": ("error", {"ename": "E" * 500_000, "evalue": "", "traceback": []}),
+    "a message": ("error", {"ename": "E", "evalue": "m" * 500_000, "traceback": []}),
+    "a line": ("error", {"ename": "E", "evalue": "", "traceback": ["t" * 500_000]}),
+    "lines": ("error", {"ename": "E", "evalue": "", "traceback": ["t" * 10] * 50_000}),
+    "an update": ("update_display_data", rich({"text/html": "h" * 500_000}, **SHOWN)),
+    "names": ("display_data", rich({NAMES_MIME: [["n" * 500_000, "t"]] * 1000})),
+}
+
+
+@pytest.mark.parametrize("message", LONG.values(), ids=LONG)
+def test_no_message_is_kept_beyond_a_few_times_the_budget(message):
+    collector = collect(("display_data", rich({"text/plain": "x"}, **SHOWN)), message)
+    kept = json.dumps([collector.outputs(), collector.names])
+    assert len(kept) < 50_000
+    assert len(str(collector.error)) < 5_000
+
+
+def test_many_updates_together_are_bounded():
+    collector = Collector(1000)
+    for number in range(100):
+        collector.add("display_data", rich({"text/plain": ""}, transient={"display_id": str(number)}))
+    for number in range(100):
+        collector.add("update_display_data", rich({"text/html": "h" * 3000}, transient={"display_id": str(number)}))
+    assert len(json.dumps(collector.outputs())) < 20_000
+
+
+def test_an_image_larger_than_the_budget_is_kept():
+    collector = collect(("display_data", rich({"image/png": "i" * 3000})), budget=1000)
+    assert len(collector.outputs()[0]["data"]["image/png"]) == 3000
+
+
+def test_an_output_that_is_too_large_leaves_a_note():
+    collector = collect(("display_data", rich({"image/png": "i" * 500_000})))
+    assert "output of 500," in collector.outputs()[0]["data"]["text/plain"]
+    assert collector.cut > 500_000
 
 
 TRACEBACK = [
