@@ -13,6 +13,7 @@ import anyio
 import psutil
 
 from exploracoder_jupyter.execution.kernel import Sibling
+from exploracoder_jupyter.execution.processes import TreeUse
 
 _SECONDS: Final = 0.15
 _MEMORY_SLACK: Final = 1.1
@@ -36,13 +37,16 @@ class Guard:
         while True:
             await anyio.sleep(_SECONDS)
             self._watched = {sibling for sibling in self._watched if sibling.is_alive}
-            uses = {sibling: sibling.use(most=self._processes + 2) for sibling in self._watched}
+            uses = {sibling: self._use(sibling) for sibling in self._watched}
             for sibling, use in uses.items():
                 if reason := self._excess(use.processes, use.memory):
                     await sibling.end(reason)
             if uses and _machine_is_full():
                 greedy = max(uses, key=lambda sibling: uses[sibling].memory)
                 await greedy.end("the machine ran out of memory and this kernel, the largest, was ended")
+
+    def _use(self, sibling: Sibling) -> TreeUse:
+        return sibling.use(most=self._processes + 2, doubtful=self._memory * _MEMORY_SLACK)
 
     def _excess(self, processes: int, memory: int) -> str:
         if processes > self._processes + 1:

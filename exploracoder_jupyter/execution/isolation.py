@@ -22,7 +22,6 @@ from typing import Final
 _PROBE_SECONDS: Final = 10
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
 _COVERED: Final = (*map(Path, _TEMPORARY), Path("/run"))
-_SHARED_MEMORY: Final = 1 << 30
 _DEVICES: Final = ("/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/dxg")
 _BASE: Final = (
     "--unshare-pid",
@@ -61,6 +60,8 @@ class View:
     """Paths within the working directory that are shown read-only, as they are outside."""
     hidden: tuple[Path, ...] = ()
     """Files and folders that appear empty."""
+    shared_memory: int = 1 << 30
+    """Bytes of `/dev/shm`: they are memory that no process is charged for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _limits_only(why: str) -> Isolation:
 def _mounts(view: View, *, network: bool, proc: Sequence[str]) -> list[str]:
     """Later mounts lie over earlier ones: the order is the meaning. Hiding comes after all that could bare it again."""
     mounts = ["--ro-bind", "/", "/", "--dev", "/dev", *_devices(), *proc, *_run_folder(network=network)]
-    mounts += ["--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
+    mounts += ["--size", str(view.shared_memory), "--tmpfs", "/dev/shm"]
     for folder in _TEMPORARY:
         if Path(folder).is_dir() and not Path(folder).is_symlink():
             mounts += ["--bind", str(view.temporary), folder]

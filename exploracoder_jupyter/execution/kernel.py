@@ -98,9 +98,9 @@ class Sibling:
         """Whether the process is there."""
         return not self._closed and self._process.poll() is None
 
-    def use(self, *, most: int) -> TreeUse:
-        """What its process tree uses; stops counting processes beyond `most`."""
-        return self._census.take(most=most)
+    def use(self, *, most: int, doubtful: float) -> TreeUse:
+        """What its process tree uses; see `Census.take`."""
+        return self._census.take(most=most, doubtful=doubtful)
 
     async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
         """Run code; outputs go to the collector. Cancelling ends the sibling."""

@@ -7,7 +7,9 @@ orphans keep daemons within it. `Census` remembers whom it has seen, so that wha
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import re
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,12 +41,16 @@ class Census:
         self._root = _process(root)
         self._seen: dict[int, psutil.Process] = {}
 
-    def take(self, *, most: int) -> TreeUse:
-        """Look at the tree; stops looking when more than `most` processes have been found."""
+    def take(self, *, most: int, doubtful: float = math.inf) -> TreeUse:
+        """Look at the tree; stops looking when more than `most` processes have been found.
+
+        Memory beyond `doubtful` bytes is measured again, slowly, with what forks share counted once.
+        """
         found = _descendants(self._root.pid, most=most) if self._root else []
-        memory = 0
+        memory = sum(map(_private_memory, found))
+        if memory > doubtful:
+            memory = sum(map(_proportional_memory, found))
         for pid in found:
-            memory += _private_memory(pid)
             if pid not in self._seen and (process := _process(pid)):
                 self._seen[pid] = process
         for pid in self._seen.keys() - set(found):
@@ -98,7 +104,18 @@ def _children(pid: int) -> list[int] | None:
         return None
 
 
+def _proportional_memory(pid: int) -> int:
+    """Anonymous memory of a process, pages shared with others divided among them."""
+    try:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        rollup = ""
+    found = re.search(r"^Pss_Anon:\s*(\d+) kB", rollup, re.MULTILINE)
+    return int(found[1]) * 1024 if found else _private_memory(pid)
+
+
 def _private_memory(pid: int) -> int:
+    """Memory of a process that is no file; pages shared with forks count as if they were its own."""
     try:
         _, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
         return (int(resident) - int(shared)) * _PAGE

@@ -178,6 +178,15 @@ async def test_a_death_is_an_observation_and_soon_noticed(root, code, note):
     assert "lost" in after.note
 
 
+async def test_memory_that_forks_share_counts_once(root):
+    code = (
+        "import os, time\nx = bytearray(b'1') * 200_000_000\n"
+        "for _ in range(4):\n    if not os.fork():\n        time.sleep(30); os._exit(0)\n"
+        "time.sleep(1)\nlen(x)"
+    )
+    assert await shown(root, code) == "200000000"
+
+
 async def test_threads_left_running_hold_nothing_up(root):
     code = "import threading, time\nt = threading.Thread(target=time.sleep, args=(600,)); t.start(); print('left')"
     observation = await run(root, code)

@@ -262,6 +262,11 @@ async def test_what_is_written_to_tmp_stays_private(confined, root):
     assert not Path("/tmp/exploration-left-this").exists()
 
 
+async def test_shared_memory_is_a_part_of_what_a_sibling_may_use(confined, root):
+    observation = await run(root, "import os; s = os.statvfs('/dev/shm'); s.f_blocks * s.f_frsize // 2**20")
+    assert observation.text == "128"
+
+
 async def test_other_branches_go_on_while_one_misbehaves(siblings, root):
     (bad,) = await root.fork(1)
     seen = []
