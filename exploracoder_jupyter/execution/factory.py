@@ -109,6 +109,7 @@ class SiblingFactory:
             readable=(*self.launcher.readable, *variables),
             borrowed=tuple(source / path for path in self.snapshot.borrowed),
             hidden=(*self.launcher.hidden, *self.snapshot.hidden),
+            private=self.launcher.folder,
             shared_memory=self.launcher.memory // 4,
         )
 

@@ -60,7 +60,7 @@ async def inspect(
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
     hidden = (*launcher.hidden, *await to_thread.run_sync(lambda: tuple(credentials_below([workdir]))))
-    view = View(workdir, None, private / "tmp", (private,), launcher.readable, (), hidden)
+    view = View(workdir, None, private / "tmp", (private,), launcher.readable, (), hidden, launcher.folder)
     with (private / "log").open("wb") as log:
         try:
             process = await anyio.open_process(

@@ -60,6 +60,8 @@ class View:
     """Paths within the working directory that are shown read-only, as they are outside."""
     hidden: tuple[Path, ...] = ()
     """Files and folders that appear empty."""
+    private: Path | None = None
+    """A folder of which nothing appears but what is named as readable or writable: siblings do not see one another."""
     shared_memory: int = 1 << 30
     """Bytes of `/dev/shm`: they are memory that no process is charged for."""
 
@@ -140,6 +142,8 @@ def _mounts(view: View, *, network: bool, proc: Sequence[str]) -> list[str]:
     mounts += _working_directory(view, inner)
     mounts += _hide(path for path in view.hidden if not _left_out(path, view, inner))
     mounts += _read_only(path for path in view.readable if path not in shown)
+    if view.private is not None:
+        mounts += ["--tmpfs", str(view.private), *_read_only(p for p in view.readable if _below(p, [view.private]))]
     for path in view.writable:
         mounts += ["--bind", str(path), str(path)]
     return [*mounts, "--chdir", str(view.workdir)]

@@ -95,7 +95,7 @@ async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
     lock = _lock(folder)
     try:
         archive = write_inside(folder / "inside.zip")
-        readable = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], str(archive)])
+        readable = (*needed_by_interpreter([*interpreter.paths, *interpreter.command[:1]]), archive)
         yield Launcher(sandbox, interpreter, isolation, folder, archive, hidden_paths(os.environ), readable)
     finally:
         with anyio.CancelScope(shield=True):

@@ -129,7 +129,7 @@ class RerunSiblings:
                 self._workdir,
                 launcher.folder / "files",
                 most_mb=self._sandbox.copy_mb,
-                hidden=launcher.hidden,
+                hidden=(*launcher.hidden, launcher.folder),
                 borrow=launcher.isolation.mounts,
             )
         )

@@ -121,6 +121,23 @@ async def test_a_program_ends_when_nobody_reads_on(own_temporary, tmp_path):
     assert list(own_temporary.iterdir()) == []
 
 
+@pytest.mark.parametrize("where", ["beside", "within"])
+async def test_siblings_do_not_see_one_another_wherever_temporary_files_are(monkeypatch, tmp_path, where):
+    if not find_isolation(network=False).mounts:
+        pytest.skip("bubblewrap does not work here")
+    code = "import glob; sorted(glob.glob({!r}, recursive=True, include_hidden=True))"
+    with tempfile.TemporaryDirectory(prefix=".t", dir=Path(__file__).parent) as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        workdir = Path(folder) if where == "within" else tmp_path
+        (workdir / "data.csv").touch()
+        async with RerunSiblings(Sandbox(), workdir=workdir) as siblings:
+            first, second = await siblings.root(), await siblings.root()
+            assert (await first.run("1", timeout=20)).status == "ok"
+            seen = await second.run(code.format(f"{folder}/**/c.json"), timeout=20)
+            assert seen.text.count("c.json") == 1
+            assert (await second.run("open('data.csv').read()", timeout=20)).status == "ok"
+
+
 async def test_an_unknown_kernel_is_refused_with_the_names_of_others(tmp_path):
     with pytest.raises(MissingMeans, match=r"no kernel 'nowhere'.*Installed: .*python3"):
         async with RerunSiblings(Sandbox(kernel="nowhere"), workdir=tmp_path):
