@@ -171,6 +171,15 @@ def test_the_last_word_waits_for_a_slow_reader():
     assert decode_from_engine(said.getvalue()).error == "The first line was no order."
 
 
+def test_it_tells_where_the_trace_is(tmp_path):
+    said = io.StringIO()
+    engine = InProcess(io.StringIO("no order"), said)
+    engine.trace_begun(tmp_path / "trace.ipynb")
+    engine.run()
+    first, last = (decode_from_engine(line) for line in said.getvalue().splitlines())
+    assert (first.type, first.path, last.type) == ("trace_at", str(tmp_path / "trace.ipynb"), "failed")
+
+
 def test_prints_within_the_engine_do_not_reach_the_protocol(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys, threading, time\n"
