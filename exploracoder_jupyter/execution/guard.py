@@ -1,8 +1,8 @@
-"""Ends siblings that use more than they may: memory and processes of a whole tree, which no resource limit covers.
+"""Ends siblings that use more than they may: memory, processes and disk of a whole tree, which no limit on one covers.
 
 Looks several times a second at the siblings that have run something, whether or not they are running now: threads and
-daemons go on after their cell. When the machine itself runs out of memory, the sibling that uses most is ended before
-the system chooses a victim.
+daemons go on after their cell. When the machine itself runs out of memory or disk, the sibling that uses most is ended
+before the system chooses a victim.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from typing import Final
 
 import anyio
 import psutil
+from anyio import to_thread
 
+from exploracoder_jupyter.execution.disk import disk_is_full, disk_use
 from exploracoder_jupyter.execution.kernel import Sibling
 from exploracoder_jupyter.execution.processes import TreeUse
 
 _SECONDS: Final = 0.15
+_DISK_SECONDS: Final = 1.0
 _MEMORY_SLACK: Final = 1.1
 _SPARE: Final = 0.03
 _MEGABYTE: Final = 1 << 20
@@ -24,8 +27,8 @@ _MEGABYTE: Final = 1 << 20
 class Guard:
     """Watches siblings until its task is cancelled."""
 
-    def __init__(self, *, memory: int, processes: int) -> None:
-        self._memory, self._processes = memory, processes
+    def __init__(self, *, memory: int, processes: int, disk: int) -> None:
+        self._memory, self._processes, self._disk = memory, processes, disk
         self._watched: set[Sibling] = set()
 
     def watch(self, sibling: Sibling) -> None:
@@ -34,6 +37,11 @@ class Guard:
 
     async def run(self) -> None:
         """Watch until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch_disk)
+            await self._watch_memory()
+
+    async def _watch_memory(self) -> None:
         while True:
             await anyio.sleep(_SECONDS)
             self._watched = {sibling for sibling in self._watched if sibling.is_alive}
@@ -44,6 +52,20 @@ class Guard:
             if uses and _machine_is_full():
                 greedy = max(uses, key=lambda sibling: uses[sibling].memory)
                 await greedy.end("the machine ran out of memory and this kernel, the largest, was ended")
+
+    async def _watch_disk(self) -> None:
+        """Less often, and aside: it looks at every file."""
+        while True:
+            await anyio.sleep(_DISK_SECONDS)
+            watched = tuple(self._watched)
+            uses = {sibling: await to_thread.run_sync(disk_use, sibling.folder) for sibling in watched}
+            for sibling, use in uses.items():
+                if use > self._disk:
+                    await sibling.end(f"it wrote more than {self._disk // _MEGABYTE} MB and its kernel was ended")
+            if uses and disk_is_full(watched[0].folder.parent):
+                await max(watched, key=uses.__getitem__).end(
+                    "the disk ran full and this kernel, which had written most, was ended"
+                )
 
     def _use(self, sibling: Sibling) -> TreeUse:
         return sibling.use(most=self._processes + 2, doubtful=self._memory * _MEMORY_SLACK)

@@ -98,6 +98,11 @@ class Sibling:
         """Whether the process is there."""
         return not self._closed and self._process.poll() is None
 
+    @property
+    def folder(self) -> Path:
+        """Its own folder, which holds all that it can write."""
+        return self._launch.folder
+
     def use(self, *, most: int, doubtful: float) -> TreeUse:
         """What its process tree uses; see `Census.take`."""
         return self._census.take(most=most, doubtful=doubtful)

@@ -31,6 +31,7 @@ from exploracoder_jupyter.execution.launch import Interpreter, find_interpreter,
 _MEGABYTE: Final = 1 << 20
 _SHARE_OF_MACHINE: Final = 0.8
 _THREADS_PER_PROCESS: Final = 4
+_MOST_LARGE_FILES: Final = 4
 _LONGEST_FOLDER: Final = 60
 _PREFIX: Final = "xplora-"
 _STALE_SECONDS: Final = 60.0
@@ -54,6 +55,11 @@ class Launcher:
     def memory(self) -> int:
         """Bytes that one sibling may use, never more than most of the machine."""
         return min(self.sandbox.memory_mb * _MEGABYTE, int(psutil.virtual_memory().total * _SHARE_OF_MACHINE))
+
+    @property
+    def disk(self) -> int:
+        """Bytes that one sibling may have on disk: its copy of the working directory, and a few large files."""
+        return (self.sandbox.copy_mb + _MOST_LARGE_FILES * self.sandbox.file_mb) * _MEGABYTE
 
     def environ(self, private: Path) -> dict[str, str]:
         """Environment of a process whose own writable folder is `private`."""

@@ -66,7 +66,8 @@ class RerunSiblings:
         async with AsyncExitStack() as stack:
             self._launcher: Launcher = await stack.enter_async_context(open_launcher(self._sandbox))
             self.factory = await self._make_factory(stack)
-            self.guard = Guard(memory=self._launcher.memory, processes=self._sandbox.processes)
+            launcher = self._launcher
+            self.guard = Guard(memory=launcher.memory, processes=self._sandbox.processes, disk=launcher.disk)
             stack.push_async_callback(self._close_branches)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 LEVELS = ["bubblewrap", "limits"]
 SHADOWS = ("queue.py", "random.py", "traitlets.py")
-LIMITS = {"memory_mb": 512, "processes": 40}
+LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 20, "copy_mb": 20}
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +156,11 @@ DEATHS = {
     "processes": (
         "import subprocess, time\nall = [subprocess.Popen(['/bin/sleep', '60']) for _ in range(1000)]\ntime.sleep(9)",
         "more than 40 processes",
+    ),
+    "many files": (
+        "import tempfile, time\nfor n in range(12):\n"
+        "    open(f'{tempfile.gettempdir()}/{n}' if n % 2 else str(n), 'wb').write(bytes(10**7))\ntime.sleep(30)",
+        "wrote more than 100 MB",
     ),
     "memory of a tree": (
         "import subprocess, sys, time\n"
