@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import shutil
+import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -150,7 +151,10 @@ def remove_tree(folder: Path) -> None:
             _open_up(place)
             shutil.rmtree(place, ignore_errors=True)
 
-    shutil.rmtree(folder, onerror=mend)
+    try:
+        shutil.rmtree(folder, onerror=mend)
+    except RecursionError:  # folders in folders by the thousand, which the system's program can remove
+        subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
 
 
 def _open_up(folder: Path) -> None:

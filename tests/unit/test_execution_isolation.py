@@ -185,6 +185,16 @@ def test_folders_that_closed_themselves_are_removed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_folders_in_folders_by_the_thousand_are_removed(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.chdir(tmp_path)
+        for _ in range(3000):
+            os.mkdir("a")  # noqa: PTH102
+            os.chdir("a")
+    remove_tree(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def kernels(tmp_path, monkeypatch):
     def add(name, text):
