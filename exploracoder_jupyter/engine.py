@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -40,7 +40,6 @@ from exploracoder_jupyter.wire import (
 )
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.notebook.cells import CellChange
     from exploracoder_jupyter.session import Order, RunSteering
 
 GRACE = 4.5
@@ -136,12 +135,11 @@ class Engine:
         steering = self._steering = RunSteering()
 
         async def ordered() -> dict[str, JsonValue]:
-            return dict(await run(_order(start), self._listen, steering=steering))
+            return dict(await run(_order(start), self._listen, steering=steering, begun=self.trace_begun))
 
         return anyio.run(ordered)
 
-    def _listen(self, record: Record, changes: Sequence[CellChange]) -> None:
-        """The cells are in the trace; no front end of this version puts them into the open notebook."""
+    def _listen(self, record: Record) -> None:
         self._outbox.send(RecordMessage(record=record))
 
     def _order(self) -> Start:

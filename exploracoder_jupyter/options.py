@@ -84,7 +84,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("kernel", "kernelspec to explore in", metavar="KERNELSPEC", section="sandbox", field="kernel"),
     Option(
         "show",
-        "which candidates are shown (all)",
+        "which candidates get cells in the trace (all)",
         "choice",
         choices=("all", "selected", "none"),
         section="view",

@@ -100,7 +100,7 @@ def _run(order: Order, listen: Callable[[Record], None], taken: Interrupts) -> S
     async def main() -> Summary:
         steering = session.RunSteering()
         taken.answer = steering.stop
-        return await session.run(order, lambda record, changes: listen(record), steering=steering)
+        return await session.run(order, listen, steering=steering)
 
     return anyio.run(main)
 

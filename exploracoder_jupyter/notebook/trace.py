@@ -34,7 +34,7 @@ from exploracoder_jupyter.events import (
     dump,
 )
 from exploracoder_jupyter.notebook.journal import Journal, read, readable
-from exploracoder_jupyter.notebook.layout import layout
+from exploracoder_jupyter.notebook.layout import Show, layout
 from exploracoder_jupyter.notebook.paths import journal_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION
@@ -169,7 +169,7 @@ def _notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
         metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
         metadata["language_info"] = {"name": "python", "version": environment.python, "file_extension": ".py"}
         metadata[NAMESPACE] = _facts(run, run.started, records)
-    cells: list[JsonValue] = [*layout(run, show="all", standalone=True)]
+    cells: list[JsonValue] = [*layout(run, show=_show(run), standalone=True)]
     content: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
     notebook: NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
     return notebook
@@ -178,6 +178,13 @@ def _notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
 def _text(notebook: NotebookNode) -> bytes:
     """The file's content: nbformat's layout, written by a faster encoder, since this is done once a second."""
     return to_json(split_lines(notebook), indent=1) + b"\n"  # type: ignore[no-untyped-call]
+
+
+def _show(run: Run) -> Show:
+    """Which candidates get cells, as the run's settings say; the records in the metadata are complete in any case."""
+    view = run.started.settings.get("view") if run.started else None
+    wanted = view.get("show") if isinstance(view, dict) else None
+    return "selected" if wanted == "selected" else "none" if wanted == "none" else "all"
 
 
 def _facts(run: Run, started: RunStarted, records: Sequence[Record]) -> dict[str, JsonValue]:

@@ -23,11 +23,13 @@ from exploracoder_jupyter.session.parts import (
     recorded,
     settled,
 )
-from exploracoder_jupyter.session.teller import Listener, Summary, Teller
+from exploracoder_jupyter.session.teller import Listener, Place, Summary, Teller
 
 
-async def run(order: Order, listen: Listener, *, steering: RunSteering | None = None) -> Summary:
-    """Carry an order out and return its summary.
+async def run(
+    order: Order, listen: Listener, *, steering: RunSteering | None = None, begun: Place | None = None
+) -> Summary:
+    """Carry an order out and return its summary; `begun` is told where the trace is, once there is one.
 
     Raises:
         UsageError, MissingMeans: the order cannot be carried out; no trace was written.
@@ -36,7 +38,8 @@ async def run(order: Order, listen: Listener, *, steering: RunSteering | None = 
     steering = steering or RunSteering()
     settings = checked(order)
     keys = secrets()
-    teller = Teller(order, settings, listen, hidden=hidden_strings(settings.endpoint, keys))
+    hidden = hidden_strings(settings.endpoint, keys)
+    teller = Teller(order, settings, listen, begun=begun or (lambda path: None), hidden=hidden)
     with anyio.CancelScope() as scope:
         steering.bind(scope)
         try:

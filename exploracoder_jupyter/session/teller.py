@@ -1,4 +1,4 @@
-"""From events to records: numbered, timed, journalled, and told to the listener with the cells that they change."""
+"""From events to records: numbered, timed, journalled, and told to the listener."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from pydantic import JsonValue
 from exploracoder_jupyter.config import Settings
 from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.events import Event, LibraryRead, ModelCalled, Notice, Progress, Record, RunFinished
-from exploracoder_jupyter.notebook.cells import CellChange, CellView
 from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.summary import summary
@@ -21,8 +20,11 @@ from exploracoder_jupyter.notebook.trace import Trace
 from exploracoder_jupyter.session.order import Order
 from exploracoder_jupyter.types import Usage, Verdict
 
-Listener = Callable[[Record, Sequence[CellChange]], None]
-"""Is told every record, with the changes to cells that it causes."""
+Listener = Callable[[Record], None]
+"""Is told every record."""
+
+Place = Callable[[Path], None]
+"""Is told where the trace is, once it has begun."""
 
 Summary = dict[str, JsonValue]
 """The object that `--json` prints."""
@@ -37,11 +39,13 @@ class Teller:
     `hidden` strings (keys) are told to nobody, wherever they turn up.
     """
 
-    def __init__(self, order: Order, settings: Settings, listen: Listener, *, hidden: Sequence[str] = ()) -> None:
+    def __init__(
+        self, order: Order, settings: Settings, listen: Listener, *, begun: Place, hidden: Sequence[str] = ()
+    ) -> None:
         self._listen = listen
+        self._begun = begun
         self._hidden = tuple(hidden)
         self._redactor = Redactor(hidden)
-        self._view = CellView(order.cell, show=settings.view.show)
         self._path = _place(order, settings)
         self._trace: Trace | None = None
         self._advancing = ("", 0.0)
@@ -56,7 +60,7 @@ class Teller:
             self._trace.append(record)
         elif _worth_keeping(event):
             self._keep()
-        self._listen(record, self._view.apply(record))
+        self._listen(record)
         self._warn()
 
     def _warn(self) -> None:
@@ -71,7 +75,7 @@ class Teller:
         if what == self._advancing[0] and now - self._advancing[1] < _PACE:
             return
         self._advancing = (what, now)
-        self._listen(Record(len(self.records), time.time(), Progress(what, done, total)), ())
+        self._listen(Record(len(self.records), time.time(), Progress(what, done, total)))
 
     def failed(self, error: BaseException) -> BaseException:
         """End the run with this error; the error, with the place of the trace in its remedy if there is one."""
@@ -85,6 +89,7 @@ class Teller:
         self._trace = Trace(self._path, secrets=self._hidden)
         for record in self.records:
             self._trace.append(record)
+        self._begun(self._path)
 
     def close(self) -> None:
         """End a run that was cut off before its end, and the trace with it."""

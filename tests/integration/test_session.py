@@ -46,7 +46,7 @@ def _order(tmp_path, base_url, *, check="assert m == 2", **endpoint):
     return Order(Task(TASK, ("statistics",), check=check), (layer,), workdir=tmp_path)
 
 
-def _run(order, listen=lambda record, changes: None, **options):
+def _run(order, listen=lambda record: None, **options):
     async def main():
         return await run(order, listen, **options)
 
@@ -56,7 +56,7 @@ def _run(order, listen=lambda record, changes: None, **options):
 def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint, tmp_path):
     secret = endpoint.replace("http://", "http://me:hunter2pw@")
     told = []
-    summary = _run(_order(tmp_path, secret), lambda record, changes: told.append(record))
+    summary = _run(_order(tmp_path, secret), told.append)
     assert summary["status"] == "solved"
     assert summary["model"] == "toy"
     steps = [record.event.exchange.step for record in told if record.event.kind == "model_called"]
@@ -72,7 +72,7 @@ def test_a_refused_key_is_known_before_anything_is_read_and_leaves_nothing(https
     httpserver.expect_request("/v1/models").respond_with_json({"error": {"message": f"bad {KEY}"}}, status=401)
     told = []
     with pytest.raises(EndpointError) as caught:
-        _run(_order(tmp_path, httpserver.url_for("/v1")), lambda record, changes: told.append(record))
+        _run(_order(tmp_path, httpserver.url_for("/v1")), told.append)
     assert "401" in str(caught.value)
     assert KEY not in str(caught.value)
     assert told == []
@@ -83,7 +83,7 @@ def test_a_library_that_is_not_there_leaves_nothing(tmp_path):
     order = Order(Task("x", ("statistic5",)), workdir=tmp_path)
     told = []
     with pytest.raises(UsageError, match="statistic5"):
-        _run(order, lambda record, changes: told.append(record))
+        _run(order, told.append)
     assert list(tmp_path.iterdir()) == []
     assert "statistic5" in told[-1].event.verdict.reason
 
@@ -91,7 +91,7 @@ def test_a_library_that_is_not_there_leaves_nothing(tmp_path):
 def test_a_stop_closes_the_trace_with_what_was_learned(endpoint, tmp_path):
     steering = RunSteering()
 
-    def listen(record, changes):
+    def listen(record):
         if record.event.kind == "subtask_finished":
             steering.stop()
 

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import stat
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -366,3 +367,16 @@ def test_records_keep_their_order_and_time(tmp_path):
     records = [Record(record.seq, record.at, record.event) for record in complete_run()]
     traced(path, records).close()
     assert [(record.seq, record.at) for record in load(path)] == [(record.seq, record.at) for record in records]
+
+
+@pytest.mark.parametrize(("show", "shown"), [("all", True), ("selected", False), ("none", False)])
+def test_the_settings_say_which_candidates_get_cells_and_the_records_stay_complete(show, shown):
+    records = complete_run()
+    started = replace(records[0].event, settings={"view": {"show": show}})
+    records = [replace(records[0], event=started), *records[1:]]
+    notebook = render(records)
+    candidates = [cell for cell in notebook.cells if cell.source.startswith("%%explored")]
+    losers = [cell for cell in candidates if "explora-selected" not in cell.metadata.tags]
+    assert bool(losers) is shown
+    assert bool(candidates) is (show != "none")
+    assert len(notebook.metadata.exploracoder_jupyter.records) == len(records)
