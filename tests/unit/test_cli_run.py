@@ -42,7 +42,7 @@ def session(monkeypatch):
     async def run(order, listen, *, steering):
         module.orders.append(order)
         sys.stdout.write("a library prints\n")
-        listen(events.Record(0, 1.0, events.Notice("told")), [])
+        listen(events.Record(0, 1.0, events.Notice("told")))
         return _give(module.answer, steering)
 
     async def index(libraries, *, layers=(), progress=None):
