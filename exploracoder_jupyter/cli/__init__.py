@@ -12,8 +12,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from exploracoder_jupyter.cli.output import fail, note
-from exploracoder_jupyter.errors import BudgetSpent, ExploraError, MissingMeans, ReplyError
+from exploracoder_jupyter.cli.output import fail, note, settle
+from exploracoder_jupyter.errors import BudgetSpent, ExploraError, MissingMeans, ReplyError, unwrapped
 
 __all__ = ["main"]
 
@@ -29,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = _known(error)
         return _report(known, arguments, status=_status(known))
     finally:
+        settle(sys.stdout)
         if argv is None:
             # What is left is the interpreter's own end: an interrupt there would only print a traceback.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -56,8 +57,7 @@ def _status(error: ExploraError) -> int:
 
 def _known(error: BaseException) -> ExploraError:
     """The error as one of ours: unwrapped from its group, put in words when the machine is at fault."""
-    while isinstance(error, BaseExceptionGroup):
-        error = next((inner for inner in error.exceptions if isinstance(inner, ExploraError)), error.exceptions[0])
+    error = unwrapped(error)
     if isinstance(error, ExploraError):
         return error
     if isinstance(error, OSError) and error.strerror:

@@ -67,6 +67,14 @@ def write(stream: TextIO, text: str) -> None:
         silence(stream)
 
 
+def settle(stream: TextIO) -> None:
+    """Flush what others have printed, argparse for one: a reader that went away is met here, not at the exit."""
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        silence(stream)
+
+
 def silence(stream: TextIO) -> None:
     """Point a stream at nothing, so that neither later writes nor the interpreter's last flush raise."""
     nothing = os.open(os.devnull, os.O_WRONLY)
