@@ -52,9 +52,15 @@ def attribute(value: Any, name: str) -> Any:
         return None
 
 
+def string(value: Any, name: str) -> str | None:
+    """An attribute that is a string, or None: some objects answer any name with an object of their own kind."""
+    found = attribute(value, name)
+    return found if isinstance(found, str) else None
+
+
 def home(value: Any) -> str:
     """Where an object says it is defined, as types and tracebacks print it; empty when it does not say."""
-    module, name = attribute(value, "__module__"), attribute(value, "__qualname__")
+    module, name = string(value, "__module__"), string(value, "__qualname__")
     if not (isinstance(module, str) and isinstance(name, str)) or "<" in name:
         return ""
     return f"{module}.{name}" if module else ""
@@ -96,7 +102,7 @@ def signature(value: Any, doc: str, *, bound: bool = False) -> str:
 
     `bound`: it is a plain function in a class, so its first parameter is filled by the call.
     """
-    name = attribute(value, "__name__")
+    name = string(value, "__name__")
     written = documented_signature(doc, name if isinstance(name, str) else "")
     try:
         seen = inspect.signature(value)

@@ -24,7 +24,7 @@ import types
 import warnings
 from collections import deque
 
-from exploracoder_jupyter.inside.api_row import Found, attribute, documentation, is_class, is_module, signature
+from exploracoder_jupyter.inside.api_row import Found, attribute, documentation, is_class, is_module, signature, string
 from exploracoder_jupyter.inside.guards import limited, silenced
 
 TYPE_CHECKING = False
@@ -161,7 +161,7 @@ class Walk:
                 self._add(path, value, "class", inherited=inherited)
                 self.queue.append((path, value))
         elif callable(value):
-            shown = value if attribute(value, "__doc__") else raw
+            shown = value if string(value, "__doc__") else raw
             self._add(path, shown, "method", inherited=inherited, bound=inspect.isfunction(shown))
         elif hasattr(type(raw), "__get__"):
             self._add(path, raw, "property", inherited=inherited)
@@ -172,7 +172,7 @@ class Walk:
             doc = documentation(value)
             called = signature(value, doc, bound=bound) if kind not in ("property", "constant") else ""
             found = self.found[id(value)] = Found(value, kind, doc, called)
-        other_name = attribute(value, "__name__") not in (path.rpartition(".")[2], None)
+        other_name = string(value, "__name__") not in (path.rpartition(".")[2], None)
         rank = (path.count(".") + inherited, inherited, other_name, len(found.paths))
         found.paths.append((rank, path))
 
@@ -185,7 +185,7 @@ class Walk:
         here, package = str(attribute(module, "__name__")), attribute(module, "__path__") is not None
         ours = {name: value for name, value in values.items() if value is not None and self._ours(value)}
         inner = {name: value for name, value in ours.items() if not is_module(value)}
-        own = {name: value for name, value in inner.items() if attribute(value, "__module__") in (here, "", None)}
+        own = {name: value for name, value in inner.items() if string(value, "__module__") in (here, "", None)}
         modules = {name: value for name, value in ours.items() if is_module(value)}
         if not (package and here == self.name):
             modules = {name: value for name, value in modules.items() if value.__name__.startswith(here + ".")}
@@ -199,8 +199,8 @@ class Walk:
 
     def _ours(self, value: Any) -> bool:
         """Whether this library defines it; objects that do not say belong to the module they are found in."""
-        home = attribute(value, "__name__" if is_module(value) else "__module__")
-        if not isinstance(home, str) or not home:
+        home = string(value, "__name__" if is_module(value) else "__module__")
+        if not home:
             return callable(value) and not is_class(value)
         return home.partition(".")[0].lstrip("_") in self.tops
 

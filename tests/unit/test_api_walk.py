@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -289,3 +290,21 @@ def test_what_is_shipped_beside_the_code(installed):
     _, lines = run(installed, "docs_walk", "--documents", "shop")
     assert lines[0]["library"]["readme"] == "# Shop\n\nBuy.\n"
     assert lines[0]["library"]["programs"] == ["import shop\nshop.total(1, 2)\n"]
+
+
+def test_objects_that_answer_every_name_with_their_own_kind_are_survived(tmp_path):
+    """As column expressions do, whose truth value is refused."""
+    source = """
+    class Column:
+        def __call__(self): return self
+        def __getattr__(self, name): return Column()
+        def __eq__(self, other): return Column()
+        def __hash__(self): return 1
+        def __bool__(self): raise TypeError("ambiguous")
+    col = Column()
+    def total(column): ...
+    """
+    tmp_path.joinpath("frames.py").write_text(textwrap.dedent(source))
+    code, lines = run(tmp_path, "api_walk", "frames")
+    assert code == 0
+    assert {"frames.total", "frames.Column"} <= {line["api"]["path"] for line in lines if "api" in line}
