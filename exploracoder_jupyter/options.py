@@ -121,7 +121,8 @@ def _meant(message: str) -> str:
     from difflib import get_close_matches
 
     flags = [option.flag for option in OPTIONS]
-    unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--") and word not in flags]
+    said = [word.partition("=")[0].rstrip(":") for word in message.split() if word.startswith("--")]
+    unknown = [flag for flag in said if flag not in flags]
     near = get_close_matches(unknown[0], flags, n=1, cutoff=0.75) if unknown else []
     return f"Did you mean {near[0]}? " if near else ""
 

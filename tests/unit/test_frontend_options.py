@@ -97,3 +97,12 @@ def test_help_names_every_option_and_hides_what_is_not_there():
 def test_the_guide_names_every_option():
     guide = (Path(__file__).parents[2] / "docs" / "usage.md").read_text()
     assert [option.flag for option in OPTIONS if option.name != "state" and f"`{option.flag}" not in guide] == []
+
+
+def test_a_known_option_with_a_bad_value_is_not_asked_back():
+    parser = Parser(prog="jupyter explora run")
+    add_options(parser, place="command")
+    for given, asked in ((["--candidates", "zero"], False), (["--candidate=3"], True)):
+        with pytest.raises(UsageError) as caught:
+            parser.parse_args(given)
+        assert ("Did you mean" in str(caught.value)) is asked
