@@ -8,14 +8,14 @@ connections lost before an answer), with backoff, within the endpoint's limit of
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio
 
 from exploracoder_jupyter.config import Endpoint, Secrets
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.models import presets
+from exploracoder_jupyter.models.closing import Closing
 from exploracoder_jupyter.models.faults import Fault, Where, explain, key_remedy, quoted
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ Stream: TypeAlias = "AsyncGenerator[ChatCompletionChunk | Fault]"
 Answer: TypeAlias = "ChatCompletion | Stream | Fault"
 
 
-class Connection:
+class Connection(Closing):
     """The client, and what to say when it fails. Close it, or use it as an async context."""
 
     def __init__(
@@ -112,14 +112,6 @@ class Connection:
         """Close the client. Idempotent."""
         with anyio.CancelScope(shield=True):
             await self._client.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def _tried(self, call: Callable[[], Awaitable[_T]]) -> _T | Fault:
         import openai

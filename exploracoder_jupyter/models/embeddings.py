@@ -6,11 +6,11 @@ Anything but proper vectors is an `EndpointError`, so that the caller can fall b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.config import Endpoint, Secrets
 from exploracoder_jupyter.errors import EndpointError, UsageError
+from exploracoder_jupyter.models.closing import Closing
 from exploracoder_jupyter.models.connection import Connection
 from exploracoder_jupyter.models.faults import Fault
 
@@ -25,7 +25,7 @@ _LONGEST = 6000
 """Characters of one text that are embedded: models take 2,000 tokens and more, and the start says what it is about."""
 
 
-class EndpointEmbedder:
+class EndpointEmbedder(Closing):
     """The endpoint's `embedding_model`. Close it, or use it as an async context.
 
     Raises:
@@ -66,14 +66,6 @@ class EndpointEmbedder:
     async def aclose(self) -> None:
         """Close the connection. Idempotent."""
         await self._connection.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def _batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
         # Some servers refuse empty texts.

@@ -13,13 +13,13 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.config import Endpoint, Secrets
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.models import structured
 from exploracoder_jupyter.models.choices import Choice
+from exploracoder_jupyter.models.closing import Closing
 from exploracoder_jupyter.models.connection import Answer, Connection
 from exploracoder_jupyter.models.delivery import Asked, Delivery, Received
 from exploracoder_jupyter.models.faults import Fault
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class OpenAIModel:
+class OpenAIModel(Closing):
     """A model behind an OpenAI-compatible endpoint. Close it, or use it as an async context.
 
     Tokens are the server's count where it gives one, else estimated from the number of characters. `calls` counts
@@ -72,14 +72,6 @@ class OpenAIModel:
     async def aclose(self) -> None:
         """Close the connection. Idempotent."""
         await self._connection.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def _replies(self, asked: Asked) -> AsyncGenerator[Reply]:
         n = asked.request.sampling.n

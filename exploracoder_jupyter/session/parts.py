@@ -73,11 +73,12 @@ async def settled(settings: Settings, keys: Secrets) -> Settings:
     """
     if is_offline(settings.endpoint):
         return settings
+    if settings.endpoint.model is None:
+        return settings.model_copy(update={"endpoint": await resolve_model(settings.endpoint, keys)})
     found = await probe(settings.endpoint, keys)
     if not (found.reachable or found.passing):
         raise EndpointError(found.sentence, remedy=found.remedy)
-    endpoint = settings.endpoint if settings.endpoint.model else await resolve_model(settings.endpoint, keys)
-    return settings.model_copy(update={"endpoint": endpoint})
+    return settings
 
 
 async def choose_model(settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack) -> Model:
