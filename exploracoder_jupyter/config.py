@@ -80,6 +80,13 @@ class Sandbox(BaseModel):
     copy_mb: int = Field(200, ge=0, description="largest working directory that is copied where it cannot be overlaid")
     network: bool = Field(False, description="whether siblings reach the network")
     kernel: str | None = Field(None, description="kernelspec to explore in; none: the interpreter of the caller")
+    state: Literal["auto", "live", "fresh"] = Field(
+        "auto", description="where experiments start: the caller's live kernel, or a fresh one"
+    )
+    branching: Literal["auto", "fork", "rerun"] = Field("auto", description="how states are branched")
+    isolation: Literal["best", "require"] = Field("best", description="whether to run below the full level of isolation")
+    pickle: bool = Field(False, description="whether variables may be sent to a fresh kernel as pickles")
+    gateway: str | None = Field(None, description="URL of a Jupyter Server or Kernel Gateway that runs the siblings")
     engine_python: str | None = Field(None, description="interpreter that runs the engine; none: the caller's")
 
 
@@ -89,6 +96,7 @@ class View(BaseModel):
     model_config = _FROZEN
 
     show: Literal["all", "selected", "none"] = "all"
+    keep_files: bool = Field(False, description="keep the files that the solution wrote, beside the trace")
     out: str | None = Field(None, description="path of the trace notebook; none: explorations/ beside the notebook")
 
 

@@ -7,6 +7,7 @@
     |-- BudgetSpent                   the run: stops with what it has (exit 1)
     |-- ReplyError                    the model: a reply that cannot be used; asked once more, then a failed candidate
     `-- KernelError                   us: a sibling could not be started or was lost while we, not a candidate, used it
+        `-- BranchingChanged          the pipeline: runs a subtask's candidates again, so that they stay comparable
 
 A failing candidate is data (`Observation`), never an exception. Types are public API, messages are not.
 """
@@ -48,6 +49,13 @@ class ReplyError(ExploraError):
 
 class KernelError(ExploraError):
     """A sibling kernel could not be started, or died outside a candidate."""
+
+
+class BranchingChanged(KernelError):
+    """Branches are made in another way from now on, because the one in use cannot carry this state: its forks hang.
+
+    What ran in branches of the same base is to be run again in new ones; `message` says why, for people.
+    """
 
 
 def unwrapped(error: BaseException) -> BaseException:

@@ -308,3 +308,5 @@ class Environment:
     """`rerun` or `fork`."""
     packages: tuple[str, ...] = field(default=())
     """`name==version` lines of the sibling's environment."""
+    state: str = ""
+    """`live` or `fresh`, and after a colon why; empty in traces of before."""
