@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 _PROBE_SECONDS: Final = 10
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
@@ -49,10 +49,10 @@ class View:
 
     workdir: Path
     """Where the working directory appears: its real path."""
-    copy: Path | None
+    copy: Path | None = None
     """The folder that appears there, writable; `None`: the working directory itself, read-only."""
-    temporary: Path
-    """The folder that appears as `/tmp`, writable."""
+    temporary: Path | None = None
+    """The folder that appears as `/tmp`, writable; `None` where forks bring their own."""
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
     """What must stay readable even below a path that is hidden or replaced."""
@@ -64,6 +64,25 @@ class View:
     """A folder of which nothing appears but what is named as readable or writable: siblings do not see one another."""
     shared_memory: int = 1 << 30
     """Bytes of `/dev/shm`: they are memory that no process is charged for."""
+    overlaid: bool = False
+    """Whether forks show a copy of the working directory there, of their own making."""
+
+    @property
+    def copied(self) -> bool:
+        """Whether a copy of the working directory is shown in its place."""
+        return self.overlaid or self.copy is not None
+
+
+MountKind = Literal["root", "dev", "device", "proc", "tmpfs", "shm", "temporary", "bind", "workdir", "null", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One step in making a view: for bubblewrap an option, for a fork a system call (`inside.confine`)."""
+
+    kind: MountKind
+    source: str
+    target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +111,8 @@ class Isolation:
         """The program's command line, confined to the view."""
         if not self.mounts:
             return [*program]
-        return [*self.bubblewrap, *_mounts(view, network=self.network, proc=self.proc), "--", *program]
+        mounts = [word for step in plan(view, network=self.network) for word in _words(step, view, self.proc)]
+        return [*self.bubblewrap, *mounts, "--chdir", str(view.workdir), "--", *program]
 
 
 def find_isolation(*, network: bool) -> Isolation:
@@ -129,63 +149,84 @@ def _limits_only(why: str) -> Isolation:
     return Isolation(f"limits and a copied working directory only ({why}): files and network are within reach")
 
 
-def _mounts(view: View, *, network: bool, proc: Sequence[str]) -> list[str]:
-    """Later mounts lie over earlier ones: the order is the meaning. Hiding comes after all that could bare it again."""
-    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", *_devices(), *proc, *_run_folder(network=network)]
-    mounts += ["--size", str(view.shared_memory), "--tmpfs", "/dev/shm"]
-    for folder in _TEMPORARY:
-        if Path(folder).is_dir() and not Path(folder).is_symlink():
-            mounts += ["--bind", str(view.temporary), folder]
+def plan(view: View, *, network: bool) -> list[Mount]:
+    """The mounts that make a view, in order: later ones lie over earlier ones.
+
+    Hiding comes after all that could bare it again.
+    """
+    steps = [Mount("root", "/", "/"), Mount("dev", "", "/dev"), *_devices(), Mount("proc", "", "/proc")]
+    steps += [*_run_folder(network=network), Mount("shm", "", "/dev/shm")]
+    steps += [
+        Mount("temporary", "", path) for path in _TEMPORARY if Path(path).is_dir() and not Path(path).is_symlink()
+    ]
     shown = [path for path in view.readable if not _below(path, view.hidden)]
     inner = [path for path in shown if path.is_relative_to(view.workdir) and path != view.workdir]
-    mounts += _read_only(path for path in shown if path not in inner and _below(path, _COVERED))
-    mounts += _working_directory(view, inner)
-    mounts += _hide(path for path in view.hidden if not _left_out(path, view, inner))
-    mounts += _read_only(path for path in view.readable if path not in shown)
+    steps += _read_only(path for path in shown if path not in inner and _below(path, _COVERED))
     if view.private is not None:
-        mounts += ["--tmpfs", str(view.private), *_read_only(p for p in view.readable if _below(p, [view.private]))]
-    for path in view.writable:
-        mounts += ["--bind", str(path), str(path)]
-    return [*mounts, "--chdir", str(view.workdir)]
+        steps += [Mount("tmpfs", "", str(view.private))]
+        steps += _read_only(path for path in view.readable if _below(path, [view.private]))
+    steps += [Mount("workdir", "", str(view.workdir)), *_read_only([*view.borrowed, *inner])]
+    steps += [_hidden(path) for path in view.hidden if not _left_out(path, view, inner)]
+    steps += _read_only(path for path in view.readable if path not in shown)
+    return [*steps, *(Mount("write", str(path), str(path)) for path in view.writable)]
 
 
-def _working_directory(view: View, inner: Sequence[Path]) -> list[str]:
-    if view.copy is None:
-        return [*_read_only([view.workdir])]
-    return ["--bind", str(view.copy), str(view.workdir), *_read_only([*view.borrowed, *inner])]
+def _words(step: Mount, view: View, proc: Sequence[str]) -> list[str]:
+    """The step as options of bubblewrap."""
+    source, target = step.source, step.target
+    match step.kind:
+        case "root":
+            return ["--ro-bind", "/", "/"]
+        case "dev":
+            return ["--dev", target]
+        case "device":
+            return ["--dev-bind-try", source, target]
+        case "proc":
+            return [*proc]
+        case "tmpfs":
+            return ["--tmpfs", target]
+        case "shm":
+            return ["--size", str(view.shared_memory), "--tmpfs", target]
+        case "temporary":
+            return ["--bind", str(view.temporary), target]
+        case "null":
+            return ["--ro-bind", "/dev/null", target]
+        case "write":
+            return ["--bind", source, target]
+        case "bind":
+            return ["--ro-bind-try", source, target]
+        case "workdir":
+            return ["--bind", str(view.copy), target] if view.copy else ["--ro-bind-try", target, target]
 
 
-def _hide(paths: Iterable[Path]) -> list[str]:
-    mounts: list[str] = []
-    for path in paths:
-        mounts += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
-    return mounts
+def _hidden(path: Path) -> Mount:
+    return Mount("tmpfs" if path.is_dir() else "null", "", str(path))
 
 
 def _left_out(path: Path, view: View, inner: Sequence[Path]) -> bool:
     """Whether the copy of the working directory does not hold it anyway."""
-    return view.copy is not None and _below(path, [view.workdir]) and not _below(path, [*inner, *view.borrowed])
+    return view.copied and _below(path, [view.workdir]) and not _below(path, [*inner, *view.borrowed])
 
 
-def _read_only(paths: Iterable[Path]) -> Sequence[str]:
-    return [word for path in paths for word in ("--ro-bind-try", str(path), str(path))]
+def _read_only(paths: Iterable[Path]) -> list[Mount]:
+    return [Mount("bind", str(path), str(path)) for path in paths]
 
 
 def _below(path: Path, folders: Iterable[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
-def _devices() -> list[str]:
+def _devices() -> list[Mount]:
     found = [path for pattern in _DEVICES for path in Path("/dev").glob(pattern.removeprefix("/dev/"))]
-    return [word for path in found for word in ("--dev-bind-try", str(path), str(path))]
+    return [Mount("device", str(path), str(path)) for path in found]
 
 
-def _run_folder(*, network: bool) -> list[str]:
+def _run_folder(*, network: bool) -> list[Mount]:
     """An empty `/run`: sockets in it (containers, desktop, agents) are reachable through a read-only mount as well."""
     if not Path("/run").is_dir():
         return []
     kept = [*_SYSTEM_IN_RUN, *(_NETWORK_FILES if network else ())]
-    return ["--tmpfs", "/run", *(word for path in kept for word in ("--ro-bind-try", path, path))]
+    return [Mount("tmpfs", "", "/run"), *(Mount("bind", path, path) for path in kept)]
 
 
 def _kernel_version() -> tuple[int, ...]:

@@ -1,0 +1,96 @@
+"""System calls of Linux that Python has no names for: namespaces, mounts, capabilities.
+
+Each raises OSError with what was tried. All of them act on the calling process alone and are meant for one that has
+just been forked. Numbers are the same on every architecture (they are of 5.2 and later); a C library that lacks a
+function is no hindrance.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY, MS_REC, MS_MOVE, MS_PRIVATE = 2, 4, 8, 1, 0x4000, 0x2000, 1 << 18
+CAP_SETFCAP = 31
+
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
+_OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+_MNT_DETACH = 2
+_PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 24, 38, 47, 4
+_LAST_CAP = 63
+_CAPABILITY_VERSION_3 = 0x20080522
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _MountAttr(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("attr_set", "attr_clr", "propagation", "userns_fd")]
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def unshare(flags: int) -> None:
+    """Enter new namespaces; the process must have one thread."""
+    _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    """mount(2)."""
+    words = (os.fsencode(word) if word else None for word in (source, target, kind))
+    result = _libc.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) if data else None)
+    _checked(result, f"mount {kind or source} at {target}")
+
+
+def unmount(target: str) -> None:
+    """Unmount now, what is still used of it later."""
+    _checked(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
+
+
+def clone_tree(path: str) -> int:
+    """A descriptor of a copy of the mount at the path and of those below, attached nowhere yet."""
+    flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
+    return _checked(_syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags), f"clone {path}")
+
+
+def attach(tree: int, target: str) -> None:
+    """Mount what `clone_tree` gave at the target, and close it."""
+    try:
+        result = _syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
+        _checked(result, f"attach at {target}")
+    finally:
+        os.close(tree)
+
+
+def make_read_only(place: str | int) -> None:
+    """Make a mount (a path, or what `clone_tree` gave) and all below it read-only."""
+    attr = _MountAttr(attr_set=MS_RDONLY)
+    at, path = (_AT_FDCWD, os.fsencode(place)) if isinstance(place, str) else (place, b"")
+    flags = _AT_RECURSIVE | (0 if isinstance(place, str) else _AT_EMPTY_PATH)
+    size = ctypes.c_size_t(ctypes.sizeof(attr))
+    _checked(_syscall(_MOUNT_SETATTR, at, path, flags, ctypes.byref(attr), size), f"make {place} read-only")
+
+
+def drop_capabilities(*, keep: int = 0) -> None:
+    """Give up every capability but those in the mask, and whatever could bring them back."""
+    for capability in range(_LAST_CAP + 1):
+        if not keep >> capability & 1:
+            _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    low, high = keep & 0xFFFFFFFF, keep >> 32
+    _checked(_libc.capset(header, (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)), "capset")
+
+
+def _syscall(number: int, *arguments: object) -> int:
+    converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return int(_libc.syscall(ctypes.c_long(number), *converted))
