@@ -154,6 +154,17 @@ class ModelCalled:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesKept:
+    """What the solution wrote was copied out of its branch."""
+
+    folder: str
+    """Where the copies are, beside the trace."""
+    files: tuple[str, ...]
+    """Paths relative to the folder, as they were to the working directory."""
+    kind: Literal["files_kept"] = "files_kept"
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished:
     """Always the last event of a run that was not cut off."""
 
@@ -177,6 +188,7 @@ Event = Annotated[
     | CandidateSelected
     | SubtaskFinished
     | ModelCalled
+    | FilesKept
     | RunFinished,
     Field(discriminator="kind"),
 ]

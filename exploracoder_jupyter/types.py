@@ -310,3 +310,8 @@ class Environment:
     """`name==version` lines of the sibling's environment."""
     state: str = ""
     """`live` or `fresh`, and after a colon why; empty in traces of before."""
+
+    @property
+    def confinement(self) -> str:
+        """Isolation and state in one line: `namespaces; state live: nothing speaks against it`."""
+        return f"{self.isolation}; state {self.state}" if self.state else self.isolation

@@ -1,7 +1,8 @@
 """The messages between engine, kernel and (later) browser: newline-delimited JSON, one object a line.
 
 The relay in the kernel sends `Start` once, then controls; the engine answers with `RecordMessage`s, one `TraceAt` among
-them as soon as there is a trace, and exactly one `Finished` or `Failed`. The engine ends when its standard input
+them as soon as there is a trace, and exactly one `Finished` or `Failed`. Where `Start` offered the kernel itself, the
+engine may ask it to fork with `ForkKernel`, which is answered by `KernelForked`. The engine ends when its standard input
 reaches its end.
 """
 
@@ -14,6 +15,24 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 from exploracoder_jupyter.events import Record
 
 _MESSAGE = ConfigDict(frozen=True, extra="ignore")
+
+
+class Hazard(BaseModel):
+    """Something in the kernel that a fork of it cannot carry, as `inside.hazards` found it."""
+
+    model_config = _MESSAGE
+    kind: Literal["refuse", "warn"]
+    library: str = ""
+    what: str
+
+
+class LiveOffer(BaseModel):
+    """The kernel may be forked, and this is known of it."""
+
+    model_config = _MESSAGE
+    hazards: list[Hazard] = []
+    secretive: list[str] = []
+    """Names of variables that look like credentials; never their values."""
 
 
 class Start(BaseModel):
@@ -35,6 +54,10 @@ class Start(BaseModel):
     workdir: str = "."
     variables: str | None = None
     """Folder with the values of `uses`, if any were sent; both ends remove it, whichever lives longer."""
+    unsent: str = ""
+    """Which of `uses` could not be written there, and why; empty when all were."""
+    live: LiveOffer | None = None
+    """Set where the kernel can be forked, as far as it knows itself."""
 
 
 class Stop(BaseModel):
@@ -50,6 +73,30 @@ class Skip(BaseModel):
     model_config = _MESSAGE
     type: Literal["skip"] = "skip"
     subtask: str
+
+
+class KernelForked(BaseModel):
+    """Kernel to engine: it has forked, or could not."""
+
+    model_config = _MESSAGE
+    type: Literal["kernel_forked"] = "kernel_forked"
+    number: int = 0
+    """Of the request that this answers."""
+    problem: str = ""
+    """Why there is no fork, one sentence; empty when there is one."""
+
+
+class ForkKernel(BaseModel):
+    """Engine to kernel: fork yourself; the child reports to the engine at this address."""
+
+    model_config = _MESSAGE
+    type: Literal["fork_kernel"] = "fork_kernel"
+    number: int = 0
+    """Repeated in the answer, so that one that comes too late is not taken for the next."""
+    address: str
+    """A UNIX socket on which the engine listens."""
+    order: str
+    """What the child is to do, for `inside.branching`."""
 
 
 class RecordMessage(BaseModel):
@@ -85,8 +132,8 @@ class Failed(BaseModel):
     remedy: str = ""
 
 
-ToEngine = Annotated[Start | Stop | Skip, Field(discriminator="type")]
-FromEngine = Annotated[RecordMessage | TraceAt | Finished | Failed, Field(discriminator="type")]
+ToEngine = Annotated[Start | Stop | Skip | KernelForked, Field(discriminator="type")]
+FromEngine = Annotated[RecordMessage | TraceAt | ForkKernel | Finished | Failed, Field(discriminator="type")]
 
 _TO_ENGINE: TypeAdapter[ToEngine] = TypeAdapter(ToEngine)
 _FROM_ENGINE: TypeAdapter[FromEngine] = TypeAdapter(FromEngine)

@@ -71,6 +71,10 @@ class SiblingFactory:
             if folder is not None:
                 await to_thread.run_sync(remove_tree, folder)
 
+    def workdir(self, sibling: Sibling) -> Path:
+        """The sibling's own copy of the working directory, as seen from here."""
+        return self._folders[id(sibling)] / "work"
+
     def _prepare(self, folder: Path) -> None:
         for name in ("tmp", "ipython", "matplotlib"):
             (folder / name).mkdir(parents=True, mode=0o700)

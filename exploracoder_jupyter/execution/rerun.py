@@ -30,6 +30,7 @@ from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.observe import observe, unrun
 from exploracoder_jupyter.execution.pool import CORES, WarmPool
 from exploracoder_jupyter.execution.scratch import take_snapshot
+from exploracoder_jupyter.execution.written import copy_written
 from exploracoder_jupyter.types import Environment, Observation, Status
 
 _AT_ONCE: Final = max(4, CORES)
@@ -87,6 +88,11 @@ class RerunSiblings:
     def output_kb(self) -> int:
         """Output of one execution that is kept."""
         return self._sandbox.output_kb
+
+    @property
+    def copy_mb(self) -> int:
+        """Largest working directory that is copied, into a sibling or out of it."""
+        return self._sandbox.copy_mb
 
     async def root(self) -> RerunBranch:
         """A branch in the initial state."""
@@ -173,6 +179,23 @@ class RerunBranch:
     async def fork(self, n: int) -> Sequence[RerunBranch]:
         """`n` branches that start from this state; it is made anew at the first run of each."""
         return [self._siblings.branch(self._steps) for _ in range(n)]
+
+    def expect(self, n: int) -> None:
+        """Start warm siblings that are missing: they are what forks are made from, whatever their state will be."""
+        self._siblings.pool.warm_up()
+
+    async def files(self, folder: Path) -> tuple[str, ...]:
+        """Copy what was written in this branch since the root into a new folder; the relative paths of what was copied.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        async with self._turn:
+            if self._sibling is None or self._lost:
+                return ()
+            factory = self._siblings.factory
+            work, most = factory.workdir(self._sibling), self._siblings.copy_mb
+            return await to_thread.run_sync(lambda: copy_written(work, factory.snapshot, folder, most_mb=most))
 
     async def close(self) -> None:
         """End it, with every process that it started. Idempotent."""

@@ -58,6 +58,7 @@ async def run_task(run: Run) -> Ending:
 async def _carry(run: Run, learned: list[State]) -> Ending:
     _estimate(run, run.settings.subtasks, at_most=True)
     introduction = await introduce(run)
+    run.root.expect(run.settings.candidates)
     plan = await make_plan(run, introduction)
     _estimate(run, len(plan.subtasks), at_most=False)
     state = State(introduction, plan, run.root)

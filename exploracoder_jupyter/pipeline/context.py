@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from exploracoder_jupyter.config import Exploration
 from exploracoder_jupyter.pipeline.budget import Meter
@@ -26,6 +27,10 @@ class Run:
     sharing: Sharing = "values"
     parallel: int = 4
     """Candidates run at the same time."""
+    files: Path | None = None
+    """New folder for what the solution writes; none: it is not kept."""
+    unsent: str = ""
+    """What branches would lack if they had to be made in another way than at the start; a sentence, or empty."""
 
 
 @dataclass(frozen=True, slots=True)

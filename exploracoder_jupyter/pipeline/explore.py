@@ -7,23 +7,18 @@ on record.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import anyio
 
-from exploracoder_jupyter.errors import BudgetSpent
 from exploracoder_jupyter.events import (
-    CandidateObserved,
-    CandidateProposed,
     CandidateSelected,
     SubtaskFinished,
     SubtaskStarted,
 )
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
-from exploracoder_jupyter.pipeline.calls import apis_used, known_types
+from exploracoder_jupyter.pipeline.attempt import Attempt
 from exploracoder_jupyter.pipeline.context import Run, State, merged
 from exploracoder_jupyter.pipeline.plan import revise
 from exploracoder_jupyter.pipeline.ports import Branch
@@ -31,69 +26,7 @@ from exploracoder_jupyter.pipeline.recommend import Advice, recommend
 from exploracoder_jupyter.pipeline.requests import DebugInputs, ProposeInputs
 from exploracoder_jupyter.pipeline.select import select, without_addresses
 from exploracoder_jupyter.pipeline.tasks import task_group
-from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Subtask, SubtaskStatus, Usage
-
-
-@dataclass(slots=True)
-class Attempt:
-    """The candidates of one subtask while they are being made and run."""
-
-    run: Run
-    state: State
-    subtask: Subtask
-    apis: tuple[ApiDoc, ...]
-    limiter: anyio.CapacityLimiter
-    experiences: list[Experience] = field(default_factory=list)
-    branches: dict[str, Branch] = field(default_factory=dict)
-    seen: dict[str, str] = field(default_factory=dict)
-    """Fingerprint of code to the id of the candidate that was run for it."""
-    problem: str = ""
-    """What was wrong with the latest reply without code, if there was one."""
-
-    async def trial(self, candidate: Candidate) -> None:
-        """Run one candidate in a branch of its own, unless it has no code or is a duplicate."""
-        twin = self.seen.setdefault(fingerprint(candidate.code), candidate.id) if not candidate.problem else None
-        if twin and twin != candidate.id:
-            candidate = replace(candidate, duplicate_of=twin)
-        self.run.emit(CandidateProposed(candidate))
-        self.problem = candidate.problem or self.problem
-        if candidate.problem or candidate.duplicate_of:
-            return
-        async with self.limiter:
-            with suppress(BudgetSpent):  # what did run is still selected from; the next request to the model raises it
-                await self._observe(candidate)
-
-    async def _observe(self, candidate: Candidate) -> None:
-        run = self.run
-        run.meter.reserve()
-        [branch] = await self.state.branch.fork(1)
-        self.branches[candidate.id] = branch
-        observation = await branch.run(candidate.code, timeout=run.settings.timeout)
-        run.meter.charge("execute", Usage(seconds=observation.seconds))
-        types = known_types(self.state.experience) | dict(observation.names)
-        apis = apis_used(candidate.code, run.knowledge, recommended=self.apis, types=types)
-        self.experiences.append(Experience(self.subtask, candidate, observation, apis))
-        run.emit(CandidateObserved(candidate.id, observation, apis))
-
-    @property
-    def none_ran(self) -> bool:
-        """Whether every candidate so far failed."""
-        return not any(item.observation.ran for item in self.experiences)
-
-    async def close_losers(self, winner: str | None) -> None:
-        """End the branches of all candidates but one."""
-        with anyio.CancelScope(shield=True):
-            for candidate, branch in self.branches.items():
-                if candidate != winner:
-                    await branch.close()
-
-
-def fingerprint(code: str) -> str:
-    """Equal for snippets that differ in layout and comments only."""
-    try:
-        return ast.dump(ast.parse(code))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return code.strip()
+from exploracoder_jupyter.types import Candidate, Experience, Subtask, SubtaskStatus
 
 
 async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
@@ -126,6 +59,7 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) 
         chosen, selection = select(attempt.experiences, [api.path for api in apis])
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
+        _expect_next(attempt, winner)
         _finish(run, chosen)
     finally:
         await attempt.close_losers(winner)
@@ -133,6 +67,14 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) 
         return state.learn(chosen, state.branch)
     await _retire(run, state.branch)
     return state.learn(chosen, attempt.branches[winner])
+
+
+def _expect_next(attempt: Attempt, winner: str | None) -> None:
+    """Let branches for the next subtask be made ready while the model is asked; after the last one the root is next."""
+    run, state = attempt.run, attempt.state
+    if attempt.subtask.id != state.plan.subtasks[-1].id:
+        base = attempt.branches[winner] if winner else state.branch
+        base.expect(run.settings.candidates)
 
 
 def _finish(run: Run, chosen: Experience) -> None:
@@ -163,6 +105,7 @@ async def _propose(attempt: Attempt, *, first: int) -> None:
         async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
             number += 1
             group.start_soon(attempt.trial, _candidate(f"{subtask.id}.{number}", subtask, draft))
+    await attempt.settle()
 
 
 def _candidate(id_: str, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None) -> Candidate:
@@ -172,9 +115,11 @@ def _candidate(id_: str, subtask: Subtask, draft: Draft, *, round_: int = 0, rep
 async def _debug(attempt: Attempt, round_: int) -> None:
     """One round of self-debug: each distinct failure of the round before is repaired once (section 3.4)."""
     failures = distinct_failures([item for item in attempt.experiences if item.candidate.round == round_ - 1])
+    attempt.state.branch.expect(len(failures))
     async with task_group() as group:
         for failed in failures:
             group.start_soon(_repair, attempt, failed, round_)
+    await attempt.settle()
 
 
 async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -111,7 +112,7 @@ class Knowledge(Protocol):
 
 
 class Branch(Protocol):
-    """One state of a sibling kernel: memory and files. Implementations: `execution.rerun` (and later fork)."""
+    """One state of a sibling kernel: memory and files. Implementations: fork and rerun, in `execution`."""
 
     async def run(self, code: str, *, timeout: float) -> Observation:
         """Run code here, changing this state. Never raises for what the code does: a loop, an exit, a crash, a flood
@@ -119,6 +120,21 @@ class Branch(Protocol):
 
         Raises:
             KernelError: the sibling could not be started at all.
+            BranchingChanged: branches of this state hang and are made in another way from now on; see the error.
+        """
+        ...
+
+    def expect(self, n: int) -> None:
+        """Say that `n` forks of this state will soon be asked for, so that they can be made ready ahead. Returns at
+        once; a hint."""
+        ...
+
+    async def files(self, folder: Path) -> tuple[str, ...]:
+        """Copy what was written in this branch since the root into a new folder, at most as much as the working
+        directory may have; the relative paths of what was copied, sorted.
+
+        Raises:
+            OSError: it could not be copied.
         """
         ...
 

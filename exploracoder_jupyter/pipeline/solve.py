@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 
 import anyio
 
+from exploracoder_jupyter.errors import BranchingChanged
 from exploracoder_jupyter.events import CandidateObserved, CandidateProposed, CandidateSelected
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
+from exploracoder_jupyter.pipeline.attempt import fingerprint
+from exploracoder_jupyter.pipeline.branches import MOST_CHANGES, keep_files, tell_change
 from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.context import Run, State, merged
-from exploracoder_jupyter.pipeline.explore import fingerprint
 from exploracoder_jupyter.pipeline.recommend import recommend_globally
 from exploracoder_jupyter.pipeline.requests import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.verify import Probe, probe
@@ -76,6 +78,7 @@ def _explored(run: Run, state: State) -> tuple[ApiDoc, ...]:
 
 async def _draft(run: Run, state: State, apis: tuple[ApiDoc, ...], attempts: tuple[Experience, ...]) -> Draft | None:
     """The next draft; asked for once more when it holds no code; `None` when the model has nothing left to try."""
+    run.root.expect(1)
     for _ in range(2):
         if attempts:
             inputs = RepairInputs(run.task, apis, state.experience, attempts)
@@ -96,7 +99,23 @@ def _candidate(number: int, draft: Draft, attempts: list[Experience]) -> Candida
 
 
 async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:
-    """Run a solution, and what checks it after it, in a clean branch."""
+    """Run a solution, and what checks it after it, in a clean branch; again if branches are then made otherwise."""
+    for changes in range(MOST_CHANGES + 1):
+        try:
+            observation = await _in_branch(run, candidate, after)
+            break
+        except BranchingChanged as change:
+            if changes == MOST_CHANGES:
+                raise
+            tell_change(run, change)
+    run.meter.charge("execute", Usage(seconds=observation.seconds))
+    types = known_types(state.experience) | dict(observation.names)
+    apis = apis_used(candidate.code, run.knowledge, types=types)
+    run.emit(CandidateObserved(candidate.id, observation, apis))
+    return Experience(_SUBTASK, candidate, observation, apis)
+
+
+async def _in_branch(run: Run, candidate: Candidate, after: Probe | None) -> Observation:
     run.meter.check(executions=2 if after else 1)
     [branch] = await run.root.fork(1)
     try:
@@ -106,14 +125,12 @@ async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | 
             run.meter.reserve()
             checked = await branch.run(after.code, timeout=run.settings.timeout)
             observation = _with_check(observation, checked, after)
+        if observation.ran:
+            await keep_files(run, branch)
+        return observation
     finally:
         with anyio.CancelScope(shield=True):
             await branch.close()
-    run.meter.charge("execute", Usage(seconds=observation.seconds))
-    types = known_types(state.experience) | dict(observation.names)
-    apis = apis_used(candidate.code, run.knowledge, types=types)
-    run.emit(CandidateObserved(candidate.id, observation, apis))
-    return Experience(_SUBTASK, candidate, observation, apis)
 
 
 def _with_check(observation: Observation, checked: Observation, after: Probe) -> Observation:

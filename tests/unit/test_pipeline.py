@@ -27,13 +27,13 @@ def fenced(code):
 def answers(plan=("take the root",), propose=None, debug=None, solve="import math\nroot = math.sqrt(16)", **steps):
     """A model that answers each step from what is given; a function is called with the request."""
     fixed = {
-        "plan": json.dumps({"subtasks": list(plan)}),
+        "plan": plan if callable(plan) else json.dumps({"subtasks": list(plan)}),
         "recommend": json.dumps({"apis": ["math.sqrt"]}),
         "recommend_global": json.dumps({"apis": ["math.sqrt"]}),
         "propose": propose or [fenced("import math\nroot = math.sqrt(16)\nprint(root)")],
         "debug": debug or fenced("import math\nroot = math.sqrt(16)\nprint(root)"),
-        "solve": fenced(solve),
-        "repair": fenced(solve),
+        "solve": solve if callable(solve) else fenced(solve),
+        "repair": solve if callable(solve) else fenced(solve),
         **steps,
     }
 

@@ -4,6 +4,7 @@ import contextlib
 import io
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from exploracoder_jupyter.config import Budget, Exploration
 from exploracoder_jupyter.pipeline import Meter, Run
@@ -24,6 +25,7 @@ class InlineBranch:
     def __init__(self, prefix: Sequence[str] = (), log: list[str] | None = None) -> None:
         self.codes = list(prefix)
         self.log = log if log is not None else []
+        self.expected: list[int] = []
         self.namespace: dict[str, object] = {"__name__": "__main__"}
         self.closed = False
         for code in prefix:
@@ -52,6 +54,17 @@ class InlineBranch:
 
     async def fork(self, n: int) -> list["InlineBranch"]:
         return [InlineBranch(self.codes, self.log) for _ in range(n)]
+
+    def expect(self, n: int) -> None:
+        assert not self.closed
+        self.expected.append(n)
+
+    async def files(self, folder: Path) -> tuple[str, ...]:
+        assert not self.closed
+        folder.mkdir()
+        for name, text in self.namespace.get("written", {}).items():
+            (folder / name).write_text(text)
+        return tuple(sorted(self.namespace.get("written", {})))
 
     async def close(self) -> None:
         self.closed = True
