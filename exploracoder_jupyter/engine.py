@@ -30,6 +30,7 @@ from exploracoder_jupyter.wire import (
     Failed,
     Finished,
     FromEngine,
+    KernelForked,
     RecordMessage,
     Skip,
     Start,
@@ -40,7 +41,7 @@ from exploracoder_jupyter.wire import (
 )
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.session import Order, RunSteering
+    from exploracoder_jupyter.session import KernelLine, Order, RunSteering
 
 GRACE = 4.5
 """Seconds between being asked to end and being gone, whatever is still under way."""
@@ -83,6 +84,7 @@ class Engine:
         self._inbox = inbox
         self._outbox = Outbox(outbox, broken=self.stop)
         self._steering: RunSteering | None = None
+        self._line: KernelLine | None = None
         self._asked = False
         self._variables: str | None = None
 
@@ -130,12 +132,13 @@ class Engine:
         """Importing the session takes a second or more, in which a stop must work already: it is imported here."""
         import anyio
 
-        from exploracoder_jupyter.session import RunSteering, run
+        from exploracoder_jupyter.session import KernelLine, RunSteering, run
 
-        steering = self._steering = RunSteering()
+        steering, line = RunSteering(), KernelLine(self._outbox.send)
+        self._steering, self._line = steering, line
 
         async def ordered() -> dict[str, JsonValue]:
-            return dict(await run(_order(start), self._listen, steering=steering, begun=self.trace_begun))
+            return dict(await run(_order(start, line), self._listen, steering=steering, begun=self.trace_begun))
 
         return anyio.run(ordered)
 
@@ -163,6 +166,10 @@ class Engine:
                 self.stop()
             elif isinstance(message, Skip) and self._steering:
                 self._steering.skip(message.subtask)
+            elif isinstance(message, KernelForked) and self._line:
+                self._line.answered(message)
+        if self._line:
+            self._line.gone()
         self.stop()
 
 
@@ -211,7 +218,7 @@ def _failure(error: BaseException) -> Failed:
     return Failed(error=f"The run broke off: {type(error).__name__}: {error}".splitlines()[0])
 
 
-def _order(start: Start) -> Order:
+def _order(start: Start, line: KernelLine) -> Order:
     from exploracoder_jupyter.session import Order
 
     return Order(
@@ -227,6 +234,8 @@ def _order(start: Start) -> Order:
         notebook=Path(start.notebook) if start.notebook else None,
         cell=start.cell,
         variables=Path(start.variables) if start.variables else None,
+        unsent=start.unsent,
+        live=line.kernel(start.live) if start.live else None,
     )
 
 

@@ -36,8 +36,8 @@ class Option:
     field: str = ""
     """Field of that section."""
     places: tuple[Place, ...] = ("magic", "command")
-    refused: tuple[str, ...] = ()
-    """Choices that are not available in this version."""
+    refused: tuple[tuple[str, str], ...] = ()
+    """Choices that the command line does not have, each with the reason."""
 
     @property
     def flag(self) -> str:
@@ -48,6 +48,11 @@ class Option:
     def dest(self) -> str:
         """Its attribute in the parsed namespace: `debug_rounds`."""
         return self.name.replace("-", "_")
+
+    def choices_at(self, place: Place) -> tuple[str, ...]:
+        """The choices that this place offers."""
+        refused = dict(self.refused) if place == "command" else {}
+        return tuple(choice for choice in self.choices if choice not in refused)
 
 
 _MAGIC: tuple[Place, ...] = ("magic",)
@@ -66,7 +71,24 @@ OPTIONS: tuple[Option, ...] = (
         field="debug_rounds",
     ),
     Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
-    Option("state", "where experiments start", "choice", choices=("fresh", "live"), refused=("live",)),
+    Option(
+        "state",
+        "where experiments start: in a fork of this live kernel, with all its variables, in a fresh one, with those of "
+        "--use, or live where nothing speaks against it (auto)",
+        "choice",
+        choices=("auto", "live", "fresh"),
+        section="sandbox",
+        field="state",
+        refused=(("live", "is for notebooks: there is no live kernel on the command line"),),
+    ),
+    Option(
+        "pickle",
+        "let variables of --use that need it be sent to a fresh kernel as pickles",
+        "flag",
+        section="sandbox",
+        field="pickle",
+        places=_MAGIC,
+    ),
     Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
     Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
     Option(
@@ -80,8 +102,23 @@ OPTIONS: tuple[Option, ...] = (
     Option("timeout", "seconds for one execution (60)", "number", "S", section="exploration", field="timeout"),
     Option("budget-tokens", "tokens at most (200000)", "whole", "N", section="budget", field="tokens"),
     Option("budget-seconds", "seconds at most (900)", "number", "S", section="budget", field="seconds"),
+    Option(
+        "isolation",
+        "the best that works here, or require the full level and refuse to run below it (best)",
+        "choice",
+        choices=("best", "require"),
+        section="sandbox",
+        field="isolation",
+    ),
     Option("network", "let experiments reach the network", "flag", section="sandbox", field="network"),
     Option("kernel", "kernelspec to explore in", metavar="KERNELSPEC", section="sandbox", field="kernel"),
+    Option(
+        "gateway",
+        "Jupyter Server or Kernel Gateway that runs the experiments, elsewhere",
+        metavar="URL",
+        section="sandbox",
+        field="gateway",
+    ),
     Option(
         "show",
         "which candidates get cells in the trace (all)",
@@ -89,6 +126,13 @@ OPTIONS: tuple[Option, ...] = (
         choices=("all", "selected", "none"),
         section="view",
         field="show",
+    ),
+    Option(
+        "keep-files",
+        "keep the files that the solution wrote, beside the trace",
+        "flag",
+        section="view",
+        field="keep_files",
     ),
     Option("out", "path of the trace notebook", metavar="TRACE", section="view", field="out"),
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
@@ -131,7 +175,7 @@ def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
     """Add every option of this place; what is not given is absent from the namespace's settings (`None`)."""
     for option in OPTIONS:
         if place in option.places:
-            _add(parser, option)
+            _add(parser, option, place)
     for name in UNAVAILABLE:
         parser.add_argument(f"--{name}", action=_Refused, nargs=0, help=argparse.SUPPRESS)
 
@@ -177,7 +221,7 @@ def _read(path: Path) -> str:
         raise UsageError(f"The check file {str(path)!r} cannot be read: {error}.") from error
 
 
-def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+def _add(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
     if option.kind == "flag":
         parser.add_argument(option.flag, action="store_true", default=None, help=option.help)
     elif option.kind == "names":
@@ -185,17 +229,17 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
             option.flag, nargs="+", action="extend", metavar=option.metavar, default=None, help=option.help
         )
     else:
-        shown = option.metavar or "|".join(choice for choice in option.choices if choice not in option.refused)
-        parser.add_argument(option.flag, type=_reader(option), metavar=shown, default=None, help=option.help)
+        shown = option.metavar or "|".join(option.choices_at(place))
+        parser.add_argument(option.flag, type=_reader(option, place), metavar=shown, default=None, help=option.help)
 
 
-def _reader(option: Option) -> Callable[[str], Scalar]:
+def _reader(option: Option, place: Place) -> Callable[[str], Scalar]:
     if option.kind == "whole":
         return lambda text: _number(int, text, "a whole number")
     if option.kind == "number":
         return lambda text: _number(float, text, "a number")
     if option.kind == "choice":
-        return lambda text: _choice(option, text)
+        return lambda text: _choice(option, place, text)
     return str
 
 
@@ -206,12 +250,12 @@ def _number(read: Callable[[str], int | float], text: str, what: str) -> int | f
         raise argparse.ArgumentTypeError(f"takes {what}, not {text!r}") from None
 
 
-def _choice(option: Option, text: str) -> str:
-    if text in option.refused:
-        raise argparse.ArgumentTypeError(f"{text} is not available in this version")
-    if text not in option.choices:
-        offered = ", ".join(choice for choice in option.choices if choice not in option.refused)
-        raise argparse.ArgumentTypeError(f"takes {offered}, not {text!r}")
+def _choice(option: Option, place: Place, text: str) -> str:
+    offered = option.choices_at(place)
+    if text in option.choices and text not in offered:
+        raise argparse.ArgumentTypeError(f"{text} {dict(option.refused)[text]}")
+    if text not in offered:
+        raise argparse.ArgumentTypeError(f"takes {', '.join(offered)}, not {text!r}")
     return text
 
 

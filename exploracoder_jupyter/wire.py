@@ -2,8 +2,8 @@
 
 The relay in the kernel sends `Start` once, then controls; the engine answers with `RecordMessage`s, one `TraceAt` among
 them as soon as there is a trace, and exactly one `Finished` or `Failed`. Where `Start` offered the kernel itself, the
-engine may ask it to fork with `ForkKernel`, which is answered by `KernelForked`. The engine ends when its standard input
-reaches its end.
+engine may ask it to fork with `ForkKernel`, which is answered by `KernelForked`. The engine ends when its standard
+input reaches its end.
 """
 
 from __future__ import annotations
@@ -133,7 +133,9 @@ class Failed(BaseModel):
 
 
 ToEngine = Annotated[Start | Stop | Skip | KernelForked, Field(discriminator="type")]
-FromEngine = Annotated[RecordMessage | TraceAt | ForkKernel | Finished | Failed, Field(discriminator="type")]
+Told = RecordMessage | TraceAt | Finished | Failed
+"""What is for whoever follows the run."""
+FromEngine = Annotated[Told | ForkKernel, Field(discriminator="type")]
 
 _TO_ENGINE: TypeAdapter[ToEngine] = TypeAdapter(ToEngine)
 _FROM_ENGINE: TypeAdapter[FromEngine] = TypeAdapter(FromEngine)

@@ -11,6 +11,7 @@ from exploracoder_jupyter.events import (
     CandidateSelected,
     Estimated,
     Event,
+    FilesKept,
     LibraryRead,
     ModelCalled,
     Notice,
@@ -78,7 +79,7 @@ def _problem(event: Event) -> str | None:
 def _text(event: Event, titles: Mapping[str, str]) -> str | None:
     match event:
         case RunStarted():
-            return f"Model: {event.model}. Isolation: {event.environment.isolation}."
+            return f"Model: {event.model}. Isolation: {event.environment.confinement}."
         case Progress():
             return f"{event.what}." if event.done == 0 else None
         case Notice():
@@ -103,6 +104,8 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
             return f"Subtask {event.subtask} {event.status}{': ' if event.reason else '.'}{event.reason}"
         case ModelCalled():
             return _called(event.exchange)
+        case FilesKept():
+            return f"The solution wrote {len(event.files)} files, kept in {event.folder}." if event.files else None
         case RunFinished():
             return None  # the command itself ends with the verdict, or with the error that made it
 

@@ -7,7 +7,6 @@ variables that the task uses to a private folder, start the engine, and follow i
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import datetime
@@ -20,12 +19,14 @@ from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.frontend.caller import Caller, find_caller
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.frontend.export import export_trace
+from exploracoder_jupyter.frontend.files import copy_out, listing
 from exploracoder_jupyter.frontend.keys import explain, save_key
+from exploracoder_jupyter.frontend.live import can_fork, fork_of, offer
 from exploracoder_jupyter.frontend.options import Call
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.frontend.render import as_text, cost, headline
 from exploracoder_jupyter.frontend.runs import Run, Runs
-from exploracoder_jupyter.inside.variables import CannotSend, dump
+from exploracoder_jupyter.frontend.sending import send
 from exploracoder_jupyter.wire import Start
 
 _INTERRUPT = "To stop: interrupt the kernel."
@@ -53,7 +54,9 @@ class Commands:
         caller = find_caller(self._shell)
         layers = [call.layer, self._configured()]
         settings = resolve(*layers)
-        resources = ExitStack()
+        sandbox, resources = settings.sandbox, ExitStack()
+        wanted = sandbox.state != "fresh" and can_fork(self._shell)
+        variables, unsent = send(call.uses, self._shell.user_ns, resources, sandbox, strict=not wanted)
         order = Start(
             task=task,
             libraries=list(call.libraries),
@@ -64,14 +67,17 @@ class Commands:
             notebook=str(caller.notebook) if caller.notebook else None,
             cell=caller.cell,
             workdir=str(Path.cwd()),
-            variables=_send(call.uses, self._shell.user_ns, resources),
+            variables=variables,
+            unsent=unsent,
+            live=offer(self._shell) if wanted else None,
         )
         background = caller.watched and not call.wait
         run = self.runs.start(
             order,
-            command=engine_command(settings.sandbox.engine_python),
+            command=engine_command(sandbox.engine_python),
             display=lambda stop: _display(caller, stop if background else None),
             resources=resources,
+            fork=fork_of(self._shell) if wanted else None,
         )
         run.detach() if background else self._wait(run)
 
@@ -87,6 +93,7 @@ class Commands:
             "status": self._status,
             "stop": self._stop,
             "solution": self._solution,
+            "files": self._files,
             "history": self._history,
             "export": self._export,
             "clean": self._clean,
@@ -144,6 +151,14 @@ class Commands:
         self._insert(run, run.state.solution)
         return headline(run.state)
 
+    def _files(self, argument: str) -> str:
+        if argument not in ("", "--copy"):
+            raise UsageError("%explora files takes nothing, or `--copy`.")
+        run = self.runs.last(having="files")
+        if run is None or run.state.files is None:
+            raise UsageError("No files were kept.", remedy="Explore with --keep-files.")
+        return copy_out(run.state.files, Path.cwd()) if argument else listing(run.state.files)
+
     def _history(self, _: str) -> str:
         lines = [f"{number}. {_last_line(run)}" for number, run in enumerate(self.runs.all, 1)]
         here = [run.state.trace for run in self.runs.all]
@@ -173,19 +188,6 @@ class Commands:
         if argument != "key":
             raise UsageError("%explora config takes nothing, or `key`.")
         return f"The key is in {save_key(_ask_key())} now, readable by you only."
-
-
-def _send(names: tuple[str, ...], namespace: Mapping[str, object], resources: ExitStack) -> str | None:
-    """Write the variables into a private folder that lives as long as the run."""
-    if not names:
-        return None
-    folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="explora-"))
-    try:
-        dump(names, namespace, folder)
-    except (CannotSend, ImportError, OSError) as error:
-        resources.close()
-        raise UsageError(f"--use: {error}") from error
-    return folder
 
 
 def _display(caller: Caller, stop: Callable[[], None] | None) -> Display:

@@ -13,7 +13,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 
 from exploracoder_jupyter.options import OPTIONS
 
-COMMANDS = ("status", "stop", "history", "solution", "export", "clean", "config")
+COMMANDS = ("status", "stop", "history", "solution", "files", "export", "clean", "config")
 """What `%explora` does."""
 
 _CELL_LINE = re.compile(r"^\s*%%explora\s")
@@ -40,7 +40,7 @@ def _for_cell_magic(line: str) -> tuple[str, ...]:
     if token.startswith("-"):
         return tuple(option.flag for option in OPTIONS if "magic" in option.places)
     if option and option.choices:
-        return tuple(choice for choice in option.choices if choice not in option.refused)
+        return option.choices
     if option and option.kind != "flag":
         return ()
     return installed()

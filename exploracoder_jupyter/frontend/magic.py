@@ -52,11 +52,20 @@ class ExploraMagics(Magics):
     timeout = Float(None, allow_none=True, help="Seconds for one execution.").tag(config=True)
     budget_tokens = Integer(None, allow_none=True, help="Tokens at most.").tag(config=True)
     budget_seconds = Float(None, allow_none=True, help="Seconds at most.").tag(config=True)
+    state = CaselessStrEnum(("auto", "live", "fresh"), None, allow_none=True, help="Where experiments start.").tag(
+        config=True
+    )
+    pickle = Bool(None, allow_none=True, help="Whether variables may be sent as pickles.").tag(config=True)
+    isolation = CaselessStrEnum(
+        ("best", "require"), None, allow_none=True, help="Whether to run below the full level of isolation."
+    ).tag(config=True)
     network = Bool(None, allow_none=True, help="Whether experiments may reach the network.").tag(config=True)
     kernel = Unicode(None, allow_none=True, help="Kernelspec to explore in.").tag(config=True)
+    gateway = Unicode(None, allow_none=True, help="Jupyter Server that runs the experiments.").tag(config=True)
     show = CaselessStrEnum(("all", "selected", "none"), None, allow_none=True, help="Candidates shown.").tag(
         config=True
     )
+    keep_files = Bool(None, allow_none=True, help="Whether the solution's files are kept.").tag(config=True)
     out = Unicode(None, allow_none=True, help="Path of the trace notebook.").tag(config=True)
     engine_python = Unicode(None, allow_none=True, help="Interpreter that runs the engine.").tag(config=True)
 
@@ -107,6 +116,7 @@ class ExploraMagics(Magics):
         %explora status            what is running, and how far it is
         %explora stop              end what is running, keep what was learned
         %explora solution          put the last solution into a new cell
+        %explora files [--copy]    what the last solution wrote, if it was kept; copy it into the working directory
         %explora history           the runs of this session and the traces beside this notebook
         %explora export [PATH]     write the last trace without the candidates that lost
         %explora clean             what to do about cells that explorations left

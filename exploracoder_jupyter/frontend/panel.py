@@ -17,6 +17,7 @@ from exploracoder_jupyter.events import (
     CandidateProposed,
     CandidateSelected,
     Estimated,
+    FilesKept,
     LibraryRead,
     ModelCalled,
     Notice,
@@ -65,6 +66,7 @@ class State:
     task: str = ""
     model: str = ""
     isolation: str = ""
+    """How experiments are confined, and in what state they start."""
     run_id: str = ""
     started: float | None = None
     """Seconds since the epoch."""
@@ -82,6 +84,8 @@ class State:
     """Code of the solution, if there is one to offer; that of a stopped run says that it was not run as a whole."""
     trace: str | None = None
     """Path of the trace notebook."""
+    files: FilesKept | None = None
+    """What the solution wrote, if it was kept."""
     failure: str = ""
     """Why there was no run, or why it broke off: one sentence."""
 
@@ -103,7 +107,7 @@ def fold(state: State, record: Record) -> State:
                 libraries=event.task.libraries,
                 task=event.task.text,
                 model=event.model,
-                isolation=event.environment.isolation,
+                isolation=event.environment.confinement,
                 started=record.at,
                 activity="Reading the libraries.",
             )
@@ -118,6 +122,8 @@ def fold(state: State, record: Record) -> State:
             return replace(state, estimate=f"{event} expected")
         case PlanMade():
             return replace(state, subtasks=_planned(state, event.plan), activity="Planned.")
+        case FilesKept():
+            return replace(state, files=event)
         case RunFinished():
             return _ended(state, event)
         case ModelCalled():

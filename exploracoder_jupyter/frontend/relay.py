@@ -1,9 +1,10 @@
 """The link to one engine: a process of its own, lines of JSON on its pipes.
 
 A reader thread puts what the engine says into a queue; whoever follows the run takes it from there with a timeout, so
-that stop, interrupt and the engine's death are noticed at any moment. The engine has a session of its own: the
-interrupt of a cell does not reach it, so nothing but this link ends it: a message first, then signals. When this
-process dies, the engine sees the end of its standard input and closes the trace by itself.
+that stop, interrupt and the engine's death are noticed at any moment. A request to fork this kernel is answered by the
+reader thread itself: nobody may be following, and the main thread may be in a cell. The engine has a session of its
+own: the interrupt of a cell does not reach it, so nothing but this link ends it: a message first, then signals. When
+this process dies, the engine sees the end of its standard input and closes the trace by itself.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import IO
@@ -22,7 +23,19 @@ from typing import IO
 from pydantic import ValidationError
 
 from exploracoder_jupyter.errors import MissingMeans
-from exploracoder_jupyter.wire import Failed, Finished, FromEngine, Skip, Start, Stop, decode_from_engine, encode
+from exploracoder_jupyter.wire import (
+    Failed,
+    Finished,
+    ForkKernel,
+    KernelForked,
+    Skip,
+    Start,
+    Stop,
+    ToEngine,
+    Told,
+    decode_from_engine,
+    encode,
+)
 
 PATIENCE = 3.0
 """Seconds that each step of ending an engine is given before the next, harder one."""
@@ -36,13 +49,14 @@ def engine_command(python: str | None = None) -> tuple[str, ...]:
 class Relay:
     """One engine process, from its start to its end."""
 
-    def __init__(self, start: Start, *, command: Sequence[str]) -> None:
-        """Start the engine and send it its order.
+    def __init__(self, start: Start, *, command: Sequence[str], fork: Callable[[str, str], None] | None = None) -> None:
+        """Start the engine and send it its order; `fork` forks this kernel when the engine asks for that.
 
         Raises:
             MissingMeans: the interpreter cannot be started.
         """
-        self._queue: SimpleQueue[FromEngine | None] = SimpleQueue()
+        self._queue: SimpleQueue[Told | None] = SimpleQueue()
+        self._fork = fork
         self._log: deque[str] = deque(maxlen=200)
         self._writing = threading.Lock()
         self._done = False
@@ -57,7 +71,7 @@ class Relay:
             self._signal(signal.SIGKILL)
             raise
 
-    def messages(self, *, tick: float) -> Iterator[FromEngine | None]:
+    def messages(self, *, tick: float) -> Iterator[Told | None]:
         """What the engine says, `None` whenever it said nothing for `tick` seconds. Ends with the engine.
 
         May be called again after an interrupt: it goes on where it was. If the engine ends without a last word, a
@@ -108,7 +122,7 @@ class Relay:
         except (ProcessLookupError, PermissionError):
             self._process.send_signal(number)
 
-    def _send(self, message: Start | Stop | Skip) -> None:
+    def _send(self, message: ToEngine) -> None:
         """A dead engine is noticed by the end of its output, not here."""
         stdin = self._process.stdin
         with self._writing:
@@ -126,10 +140,25 @@ class Relay:
         with stdout:
             for line in stdout:
                 try:
-                    self._queue.put(decode_from_engine(line))
+                    message = decode_from_engine(line)
                 except ValidationError:
                     self._log.append(f"not a message: {line.rstrip()[:500]}")
+                    continue
+                if isinstance(message, ForkKernel):
+                    self._send(KernelForked(number=message.number, problem=self._fork_problem(message)))
+                else:
+                    self._queue.put(message)
         self._queue.put(None)
+
+    def _fork_problem(self, request: ForkKernel) -> str:
+        """Fork this kernel; why that could not be done, or nothing."""
+        if self._fork is None:
+            return "it did not offer itself"
+        try:
+            self._fork(request.address, request.order)
+        except Exception as error:  # whatever it is, the engine waits for an answer and has another way
+            return str(error) or type(error).__name__
+        return ""
 
     def _read_log(self) -> None:
         stderr = self._process.stderr

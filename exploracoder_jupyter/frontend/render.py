@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from html import escape
 
+from exploracoder_jupyter.events import FilesKept
 from exploracoder_jupyter.frontend.panel import CandidateRow, State, SubtaskRow
 from exploracoder_jupyter.types import Outcome, SubtaskStatus
 
@@ -69,6 +70,8 @@ def as_text(state: State, now: float, *, hint: str = "") -> str:
     lines.append(f"  {_foot(state, now)}")
     if state.trace:
         lines.append(f"  Trace: {state.trace}")
+    if state.files and state.files.files:
+        lines.append(f"  {_files(state.files)}")
     if hint and not state.over:
         lines.append(f"  {hint}")
     return "\n".join(lines)
@@ -86,6 +89,8 @@ def as_html(state: State, now: float, *, hint: str = "") -> str:
         parts.append(f'<pre style="{_CODE}">{escape(state.solution)}</pre>')
     if state.trace:
         parts.append(f"<div>Trace: <code>{escape(state.trace)}</code></div>")
+    if state.files and state.files.files:
+        parts.append(f'<div style="{_QUIET}">{escape(_files(state.files))}</div>')
     if hint:
         parts.append(f'<div style="{_QUIET}">{escape(hint)}</div>')
     return f'<div class="jp-Explora-panel" style="{_BOX}">{"".join(parts)}</div>'
@@ -114,6 +119,10 @@ def _rows(state: State) -> tuple[SubtaskRow, ...]:
 def _foot(state: State, now: float) -> str:
     parts = [cost(state, now), state.estimate if not state.over else "", state.model, state.isolation]
     return " · ".join(part for part in parts if part)
+
+
+def _files(kept: FilesKept) -> str:
+    return f"The solution wrote {_plural(len(kept.files), 'file')}, kept in {kept.folder}; see %explora files."
 
 
 def _status(row: SubtaskRow, *, over: bool) -> str:

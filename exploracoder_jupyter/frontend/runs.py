@@ -17,7 +17,7 @@ from typing import Literal
 from exploracoder_jupyter.frontend.display import Display
 from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
 from exploracoder_jupyter.frontend.relay import PATIENCE, Relay
-from exploracoder_jupyter.wire import Failed, Finished, FromEngine, RecordMessage, Start, TraceAt
+from exploracoder_jupyter.wire import Failed, Finished, RecordMessage, Start, Told, TraceAt
 
 MakeDisplay = Callable[[Callable[[], None]], Display]
 """Makes the display, given the function that stops the run."""
@@ -100,7 +100,7 @@ class Run:
             if time.monotonic() >= self._deadline:
                 return
 
-    def _after(self, message: FromEngine) -> State:
+    def _after(self, message: Told) -> State:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
@@ -137,15 +137,25 @@ class Runs:
 
     all: list[Run] = field(default_factory=list)
 
-    def start(self, order: Start, *, command: Sequence[str], display: MakeDisplay, resources: ExitStack) -> Run:
+    def start(
+        self,
+        order: Start,
+        *,
+        command: Sequence[str],
+        display: MakeDisplay,
+        resources: ExitStack,
+        fork: Callable[[str, str], None] | None = None,
+    ) -> Run:
         """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
+
+        `fork` forks this kernel when the engine asks for that.
 
         Raises:
             MissingMeans: the engine cannot be started.
         """
         with ExitStack() as undo:
             undo.callback(resources.close)
-            relay = Relay(order, command=command)
+            relay = Relay(order, command=command, fork=fork)
             undo.callback(relay.end, patience=_AFTER_STOP)
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             run = Run(relay, state, resources, display)
@@ -157,7 +167,7 @@ class Runs:
         """Those that have not ended."""
         return [run for run in self.all if not run.over]
 
-    def last(self, *, having: Literal["verdict", "trace"]) -> Run | None:
+    def last(self, *, having: Literal["verdict", "trace", "files"]) -> Run | None:
         """The newest one that has this."""
         return next((run for run in reversed(self.all) if getattr(run.state, having)), None)
 

@@ -1,8 +1,9 @@
-"""Carries values of one kernel to another through a folder of plain files; nothing is ever pickled.
+"""Carries values of one kernel to another through a folder of plain files; nothing is pickled unless that is asked for.
 
 `dump` runs in the user's kernel, `load` in a sibling, which may have another interpreter. Each variable is a JSON
 document; containers are tagged in it (`{"tuple": [...]}`), so that they come back as what they were; arrays are `.npy`
-files beside it, tables Parquet where pyarrow is installed, else JSON with pandas' table schema.
+files beside it, tables Parquet where pyarrow is installed, else JSON with pandas' table schema. With `pickled`, what
+has no such form is a pickle beside it, and only a `load` that is told so reads it: reading a pickle runs what it says.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import pickle
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
 from typing import Any
 
 Value = Any
@@ -28,7 +31,7 @@ class CannotSend(ValueError):
     """A variable cannot be carried over. The message is one sentence that names it and its type."""
 
 
-def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str) -> None:
+def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, pickled: bool = False) -> None:
     """Write the named variables into the folder, which is made if need be.
 
     Raises:
@@ -38,31 +41,32 @@ def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str) -> N
     for name in names:
         if name not in namespace:
             raise CannotSend(f"There is no variable {name!r}.")
-        document = _Writer(name, folder).encode(namespace[name])
+        document = _Writer(name, folder, pickled).encode(namespace[name])
         with open(os.path.join(folder, f"{name}.json"), "w", encoding="utf-8") as file:
             json.dump(document, file)
 
 
-def load(folder: str) -> dict[str, Value]:
+def load(folder: str, *, pickled: bool = False) -> dict[str, Value]:
     """The variables of a folder written by `dump`.
 
     Raises:
-        ImportError: a table or an array needs a library that this interpreter lacks.
+        ImportError: a table, an array or a pickle needs a library that this interpreter lacks.
+        ValueError: there is a pickle, and none is allowed.
     """
     found = {}
     for entry in sorted(os.listdir(folder)):
         name, extension = os.path.splitext(entry)
         if extension == ".json" and name.isidentifier():
             with open(os.path.join(folder, entry), encoding="utf-8") as file:
-                found[name] = _decode(json.load(file), folder)
+                found[name] = _Reader(folder, pickled).decode(json.load(file))
     return found
 
 
 class _Writer:
     """Encodes one variable; its arrays and tables become files of their own."""
 
-    def __init__(self, name: str, folder: str) -> None:
-        self._name, self._folder, self._files = name, folder, 0
+    def __init__(self, name: str, folder: str, pickled: bool) -> None:
+        self._name, self._folder, self._pickled, self._files = name, folder, pickled, 0
 
     def encode(self, value: Value) -> Value:
         kind = type(value)
@@ -83,14 +87,26 @@ class _Writer:
             return {"series": [self._table(value.to_frame("values")), name]}
         if pandas and type(value) is pandas.DataFrame:
             return self._table(value)
-        raise self._refusal(value)
+        return self._pickle(value, "")
+
+    def _pickle(self, value: Value, why: str) -> Value:
+        """The last resort; `why` says what speaks against the plain forms."""
+        if not self._pickled:
+            raise self._refusal(value, why)
+        file = self._next("pickle")
+        try:
+            with open(os.path.join(self._folder, file), "wb") as target:
+                _Pickler(target, pickle.HIGHEST_PROTOCOL).dump(value)
+        except Exception as error:  # a value's own code runs here, and may raise anything
+            raise self._refusal(value, f"it cannot be pickled: {error}") from error
+        return {"pickle": file}
 
     def _array(self, numpy: Any, value: Value) -> Value:
         file = self._next("npy")
         try:
             numpy.save(os.path.join(self._folder, file), value, allow_pickle=False)
-        except ValueError as error:
-            raise self._refusal(value, f"its dtype is {value.dtype}") from error
+        except ValueError:
+            return self._pickle(value, f"its dtype is {value.dtype}")
         return {"array" if type(value) is numpy.ndarray else "scalar": file}
 
     def _table(self, table: Value) -> Value:
@@ -99,7 +115,7 @@ class _Writer:
         except ImportError:
             return self._json_table(table)
         except Exception as error:  # pyarrow has errors of its own for each kind of column
-            raise self._refusal(table, str(error)) from error
+            return self._pickle(table, str(error))
 
     def _parquet(self, table: Value) -> Value:
         importlib.import_module("pyarrow")
@@ -113,7 +129,7 @@ class _Writer:
         try:
             table.to_json(os.path.join(self._folder, file), orient="table", double_precision=15)
         except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
-            raise self._refusal(table, str(error)) from error
+            return self._pickle(table, str(error))
         return {"table": file}
 
     def _next(self, extension: str) -> str:
@@ -129,25 +145,47 @@ class _Writer:
         )
 
 
-def _decode(value: Value, folder: str) -> Value:
-    if not isinstance(value, dict):
-        return value
-    ((tag, body),) = value.items()
-    if tag in _SEQUENCES:
-        return _SEQUENCES[tag]([_decode(item, folder) for item in body])
-    if tag == "dict":
-        return {_decode(key, folder): _decode(item, folder) for key, item in body}
-    if tag == "series":
-        return _decode(body[0], folder)["values"].rename(_decode(body[1], folder))
-    return _read(tag, os.path.join(folder, body))
+class _Pickler(pickle.Pickler):
+    """Refuses what is defined in the notebook itself: another kernel has no such class, and could not read it back."""
+
+    def reducer_override(self, value: Value) -> Any:
+        if isinstance(value, (type, FunctionType)) and value.__module__ == "__main__":
+            raise pickle.PicklingError(f"{value.__qualname__} is defined in the notebook")
+        return NotImplemented
 
 
-def _read(tag: str, path: str) -> Value:
-    if tag in ("array", "scalar"):
-        import numpy
+class _Reader:
+    """Decodes the documents of one folder."""
 
-        array = numpy.load(path, allow_pickle=False)
-        return array[()] if tag == "scalar" else array
-    import pandas
+    def __init__(self, folder: str, pickled: bool) -> None:
+        self._folder, self._pickled = folder, pickled
 
-    return pandas.read_parquet(path) if tag == "parquet" else pandas.read_json(path, orient="table")
+    def decode(self, value: Value) -> Value:
+        if not isinstance(value, dict):
+            return value
+        ((tag, body),) = value.items()
+        if tag in _SEQUENCES:
+            return _SEQUENCES[tag]([self.decode(item) for item in body])
+        if tag == "dict":
+            return {self.decode(key): self.decode(item) for key, item in body}
+        if tag == "series":
+            return self.decode(body[0])["values"].rename(self.decode(body[1]))
+        return self._read(tag, os.path.join(self._folder, body))
+
+    def _read(self, tag: str, path: str) -> Value:
+        if tag == "pickle":
+            return self._unpickle(path)
+        if tag in ("array", "scalar"):
+            import numpy
+
+            array = numpy.load(path, allow_pickle=False)
+            return array[()] if tag == "scalar" else array
+        import pandas
+
+        return pandas.read_parquet(path) if tag == "parquet" else pandas.read_json(path, orient="table")
+
+    def _unpickle(self, path: str) -> Value:
+        if not self._pickled:
+            raise ValueError("There is a pickle among the variables, and none is allowed.")
+        with open(path, "rb") as file:
+            return pickle.load(file)

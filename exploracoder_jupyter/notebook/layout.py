@@ -90,7 +90,7 @@ def _solution_cells(run: Run, section: Section, show: Show, standalone: bool) ->
     last = section.ordered[-1] if section.ordered and not solution else None
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
     outcome = run.finished.verdict.outcome if run.finished and solution else None
-    heading = words.solution_words(section, outcome, over=run.finished is not None)
+    heading = words.solution_words(section, outcome, run.files, over=run.finished is not None)
     yield _markdown(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in attempts:
         if show == "all" or attempt is last:

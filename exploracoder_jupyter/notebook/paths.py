@@ -64,6 +64,15 @@ def journal_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.journal.jsonl")
 
 
+def files_path(path: Path) -> Path:
+    """Where the files that a solution wrote are kept, beside its trace; a name not taken yet."""
+    number, found = 1, path.with_name(f"{path.stem}.files")
+    while found.exists():
+        number += 1
+        found = path.with_name(f"{path.stem}-{number}.files")
+    return found
+
+
 def _try_writing(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

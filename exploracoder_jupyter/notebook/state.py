@@ -17,6 +17,7 @@ from exploracoder_jupyter.events import (
     CandidateProposed,
     CandidateSelected,
     Estimated,
+    FilesKept,
     LibraryRead,
     ModelCalled,
     Notice,
@@ -109,6 +110,8 @@ class Run:
     current: str | None = None
     """Id of the section that the run is at."""
     usage: Usage = field(default_factory=Usage)
+    files: FilesKept | None = None
+    """What the solution wrote, if it was kept."""
     finished: RunFinished | None = None
 
     @property
@@ -145,6 +148,8 @@ def _fold_event(run: Run, record: Record) -> Run:
             return _with_notice(run, event)
         case ModelCalled():
             return replace(run, usage=run.usage + event.exchange.usage)
+        case FilesKept():
+            return replace(run, files=event)
         case RunFinished():
             return _finish(run, event)
         case PlanMade():

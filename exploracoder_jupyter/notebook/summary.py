@@ -24,7 +24,8 @@ def summary(records: Iterable[Record], *, trace: Path | None = None) -> dict[str
 
     Returns:
         `status`, `reason`, `solution` (code or null), `trace`, `library` (version by import name), `model`, `usage`,
-        `subtasks` (`apis` are those that the candidate carried forward really calls), `isolation`, `branching`.
+        `subtasks` (`apis` are those that the candidate carried forward really calls), `isolation`, `branching`,
+        `state` (`live` or `fresh`, and why), `files` (paths of what the solution wrote, where it was kept).
     """
     run = fold_all(records)
     verdict = run.finished.verdict if run.finished else _CUT_OFF
@@ -41,6 +42,8 @@ def summary(records: Iterable[Record], *, trace: Path | None = None) -> dict[str
         "subtasks": [_subtask(section) for section in run.subtasks],
         "isolation": environment.isolation if environment else "",
         "branching": environment.branching if environment else "",
+        "state": environment.state if environment else "",
+        "files": [str(Path(run.files.folder, name)) for name in run.files.files] if run.files else [],
     }
 
 

@@ -204,6 +204,8 @@ def _facts(run: Run, started: RunStarted, records: Sequence[Record]) -> dict[str
         facts["records"] = [json.loads(dump(record)) for record in records]
     if run.library:
         facts["libraries"] = [_plain(info) for info in run.library.libraries]
+    if run.files:
+        facts["files"] = {"folder": run.files.folder, "names": [*run.files.files]}
     if run.finished:
         facts["verdict"] = _plain(run.finished.verdict)
     return facts

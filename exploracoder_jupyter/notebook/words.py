@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from exploracoder_jupyter.events import Notice, RunFinished
+from exploracoder_jupyter.events import FilesKept, Notice, RunFinished
 from exploracoder_jupyter.notebook.state import Attempt, Run, Section
 from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
 from exploracoder_jupyter.types import ApiDoc, Outcome, SubtaskStatus, Usage
@@ -23,6 +23,7 @@ _VERDICTS: dict[Outcome, str] = {
     "stopped": "■ **Stopped** before the end; what was learned until then is above.",
 }
 _LONGEST_TASK = 4000
+_MOST_FILES = 20
 
 
 def task_words(run: Run) -> str:
@@ -53,10 +54,11 @@ def plan_words(run: Run) -> str:
     return "\n\n".join(parts)
 
 
-def solution_words(section: Section, outcome: Outcome | None, *, over: bool) -> str:
-    """The heading above the solutions: how they fared. `over`: whether the run is."""
+def solution_words(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
+    """The heading above the solutions: how they fared, what the last one wrote. `over`: whether the run is."""
     joined = "What ran in each subtask, put together. **It was not run as a whole.**" if outcome == "stopped" else ""
-    return "\n\n".join(part for part in ("### Solution", _fates(section, over=over), joined) if part)
+    parts = ("### Solution", _fates(section, over=over), joined, _files(files) if files else "")
+    return "\n\n".join(part for part in parts if part)
 
 
 def heading_words(section: Section, *, over: bool) -> str:
@@ -144,6 +146,15 @@ def _fate(attempt: Attempt, *, over: bool) -> str:
     return f"{name} {said[observation.status]}" + (f" ({prose(clip(what, 160).rstrip('.'))})" if what else "")
 
 
+def _files(kept: FilesKept) -> str:
+    if not kept.files:
+        return "The solution wrote no files."
+    named = ", ".join(span(clip(name, 200)) for name in kept.files[:_MOST_FILES])
+    rest = f" and {len(kept.files) - _MOST_FILES} more" if len(kept.files) > _MOST_FILES else ""
+    folder = kept.folder.replace("\\", "/").rpartition("/")[2]
+    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {named}{rest}."
+
+
 def _choice(section: Section) -> str:
     if section.selection:
         reasons = "; ".join(prose(clip(reason, 200)) for reason in section.selection.reasons)
@@ -178,7 +189,7 @@ def _made_with(run: Run) -> Iterable[str]:
     yield f"Model: {prose(run.started.model)}"
     yield f"Libraries: {_libraries(run)}"
     yield f"Kernel: {prose(environment.kernel)}, Python {prose(environment.python)}, {prose(environment.platform)}"
-    yield f"Isolation: {prose(environment.isolation)}; branching: {prose(environment.branching)}"
+    yield f"Isolation: {prose(environment.confinement)}; branching: {prose(environment.branching)}"
     yield f"Time: {max(run.now - run.started_at, 0):.0f} s; exploracoder\\_jupyter {prose(run.started.version)}"
 
 

@@ -1,13 +1,15 @@
 """The composition root: settings in, wired run out. The only folder that names concrete adapters.
 
 - `run` carries an `Order` out; `RunSteering` is how it is stopped or steered from outside.
+- `KernelLine` asks the caller's kernel to fork itself.
 - `index`, `search` and `diagnose` wire the same parts for the command line.
 """
 
 from exploracoder_jupyter.session.diagnosis import diagnose
 from exploracoder_jupyter.session.library import index, search
+from exploracoder_jupyter.session.live import KernelLine
 from exploracoder_jupyter.session.order import Order, RunSteering
 from exploracoder_jupyter.session.run import run
 from exploracoder_jupyter.session.teller import Listener, Summary
 
-__all__ = ["Listener", "Order", "RunSteering", "Summary", "diagnose", "index", "run", "search"]
+__all__ = ["KernelLine", "Listener", "Order", "RunSteering", "Summary", "diagnose", "index", "run", "search"]

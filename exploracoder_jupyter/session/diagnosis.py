@@ -9,11 +9,15 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import OFFLINE, Layer, Settings, resolve, secrets
 from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.execution import RerunSiblings
+from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.models import probe
 from exploracoder_jupyter.session.parts import is_offline
+from exploracoder_jupyter.types import Environment
 
 Problems = list[dict[str, str]]
+
+_FULL = ("bubblewrap", "namespaces")
+"""How descriptions of the full level of isolation begin."""
 
 
 async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
@@ -21,11 +25,10 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
     settings = resolve(*layers)
     problems: Problems = []
     endpoint = await _endpoint(settings, problems)
-    isolation, branching = await _siblings(settings, problems)
+    siblings = await _siblings(settings, problems)
     return {
         "endpoint": endpoint,
-        "branching": branching,
-        "isolation": isolation,
+        **siblings,
         "labextension": "not part of this version; the panel in the output area is used",
         "problems": [dict(problem) for problem in problems],
     }
@@ -40,14 +43,23 @@ async def _endpoint(settings: Settings, problems: Problems) -> str:
     return found.sentence
 
 
-async def _siblings(settings: Settings, problems: Problems) -> tuple[str, str]:
+async def _siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
+    """How experiments would be run: by really starting the siblings, and a branch of them."""
     try:
-        async with RerunSiblings(settings.sandbox, workdir=Path.cwd()) as siblings:
-            environment = siblings.environment()
+        async with open_siblings(settings.sandbox, workdir=Path.cwd()) as siblings:
+            await siblings.root()
+            found = siblings.environment()
     except ExploraError as error:
         problems.append({"what": error.message, "remedy": error.remedy})
-        return "no sibling kernel could be started", "none"
-    if not environment.isolation.startswith("bubblewrap"):
-        what = f"Experiments are isolated by {environment.isolation}."
+        return {"branching": "none", "isolation": "no sibling kernel could be started", "state": "none"}
+    if not found.isolation.startswith(_FULL):
+        what = f"Experiments are isolated by {found.isolation}."
         problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
-    return environment.isolation, environment.branching
+    return {"branching": found.branching, "isolation": found.isolation, "state": _states(found)}
+
+
+def _states(found: Environment) -> str:
+    """Where experiments may start: what forks its own siblings can be forked from a notebook's kernel too."""
+    if found.branching == "fork":
+        return "fresh; in a notebook also live, where nothing in its kernel speaks against it"
+    return found.state or "fresh"

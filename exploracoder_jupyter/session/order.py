@@ -11,6 +11,7 @@ import anyio
 
 from exploracoder_jupyter.config import Layer, Settings, resolve
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.execution.live import LiveKernel
 from exploracoder_jupyter.pipeline.verify import check_code
 from exploracoder_jupyter.types import Task
 
@@ -29,6 +30,10 @@ class Order:
     cell: str | None = None
     variables: Path | None = None
     """Folder with the values of `task.uses`."""
+    unsent: str = ""
+    """Which of `task.uses` are not there, and why; a sentence, or empty."""
+    live: LiveKernel | None = None
+    """The caller's kernel, where it may be forked."""
 
 
 class RunSteering:

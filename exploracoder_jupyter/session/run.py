@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
 
 import anyio
 
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets
-from exploracoder_jupyter.errors import unwrapped
-from exploracoder_jupyter.events import RunStarted
-from exploracoder_jupyter.execution import RerunSiblings
+from exploracoder_jupyter.errors import UsageError, unwrapped
+from exploracoder_jupyter.events import Notice, RunStarted
+from exploracoder_jupyter.execution import open_siblings
+from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.session.order import Order, RunSteering, checked
 from exploracoder_jupyter.session.parts import (
@@ -24,6 +26,7 @@ from exploracoder_jupyter.session.parts import (
     settled,
 )
 from exploracoder_jupyter.session.teller import Listener, Place, Summary, Teller
+from exploracoder_jupyter.types import Environment
 
 
 async def run(
@@ -55,10 +58,14 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
     meter = Meter(settings.budget)
     settings = await settled(settings, keys)
     async with AsyncExitStack() as stack:
-        siblings = RerunSiblings(settings.sandbox, workdir=order.workdir, variables=order.variables)
-        await stack.enter_async_context(siblings)
-        tell(_started(order, settings, siblings))
-        for notice in notices(settings, keys):
+        siblings = await stack.enter_async_context(
+            open_siblings(settings.sandbox, workdir=order.workdir, variables=order.variables, live=order.live)
+        )
+        root = await siblings.root()  # at once: it is the caller's kernel as it is now
+        environment = siblings.environment()
+        _check_variables(order, environment)
+        tell(_started(order, settings, environment))
+        for notice in (*map(Notice, siblings.notices), *notices(settings, keys)):
             tell(notice)
         knowledge = await open_knowledge(
             order.task.libraries,
@@ -70,20 +77,45 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             stack=stack,
         )
         model = await choose_model(settings, keys, knowledge, stack)
-        root = await siblings.root()
-        share, parallel = settings.endpoint.share, os.cpu_count() or 2
-        method = exploration(settings)
-        await run_task(
-            Run(order.task, method, model, knowledge, root, tell, steering, meter, sharing=share, parallel=parallel)
+        run = Run(
+            order.task,
+            exploration(settings),
+            model,
+            knowledge,
+            root,
+            tell,
+            steering,
+            meter,
+            sharing=settings.endpoint.share,
+            parallel=os.cpu_count() or 2,
+            files=files_path(tell.path) if settings.view.keep_files else None,
+            unsent=order.unsent,
         )
+        try:
+            await run_task(run)
+        finally:
+            _leave_no_empty(run.files)
 
 
-def _started(order: Order, settings: Settings, siblings: RerunSiblings) -> RunStarted:
+def _check_variables(order: Order, environment: Environment) -> None:
+    """Refuse to explore without variables that were named: a fresh kernel has only what could be sent."""
+    if order.unsent and not environment.state.startswith("live"):
+        why = f" Experiments start {environment.state}." if ":" in environment.state else ""
+        raise UsageError(f"--use: {order.unsent}{why}", remedy="--pickle may carry more.")
+
+
+def _leave_no_empty(folder: Path | None) -> None:
+    with suppress(OSError):
+        if folder:
+            folder.rmdir()
+
+
+def _started(order: Order, settings: Settings, environment: Environment) -> RunStarted:
     return RunStarted(
         os.urandom(4).hex(),
         order.task,
         recorded(settings),
         settings.endpoint.model or OFFLINE,
-        siblings.environment(),
+        environment,
         __version__,
     )

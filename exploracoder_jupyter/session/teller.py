@@ -105,6 +105,11 @@ class Teller:
             self(RunFinished(Verdict("stopped", reason), None, Usage()))
 
     @property
+    def path(self) -> Path:
+        """Where the trace is, or will be."""
+        return self._path
+
+    @property
     def problem(self) -> str | None:
         """Why the trace on disk is not complete, if it is not."""
         return self._trace.problem if self._trace else None

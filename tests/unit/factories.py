@@ -62,6 +62,7 @@ def started(text: str = "Count the triangles of the karate club graph.", **chang
         isolation="bubblewrap",
         branching="rerun",
         packages=("networkx==3.6.1", "numpy==2.3.0"),
+        state="fresh: Windows has no fork",
     )
     event = RunStarted(RUN_ID, Task(text, ("networkx",)), {"view": {"show": "all"}}, "scripted", environment, "0.1.0")
     return replace(event, **changes)

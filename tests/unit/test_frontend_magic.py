@@ -82,6 +82,8 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%explora dance", "There is no command 'dance'."),
         ("%explora solution", "There is no solution yet."),
         ("%explora export", "There is no trace yet."),
+        ("%explora files", "No files were kept. Explore with --keep-files."),
+        ("%explora files --move", "%explora files takes nothing, or `--copy`."),
         ("%explora search graphs", "%explora search is not available in this version."),
         ("%explora config everything", "%explora config takes nothing, or `key`."),
     ],
@@ -154,8 +156,9 @@ def test_help_shows_the_options(shell, capsys):
         ("%%explora scikit-l", {"scikit-learn"}, set()),
         ("%%explora traitlets --bu", {"--budget-tokens", "--budget-seconds"}, {"--web"}),
         ("%%explora traitlets --share ", {"values", "schema", "none"}, {"traitlets"}),
-        ("%%explora traitlets --state ", {"fresh"}, {"live"}),
+        ("%%explora traitlets --state ", {"auto", "live", "fresh"}, {"traitlets"}),
         ("%explora s", {"status", "stop", "solution"}, {"traitlets"}),
+        ("%explora fi", {"files"}, {"traitlets"}),
     ],
 )
 def test_completion(shell, line, some, never):

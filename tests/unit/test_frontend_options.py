@@ -22,7 +22,7 @@ def test_a_line_becomes_a_call():
 
 
 def test_nothing_given_sets_nothing():
-    assert read_line("networkx --state fresh").layer == {}
+    assert read_line("networkx").layer == {}
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def test_nothing_given_sets_nothing():
         ("x --candidates many", "--candidates takes a whole number, not 'many'."),
         ("x --budget-seconds soon", "--budget-seconds takes a number, not 'soon'."),
         ("x --share rows", "--share takes values, schema, none, not 'rows'."),
-        ("x --state live", "--state live is not available in this version."),
-        ("x --state warm", "--state takes fresh, not 'warm'."),
+        ("x --state warm", "--state takes auto, live, fresh, not 'warm'."),
+        ("x --isolation none", "--isolation takes best, require, not 'none'."),
         ("x --web", "--web is not available in this version."),
         ("x --review", "--review is not available in this version."),
         ("x --tests", "--tests is not available in this version."),
@@ -83,6 +83,27 @@ def test_the_command_line_has_no_options_of_the_magic_alone():
         parser.parse_args(["--wait"])
 
 
+def test_a_line_says_where_experiments_start_and_how_they_are_confined():
+    line = "x --state live --isolation require --pickle --gateway http://there:8888 --keep-files"
+    assert read_line(line).layer == {
+        "sandbox": {"state": "live", "isolation": "require", "pickle": True, "gateway": "http://there:8888"},
+        "view": {"keep_files": True},
+    }
+
+
+def test_the_command_line_has_no_live_kernel():
+    parser = Parser(prog="jupyter explora run")
+    add_options(parser, place="command")
+    assert layer(parser.parse_args(["--state", "fresh"])) == {"sandbox": {"state": "fresh"}}
+    assert "--state auto|fresh" in parser.format_help()
+    with pytest.raises(UsageError, match=r"^--state live is for notebooks: there is no live kernel on the command line\."):
+        parser.parse_args(["--state", "live"])
+    with pytest.raises(UsageError, match=r"^--state takes auto, fresh, not 'warm'\."):
+        parser.parse_args(["--state", "warm"])
+    with pytest.raises(UsageError, match="--pickle"):
+        parser.parse_args(["--pickle"])
+
+
 def test_a_layer_takes_namespaces_that_lack_options():
     assert layer(argparse.Namespace(model="m")) == {"endpoint": {"model": "m"}}
 
@@ -91,12 +112,12 @@ def test_help_names_every_option_and_hides_what_is_not_there():
     shown = help_text()
     assert all(option.flag in shown for option in OPTIONS)
     assert not any(f"--{name}" in shown for name in UNAVAILABLE)
-    assert "live" not in shown
+    assert "--state auto|live|fresh" in shown
 
 
 def test_the_guide_names_every_option():
     guide = (Path(__file__).parents[2] / "docs" / "usage.md").read_text()
-    assert [option.flag for option in OPTIONS if option.name != "state" and f"`{option.flag}" not in guide] == []
+    assert [option.flag for option in OPTIONS if f"`{option.flag}" not in guide] == []
 
 
 def test_a_known_option_with_a_bad_value_is_not_asked_back():

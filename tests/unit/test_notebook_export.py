@@ -111,6 +111,8 @@ def test_the_summary_of_a_complete_run(tmp_path):
         ],
         "isolation": "bubblewrap",
         "branching": "rerun",
+        "state": "fresh: Windows has no fork",
+        "files": [],
     }
 
 

@@ -1,5 +1,6 @@
-"""Values come back as what they were, or are refused by name; never by pickle."""
+"""Values come back as what they were, or are refused by name; by pickle only where that was asked for."""
 
+import fractions
 import math
 
 import pytest
@@ -73,3 +74,44 @@ def test_nothing_but_plain_files_is_written(tmp_path):
     numpy = pytest.importorskip("numpy")
     carried([numpy.zeros(2), 1], tmp_path)
     assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".npy"}
+
+
+def pickled(value, folder):
+    dump(["x"], {"x": value}, str(folder), pickled=True)
+    return load(str(folder), pickled=True)["x"]
+
+
+def test_with_leave_what_has_no_plain_form_is_pickled(tmp_path):
+    back = pickled({"plain": (1, 2), "odd": [fractions.Fraction(1, 3), range(3)]}, tmp_path)
+    assert back == {"plain": (1, 2), "odd": [fractions.Fraction(1, 3), range(3)]}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.1.pickle", "x.2.pickle", "x.json"]
+
+
+def test_with_leave_arrays_of_objects_and_odd_tables_are_pickled(tmp_path):
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    assert list(pickled(numpy.array([1, "a"], dtype=object), tmp_path)) == [1, "a"]
+    series = pandas.Series([range(2), {1}], name="s")
+    assert list(pickled(series, tmp_path)) == [range(2), {1}]
+
+
+def test_with_leave_plain_values_are_still_plain(tmp_path):
+    assert pickled({"a": [1]}, tmp_path) == {"a": [1]}
+    assert [path.suffix for path in tmp_path.iterdir()] == [".json"]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ((i for i in ()), "cannot pickle 'generator' object"),
+        (type("Mine", (), {"__module__": "__main__"})(), "Mine is defined in the notebook"),
+    ],
+)
+def test_what_no_pickle_carries_is_refused_by_name(value, why, tmp_path):
+    with pytest.raises(CannotSend, match=rf"'x' holds a .*, which cannot be sent .*\(it cannot be pickled: {why}"):
+        pickled(value, tmp_path)
+
+
+def test_a_pickle_is_read_only_where_that_was_allowed(tmp_path):
+    pickled(range(3), tmp_path)
+    with pytest.raises(ValueError, match="none is allowed"):
+        load(str(tmp_path))
