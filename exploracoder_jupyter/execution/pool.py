@@ -8,36 +8,38 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final, Generic, Protocol, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
 from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.execution.kernel import Sibling
+from exploracoder_jupyter.execution.sibling import AnySibling
 
 CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _MOST_WARM: Final = 8
 
+S = TypeVar("S", bound=AnySibling)
 
-class Factory(Protocol):
+
+class Factory(Protocol[S]):
     """Makes and unmakes siblings: `factory.SiblingFactory`."""
 
-    async def start(self) -> Sibling:
+    async def start(self) -> S:
         """A fresh one, or KernelError."""
         ...
 
-    async def dispose(self, sibling: Sibling) -> None:
+    async def dispose(self, sibling: S) -> None:
         """End it for good."""
         ...
 
 
-class WarmPool:
+class WarmPool(Generic[S]):
     """Siblings started ahead of need. Its starts run in the task group, which must outlive it."""
 
-    def __init__(self, tasks: TaskGroup, factory: Factory, *, size: int = min(CORES, _MOST_WARM) + 1) -> None:
+    def __init__(self, tasks: TaskGroup, factory: Factory[S], *, size: int = min(CORES, _MOST_WARM) + 1) -> None:
         self._tasks, self._factory, self._size = tasks, factory, size
-        self._give, self._receive = anyio.create_memory_object_stream[Sibling | ExploraError](float("inf"))
+        self._give, self._receive = anyio.create_memory_object_stream[S | ExploraError](float("inf"))
         self._starting = self._takers = 0
         self._at_once = anyio.CapacityLimiter(CORES)
 
@@ -48,7 +50,7 @@ class WarmPool:
             self._starting += 1
             self._tasks.start_soon(self._start_one)
 
-    async def take(self) -> Sibling:
+    async def take(self) -> S:
         """A living sibling that nobody else has; the caller closes it.
 
         Raises:
@@ -73,7 +75,7 @@ class WarmPool:
         self._give.close()
         self._receive.close()
 
-    async def _next(self) -> Sibling | ExploraError:
+    async def _next(self) -> S | ExploraError:
         self._takers += 1
         self.warm_up()
         try:

@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 import anyio
 import zmq.asyncio
@@ -24,12 +24,12 @@ from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.execution.factory import SiblingFactory
 from exploracoder_jupyter.execution.guard import Guard
 from exploracoder_jupyter.execution.inspect import inspect
-from exploracoder_jupyter.execution.kernel import Sibling
 from exploracoder_jupyter.execution.launcher import Launcher, open_launcher
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.observe import observe, unrun
 from exploracoder_jupyter.execution.pool import CORES, WarmPool
 from exploracoder_jupyter.execution.scratch import take_snapshot
+from exploracoder_jupyter.execution.sibling import AnySibling
 from exploracoder_jupyter.execution.written import copy_written
 from exploracoder_jupyter.types import Environment, Observation, Status
 
@@ -37,7 +37,7 @@ _AT_ONCE: Final = max(4, CORES)
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
     """Something that was run, and how it ended."""
 
     code: str
@@ -46,7 +46,43 @@ class _Step:
 
     @property
     def repeatable(self) -> bool:
+        """Whether it came to an end of its own."""
         return self.status in ("ok", "error")
+
+
+class Rerunning(Protocol):
+    """What a branch that repeats needs of the siblings of its run: `RerunSiblings`, `remote.RemoteSiblings`."""
+
+    at_once: anyio.CapacityLimiter
+
+    @property
+    def output_kb(self) -> int:
+        """Output of one execution that is kept."""
+        ...
+
+    def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
+        """A branch in the state after these steps."""
+        ...
+
+    def forget(self, branch: RerunBranch) -> None:
+        """The branch has been closed."""
+        ...
+
+    def expect(self) -> None:
+        """Start warm siblings that are missing; returns at once."""
+        ...
+
+    async def take(self) -> AnySibling:
+        """A fresh sibling, watched from now on, or KernelError."""
+        ...
+
+    async def dispose(self, sibling: AnySibling) -> None:
+        """End it for good. Idempotent; not cut short by cancellation."""
+        ...
+
+    async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+        """Copy what was written in the sibling's working directory; see `Branch.files`."""
+        ...
 
 
 class RerunSiblings:
@@ -90,15 +126,15 @@ class RerunSiblings:
         return self._sandbox.output_kb
 
     @property
-    def copy_mb(self) -> int:
-        """Largest working directory that is copied, into a sibling or out of it."""
-        return self._sandbox.copy_mb
+    def notices(self) -> tuple[str, ...]:
+        """Sentences for the user: none, for everything is as usual here."""
+        return ()
 
     async def root(self) -> RerunBranch:
         """A branch in the initial state."""
         return self.branch(())
 
-    def branch(self, steps: tuple[_Step, ...]) -> RerunBranch:
+    def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
         """A branch in the state after these steps."""
         branch = RerunBranch(self, steps)
         self._branches.add(branch)
@@ -107,6 +143,29 @@ class RerunSiblings:
     def forget(self, branch: RerunBranch) -> None:
         """The branch has been closed."""
         self._branches.discard(branch)
+
+    def expect(self) -> None:
+        """Start warm siblings that are missing; returns at once."""
+        self.pool.warm_up()
+
+    async def take(self) -> AnySibling:
+        """A fresh sibling, watched from now on.
+
+        Raises:
+            KernelError: none could be started.
+        """
+        sibling = await self.pool.take()
+        self.guard.watch(sibling)
+        return sibling
+
+    async def dispose(self, sibling: AnySibling) -> None:
+        """End it for good. Idempotent; not cut short by cancellation."""
+        await self.factory.dispose(sibling)
+
+    async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+        """Copy what was written in the sibling's working directory; see `Branch.files`."""
+        work, snapshot = self.factory.workdir(sibling), self.factory.snapshot
+        return await to_thread.run_sync(lambda: copy_written(work, snapshot, folder, most_mb=self._sandbox.copy_mb))
 
     def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
         """Run a module of `inside` in the siblings' interpreter; see `execution.inspect.Inspect`."""
@@ -124,6 +183,7 @@ class RerunSiblings:
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(filter(None, [self._launcher.isolation.description, self.factory.snapshot.note])),
             branching="rerun",
+            state="fresh",
             packages=tuple(found["packages"]),
         )
 
@@ -152,10 +212,10 @@ class RerunSiblings:
 class RerunBranch:
     """One state: a `Branch` that is made by repeating what led to it."""
 
-    def __init__(self, siblings: RerunSiblings, steps: tuple[_Step, ...]) -> None:
+    def __init__(self, siblings: Rerunning, steps: tuple[Step, ...]) -> None:
         self._siblings = siblings
         self._steps = steps
-        self._sibling: Sibling | None = None
+        self._sibling: AnySibling | None = None
         self._lost = ""
         self._turn = anyio.Lock()
 
@@ -170,10 +230,10 @@ class RerunBranch:
             if sibling is None:
                 return unrun(self._lost)
             observation = await _run(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
-            self._steps += (_Step(code, timeout, observation.status),)
+            self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died":
                 self._lost = f"the state of this branch is lost: {observation.note}"
-                await self._siblings.factory.dispose(sibling)
+                await self._siblings.dispose(sibling)
             return observation
 
     async def fork(self, n: int) -> Sequence[RerunBranch]:
@@ -182,7 +242,7 @@ class RerunBranch:
 
     def expect(self, n: int) -> None:
         """Start warm siblings that are missing: they are what forks are made from, whatever their state will be."""
-        self._siblings.pool.warm_up()
+        self._siblings.expect()
 
     async def files(self, folder: Path) -> tuple[str, ...]:
         """Copy what was written in this branch since the root into a new folder; the relative paths of what was copied.
@@ -193,18 +253,16 @@ class RerunBranch:
         async with self._turn:
             if self._sibling is None or self._lost:
                 return ()
-            factory = self._siblings.factory
-            work, most = factory.workdir(self._sibling), self._siblings.copy_mb
-            return await to_thread.run_sync(lambda: copy_written(work, factory.snapshot, folder, most_mb=most))
+            return await self._siblings.written(self._sibling, folder)
 
     async def close(self) -> None:
         """End it, with every process that it started. Idempotent."""
         self._lost = self._lost or "this branch was closed"
         self._siblings.forget(self)
         if self._sibling is not None:
-            await self._siblings.factory.dispose(self._sibling)
+            await self._siblings.dispose(self._sibling)
 
-    async def _awake(self) -> Sibling | None:
+    async def _awake(self) -> AnySibling | None:
         """The sibling in this branch's state; `None`, with `_lost` set, when that state cannot be had."""
         if self._lost:
             return None
@@ -213,12 +271,11 @@ class RerunBranch:
             if cut_off is not None:
                 self._lost = f"the state before this cannot be repeated: a step of it ended with {cut_off.status!r}"
                 return None
-            self._sibling = await self._siblings.pool.take()
-            self._siblings.guard.watch(self._sibling)
+            self._sibling = await self._siblings.take()
             self._lost = await self._repeat(self._sibling)
         return None if self._lost else self._sibling
 
-    async def _repeat(self, sibling: Sibling) -> str:
+    async def _repeat(self, sibling: AnySibling) -> str:
         """Repeat the steps; the reason when one of them does not end as it did."""
         for number, step in enumerate(self._steps, 1):
             again = await _run(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
@@ -228,7 +285,7 @@ class RerunBranch:
         return ""
 
 
-async def _run(sibling: Sibling, code: str, *, timeout: float, output_kb: int) -> Observation:
+async def _run(sibling: AnySibling, code: str, *, timeout: float, output_kb: int) -> Observation:
     collector = Collector(output_kb * 1000)
     ending = await sibling.execute(code, timeout=timeout, collector=collector)
     return observe(ending, collector, timeout=timeout)

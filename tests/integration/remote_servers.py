@@ -1,0 +1,102 @@
+"""Real servers for tests of remote siblings: a Jupyter Server and a Kernel Gateway, each a process on loopback."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psutil
+
+TOKEN = "a token of the tests"
+
+
+def _jupyter_server(port, folder):
+    return [
+        *("-m", "jupyter_server", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"),
+        *("--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={TOKEN}"),
+    ]
+
+
+def _kernel_gateway(port, folder):
+    return [
+        *("-m", "kernel_gateway", "--KernelGatewayApp.ip=127.0.0.1", f"--KernelGatewayApp.port={port}"),
+        *("--KernelGatewayApp.port_retries=0", f"--KernelGatewayApp.auth_token={TOKEN}"),
+        "--JupyterWebsocketPersonality.list_kernels=True",
+    ]
+
+
+SERVERS = {"jupyter server": _jupyter_server, "kernel gateway": _kernel_gateway}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server."""
+
+    url: str
+    process: psutil.Process
+    folder: object
+    """Where the kernels have their temporary files."""
+
+    def kernels(self):
+        """Ids of the kernels that it has."""
+        return {kernel["id"] for kernel in self._ask("api/kernels")}
+
+    def answers(self):
+        try:
+            return bool(self._ask("api/kernelspecs"))
+        except OSError:
+            return False
+
+    def leftovers(self):
+        """Folders of siblings that are still there."""
+        return list(self.folder.glob("xplora-*"))
+
+    def _ask(self, path):
+        request = urllib.request.Request(f"{self.url}/{path}", headers={"Authorization": f"token {TOKEN}"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.load(answer)
+
+
+@contextmanager
+def serve(kind, folder):
+    """A server of this kind with its own home below the folder."""
+    home = folder / "home"
+    temporary = folder / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    port = _free_port()
+    environ = {**os.environ, "HOME": str(home), "TMPDIR": str(temporary), "JUPYTER_PLATFORM_DIRS": "1"}
+    if kind == "kernel gateway":
+        environ["KG_ENV_PROCESS_WHITELIST"] = "TMPDIR,HOME"
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, *SERVERS[kind](port, folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environ,
+            cwd=folder,
+            start_new_session=True,
+        )
+        server = Server(f"http://127.0.0.1:{port}", psutil.Process(process.pid), temporary)
+        try:
+            until = time.monotonic() + 60
+            while not server.answers():
+                assert process.poll() is None and time.monotonic() < until, (folder / "log").read_text()
+                time.sleep(0.1)
+            yield server
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
