@@ -23,6 +23,19 @@ def lost_socket(number: int) -> str:
     return ""
 
 
+def ends(number: int) -> set[int | str]:
+    """The ports or paths at both ends of the socket with this descriptor; none of what is no such socket."""
+    found: set[int | str] = set()
+    try:
+        with socket.socket(fileno=os.dup(number)) as ours:
+            for tell in (ours.getsockname, ours.getpeername):
+                name = tell()
+                found.add(name[1] if isinstance(name, tuple) else _text(name))
+    except OSError:
+        return found  # the far end is missing where nothing is connected
+    return found
+
+
 def _lost_local(ours: socket.socket) -> str:
     if _listens(ours):
         return f"{_text(ours.getsockname())} is not served"

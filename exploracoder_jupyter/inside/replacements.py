@@ -144,7 +144,7 @@ class Workshop:
             except OSError:
                 continue
             _seek(new, one.offset)
-            return new, clause
+            return new, "" if clause and _is_mapped(one.path) else clause
         return None, f"{one.path} is closed: it cannot be copied"
 
     def _here(self, path: str) -> str | None:
@@ -242,6 +242,12 @@ def _seek(descriptor: int, offset: int) -> None:
             os.lseek(descriptor, offset, os.SEEK_SET)
         except OSError:
             return  # a folder's position that another file system does not know: it is listed from its start
+
+
+def _is_mapped(path: str) -> bool:
+    """Whether this process has the file in its memory: then it is used through that, and the descriptor is idle."""
+    with open("/proc/self/maps", "rb") as lines:
+        return any(line.endswith(os.fsencode(f" {path}\n")) for line in lines)
 
 
 def _below(path: str, folders: Collection[str]) -> str | None:

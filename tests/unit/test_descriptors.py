@@ -213,6 +213,7 @@ def test_a_file_replaced_or_missing_in_the_new_view_is_not_mistaken(letters):
 
         os.lseek(file.fileno(), 5, os.SEEK_SET)
         assert in_child(read) == b"0\n"
+        assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == 5
 
 
 def test_duplicates_share_their_new_offset_and_others_do_not(letters):
@@ -346,6 +347,18 @@ def test_network_connections_are_replaced_and_named():
             assert clauses == [f"port {port} is not served", f"the connection to 127.0.0.1:{port} is closed"]
             client.sendall(b"from the parent")
             assert accepted.recv(100) == b"from the parent"
+
+
+def test_sockets_of_the_kernel_are_found_by_their_addresses(tmp_path):
+    path = str(tmp_path / "served")
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
+        port = server.getsockname()[1]
+        local.bind(path)
+        with socket.create_connection(("127.0.0.1", port)) as client, socket.socket() as other:
+            inherited = Inherited.survey([])
+            assert inherited.at({port}) == {server.fileno(), client.fileno()}
+            assert inherited.at({path}) == {local.fileno()}
+            assert other.fileno() in {one.number for one in inherited.found}
 
 
 def test_local_sockets_are_named_by_their_path(tmp_path):
@@ -495,7 +508,9 @@ def test_a_database_in_a_transaction_stays_whole(tmp_path, views, carried, journ
             return rows, str(problem)
         return rows, database.execute("select n from rows").fetchall()
 
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     rows, after = in_child(use)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert rows == [(1,), (2,)]
     assert after == [(1,), (2,), (3,)] if carried or journal == "wal" else "I/O" in after
     database.execute("commit")
@@ -507,7 +522,7 @@ def test_a_database_in_a_transaction_stays_whole(tmp_path, views, carried, journ
     database.close()
 
 
-def test_a_mapped_file_is_private_and_lazily_shared(tmp_path):
+def test_a_mapped_file_is_private_and_lazily_shared(tmp_path, monkeypatch):
     numpy = pytest.importorskip("numpy")
     path = tmp_path / "grid.bin"
     grid = numpy.memmap(path, mode="w+", dtype="int64", shape=(512, 1024))
@@ -522,6 +537,9 @@ def test_a_mapped_file_is_private_and_lazily_shared(tmp_path):
         return int(grid[0, 0]), int(grid[511, 1023]), int(readable[1, 1])
 
     assert in_child(use) == (8, 7, 7)
+    with monkeypatch.context() as context:
+        context.setattr("exploracoder_jupyter.inside.replacements.COPIED", 10_000)
+        assert not [clause for clause in in_child(cut_off) if "grid" in clause]  # the descriptor is not what is used
     assert grid[0, 0] == 7
     assert numpy.fromfile(path, dtype="int64").sum() == 7 * 512 * 1024
 
