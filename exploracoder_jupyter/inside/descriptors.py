@@ -1,148 +1,139 @@
-"""What the open descriptors of this process say: connections to elsewhere, databases, devices of a GPU.
+"""Cuts a freshly forked process off from the descriptors that it shares with its parent.
 
-Nothing is opened, read at an offset that counts, or made a Python socket of: closing a file a second time drops SQLite's
-locks on it, and a new socket object may change whether the shared descriptor blocks. So addresses are asked of the C
-library directly, and files are known by the first bytes that `pread` gives.
+A fork inherits every descriptor, and with it the open file description: its offset, its flags, the other end of a pipe.
+`Inherited.survey` notes what there is right after the fork, while paths still mean what they meant in the parent;
+`Inherited.restore`, once the process has its own view of the files, puts something of its own at each number: the same
+file opened again where it was, a copy in memory, or `/dev/null`. Nothing that was opened under the parent's mounts is
+kept, not even for reading: through `/proc/self/fd` it could be opened again for writing.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
+import errno
+import fcntl
+import functools
 import os
-import socket
+import platform
 import stat
-import sys
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from exploracoder_jupyter.inside import replacements
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Collection, Sequence
 
-Address = tuple[str, int]
-"""Host and port; for a UNIX socket its path (`@` for the abstract kind) and 0."""
-_HTTP = {80, 443, 3128, 8000, 8080, 8443, 8888, 11434}
-_DATABASES = {
-    1433: "SQL Server",
-    1521: "Oracle",
-    3306: "MySQL",
-    5432: "PostgreSQL",
-    5672: "RabbitMQ",
-    6379: "Redis",
-    9042: "Cassandra",
-    9092: "Kafka",
-    27017: "MongoDB",
-}
-_LOCAL_DATABASES = {"PGSQL": "PostgreSQL", "mysql": "MySQL", "redis": "Redis", "mongodb": "MongoDB", "plasma": "ray"}
-_HEADERS = {"SQLite": (0, b"SQLite format 3\0"), "DuckDB": (8, b"DUCK")}
-_GPU = {"/dev/nvidia-uvm": "CUDA", "/dev/kfd": "ROCm"}
-_ESTABLISHED = 1
-_TCP_INFO = 11
+_KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272, "ppc64le": 354, "s390x": 343}
+_KCMP_FILE = 0
+_ANSWERS = {0: 0, 1: -1, 2: 1}
+_libc = ctypes.CDLL(None)
 
 
-class Connection(NamedTuple):
-    """A connection that this process opened to somewhere else."""
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """The descriptors of this process that are its parent's as well."""
 
-    peer: str
-    """As people write it: `host:port` or a path."""
-    service: str
-    """What usually listens there, e.g. `PostgreSQL`; empty when that is unknown."""
-    heals: bool
-    """Whether clients of this kind notice a lost connection and open another: HTTP, desktop services."""
+    found: tuple[replacements.Found, ...]
+
+    @classmethod
+    def survey(cls, keep: Collection[int]) -> Inherited:
+        """Note every descriptor that is not in `keep`, with its offset.
+
+        For a process with one thread, as soon after the fork as can be: until then the parent may move an offset. It
+        changes nothing and needs a `/proc` that shows this process.
+        """
+        kept = frozenset(keep)
+        numbers = sorted(number for number in map(int, os.listdir("/proc/self/fd")) if number not in kept)
+        found = [one for number in numbers if (one := _look(number)) is not None]
+        return cls(tuple(_with_twins(found)))
+
+    def restore(
+        self,
+        carried: Sequence[str] | Mapping[str, str],
+        *,
+        hidden: Collection[str] = (),
+        quiet: Collection[int] = (),
+    ) -> list[str]:
+        """Replace everything noted, and tell people what is no longer what it was, one clause a thing.
+
+        `carried` are the real paths of folders of which this process has its own copy, at the same path or, as a
+        mapping, at another. What is at or below one of `hidden` is not given back. `quiet` are descriptors nobody is
+        told of. A number that means something else by now is left alone. Raises OSError when `/dev/null` cannot be
+        opened: then this process must not go on.
+        """
+        places = carried if isinstance(carried, Mapping) else {folder: folder for folder in carried}
+        same = [one for one in self.found if _unchanged(one)]
+        clauses = []
+        workshop = replacements.Workshop(same, places=places, hidden=hidden)
+        try:
+            for one in same:
+                clause = workshop.replace(one)
+                if clause and one.number not in quiet:
+                    clauses.append(clause)
+        finally:
+            workshop.close()
+        return list(dict.fromkeys(clauses))
 
 
-class Descriptors(NamedTuple):
-    """What was found."""
+def _look(number: int) -> replacements.Found | None:
+    """What is known of a descriptor; None when there is none, as for the one that listed them."""
+    try:
+        status, flags = os.fstat(number), fcntl.fcntl(number, fcntl.F_GETFL)
+        path = os.readlink(f"/proc/self/fd/{number}")
+        inheritable = os.get_inheritable(number)
+    except OSError as problem:
+        if problem.errno in (errno.EBADF, errno.ENOENT):
+            return None
+        raise
+    offset = 0
+    if stat.S_IFMT(status.st_mode) in (stat.S_IFREG, stat.S_IFDIR):
+        offset = _offset(number)
+    return replacements.Found(number, status, flags, path, offset, inheritable)
 
-    connections: list[Connection]
-    databases: list[tuple[str, str]]
-    """Open database files: `SQLite` or `DuckDB`, and the path."""
-    gpus: list[str]
-    """Interfaces to GPUs that are in use: `CUDA`, `ROCm`."""
+
+def _offset(number: int) -> int:
+    try:
+        return os.lseek(number, 0, os.SEEK_CUR)
+    except OSError:
+        return 0  # opened with O_PATH, or a file of the kernel's that has no offset
 
 
-def look(*, ports: Iterable[int] = (), ours: Iterable[int] = ()) -> Descriptors:
-    """Look at all open descriptors; about 10 microseconds each.
+def _unchanged(one: replacements.Found) -> bool:
+    try:
+        return os.path.samestat(os.fstat(one.number), one.status)
+    except OSError:
+        return False
 
-    `ports`: local ports that the kernel serves; `ours`: descriptors that are not to be told.
+
+def _with_twins(found: list[replacements.Found]) -> list[replacements.Found]:
+    """Note of duplicates, as `dup` makes them, whose they are: they share an offset, and shall share the new one.
+
+    Only what agrees in file, flags and offset can be one. The system calls of one description are ordered, so sorting
+    puts duplicates side by side, however many descriptors there are.
     """
-    targets = _targets(set(ours))
-    sockets = [number for number, target in targets.items() if target.startswith("socket:")]
-    files = [(number, target) for number, target in targets.items() if target.startswith("/")]
-    databases = [(kind, path) for number, path in files if (kind := _database(number, path))]
-    gpus = [_GPU[path] for _, path in files if path in _GPU]
-    return Descriptors(_connections(sockets, set(ports)), sorted(set(databases)), sorted(set(gpus)))
+    alike: dict[object, list[replacements.Found]] = {}
+    for one in found:
+        if one.is_file or one.is_folder:
+            alike.setdefault((one.file, one.flags, one.offset), []).append(one)
+    first: dict[int, int] = {}
+    for group in alike.values():
+        if len(group) > 1:
+            numbers = sorted((one.number for one in group), key=functools.cmp_to_key(_order))
+            for left, right in pairwise(numbers):
+                if _order(left, right) == 0:
+                    first[right] = first.get(left, left)
+    return [replace(one, twin=first.get(one.number)) for one in found]
 
 
-def _targets(ours: set[int]) -> dict[int, str]:
-    found = {}
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # the listing's own descriptor, and what other threads close
-            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
-    return {number: target for number, target in found.items() if number not in ours}
-
-
-def _database(number: int, path: str) -> str:
-    if path.startswith(("/dev/", "/proc/", "/sys/")):
-        return ""
-    with contextlib.suppress(OSError):
-        if stat.S_ISREG(os.fstat(number).st_mode):
-            head = os.pread(number, 16, 0)
-            return next((kind for kind, (at, mark) in _HEADERS.items() if head[at:].startswith(mark)), "")
-    return ""
-
-
-def _connections(sockets: list[int], ports: set[int]) -> list[Connection]:
-    libc = ctypes.CDLL(None)
-    served = ports | {at[1] for number in sockets if _listens(libc, number) and (at := _address(libc.getsockname, number))}
-    ends = {number: (_address(libc.getsockname, number), _address(libc.getpeername, number)) for number in sockets}
-    inner = {here for here, _ in ends.values()}  # both ends here: how a debugger in the process talks to itself
-    found = []
-    for number, (here, peer) in ends.items():
-        if here and peer and peer[0] and peer not in inner and _is_stream(libc, number):
-            if peer[1] == 0 or (here[1] not in served and _is_established(libc, number)):
-                found.append(_described(*peer))
-    return found
-
-
-def _described(host: str, port: int) -> Connection:
-    if port == 0:
-        service = next((name for mark, name in _LOCAL_DATABASES.items() if mark in host), "")
-        return Connection(host, service, heals=not service)
-    shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return Connection(shown, _DATABASES.get(port, ""), heals=port in _HTTP)
-
-
-def _address(call: Callable[..., int], number: int) -> Address | None:
-    """What `getsockname` or `getpeername` says; None for other families, and without a peer."""
-    buffer, length = ctypes.create_string_buffer(128), ctypes.c_uint32(128)
-    if call(number, buffer, ctypes.byref(length)) != 0:
-        return None
-    raw = buffer.raw[: length.value]
-    family, port = int.from_bytes(raw[:2], sys.byteorder), int.from_bytes(raw[2:4], "big")
-    if family == socket.AF_INET:
-        return socket.inet_ntop(socket.AF_INET, raw[4:8]), port
-    if family == socket.AF_INET6:
-        return socket.inet_ntop(socket.AF_INET6, raw[8:24]).removeprefix("::ffff:"), port
-    if family == socket.AF_UNIX:
-        name = raw[2:]
-        return os.fsdecode(b"@" + name[1:] if name[:1] == b"\0" else name.rstrip(b"\0")), 0
-    return None
-
-
-def _option(libc: ctypes.CDLL, number: int, level: int, option: int) -> int:
-    """The first byte of a socket's option."""
-    value, length = ctypes.create_string_buffer(8), ctypes.c_uint32(8)
-    return value.raw[0] if libc.getsockopt(number, level, option, value, ctypes.byref(length)) == 0 else 0
-
-
-def _listens(libc: ctypes.CDLL, number: int) -> bool:
-    return _option(libc, number, socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
-
-
-def _is_stream(libc: ctypes.CDLL, number: int) -> bool:
-    return _option(libc, number, socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_STREAM
-
-
-def _is_established(libc: ctypes.CDLL, number: int) -> bool:
-    return _option(libc, number, socket.IPPROTO_TCP, _TCP_INFO) == _ESTABLISHED
+def _order(left: int, right: int) -> int:
+    """0 for the same description, else their order; by number, so never the same, where the system does not say."""
+    call = _KCMP.get(platform.machine())
+    if call is not None:
+        me = os.getpid()
+        answer = int(_libc.syscall(call, me, me, _KCMP_FILE, left, right))
+        if answer in _ANSWERS:
+            return _ANSWERS[answer]
+    return left - right
