@@ -14,19 +14,18 @@ import errno
 import fcntl
 import functools
 import os
-import platform
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from exploracoder_jupyter.inside import replacements
+from exploracoder_jupyter.inside import peers, replacements
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-_KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272, "ppc64le": 354, "s390x": 343}
+_KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272, "ppc64le": 354, "s390x": 343}.get(os.uname().machine)
 _KCMP_FILE = 0
 _ANSWERS = {0: 0, 1: -1, 2: 1}
 _libc = ctypes.CDLL(None)
@@ -49,6 +48,11 @@ class Inherited:
         numbers = sorted(number for number in map(int, os.listdir("/proc/self/fd")) if number not in kept)
         found = [one for number in numbers if (one := _look(number)) is not None]
         return cls(tuple(_with_twins(found)))
+
+    def at(self, addresses: Collection[int | str]) -> set[int]:
+        """Which of them are sockets with one of these ports or paths at an end, as a kernel's own are: for `quiet`."""
+        sockets = [one.number for one in self.found if stat.S_ISSOCK(one.status.st_mode)]
+        return {number for number in sockets if not peers.ends(number).isdisjoint(addresses)}
 
     def restore(
         self,
@@ -130,10 +134,9 @@ def _with_twins(found: list[replacements.Found]) -> list[replacements.Found]:
 
 def _order(left: int, right: int) -> int:
     """0 for the same description, else their order; by number, so never the same, where the system does not say."""
-    call = _KCMP.get(platform.machine())
-    if call is not None:
+    if _KCMP is not None:
         me = os.getpid()
-        answer = int(_libc.syscall(call, me, me, _KCMP_FILE, left, right))
+        answer = int(_libc.syscall(_KCMP, me, me, _KCMP_FILE, left, right))
         if answer in _ANSWERS:
             return _ANSWERS[answer]
     return left - right

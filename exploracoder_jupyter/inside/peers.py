@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 def lost_socket(number: int) -> str:
     """A clause on the socket with this descriptor; empty for what no user opens, as the inner wiring of event loops."""
     try:
-        with socket.socket(fileno=os.dup(number)) as ours:
+        with _opened(number) as ours:
             if ours.family == socket.AF_UNIX:
                 return _lost_local(ours)
             if ours.family in (socket.AF_INET, socket.AF_INET6):
@@ -27,13 +28,25 @@ def ends(number: int) -> set[int | str]:
     """The ports or paths at both ends of the socket with this descriptor; none of what is no such socket."""
     found: set[int | str] = set()
     try:
-        with socket.socket(fileno=os.dup(number)) as ours:
+        with _opened(number) as ours:
             for tell in (ours.getsockname, ours.getpeername):
                 name = tell()
                 found.add(name[1] if isinstance(name, tuple) else _text(name))
     except OSError:
         return found  # the far end is missing where nothing is connected
     return found
+
+
+@contextmanager
+def _opened(number: int) -> Iterator[socket.socket]:
+    """The socket with this descriptor. A default timeout would make it non-blocking, which the parent shares."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(None)
+    try:
+        with socket.socket(fileno=os.dup(number)) as ours:
+            yield ours
+    finally:
+        socket.setdefaulttimeout(before)
 
 
 def _lost_local(ours: socket.socket) -> str:

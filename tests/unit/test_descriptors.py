@@ -349,6 +349,17 @@ def test_network_connections_are_replaced_and_named():
             assert accepted.recv(100) == b"from the parent"
 
 
+def test_a_default_timeout_does_not_reach_the_parents_sockets():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        before = socket.getdefaulttimeout()
+        socket.setdefaulttimeout(5)
+        try:
+            assert in_child(lambda keep: told(keep, server.fileno())) != []
+        finally:
+            socket.setdefaulttimeout(before)
+        assert os.get_blocking(server.fileno())
+
+
 def test_sockets_of_the_kernel_are_found_by_their_addresses(tmp_path):
     path = str(tmp_path / "served")
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
