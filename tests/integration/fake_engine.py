@@ -10,6 +10,7 @@ from pathlib import Path
 from exploracoder_jupyter.events import (
     CandidateObserved,
     CandidateProposed,
+    FilesKept,
     Notice,
     PlanMade,
     Record,
@@ -27,7 +28,7 @@ from exploracoder_jupyter.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.wire import Failed, Finished, RecordMessage, TraceAt, decode_to_engine, encode
+from exploracoder_jupyter.wire import Failed, Finished, ForkKernel, RecordMessage, TraceAt, decode_to_engine, encode
 
 _seq = 0
 
@@ -53,6 +54,14 @@ def until_stopped():
         if decode_to_engine(line).type == "stop":
             return "asked"
     return "left alone"
+
+
+def answer_of_a_fork():
+    """What the kernel says when it is asked to fork, and how long that took."""
+    before = time.monotonic()
+    say(ForkKernel(number=7, address="/run/engine", order='{"generation": 1}'))
+    answer = decode_to_engine(sys.stdin.readline())
+    return {**answer.model_dump(), "seconds": time.monotonic() - before}
 
 
 def main():
@@ -87,6 +96,14 @@ def main():
     if kind == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(600)
+    if kind == "forks":
+        until = time.monotonic() + 20
+        while len(start.libraries) > 1 and not Path(start.libraries[1]).exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        Path("forked.draft").write_text(json.dumps(answer_of_a_fork()))
+        Path("forked.draft").rename("forked.json")
+    if kind == "writes":
+        tell(FilesKept(str(Path("kept").resolve()), ("a.csv", "new/b.csv")))
     if kind == "slow":
         how = until_stopped()
         Path("ended").write_text(how)

@@ -193,7 +193,8 @@ def test_index_and_search_answer(explora):
 def test_the_doctor_starts_a_sibling_and_tells_what_it_found(explora):
     done = explora("doctor", "--json")
     found = json.loads(done.stdout)
-    assert {"endpoint", "branching", "isolation", "labextension", "problems"} <= set(found)
+    assert {"endpoint", "branching", "isolation", "state", "labextension", "problems"} <= set(found)
+    assert found["state"].startswith("fresh")
     assert done.returncode == (1 if found["problems"] else 0)
     assert "rerun" in found["branching"]
 

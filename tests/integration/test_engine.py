@@ -5,6 +5,7 @@ import io
 import json
 import signal
 import subprocess
+import sys
 import time
 
 import nbformat
@@ -14,7 +15,7 @@ import pytest
 from exploracoder_jupyter.engine import Engine as InProcess
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.inside.variables import dump
-from exploracoder_jupyter.wire import Start, Stop, decode_from_engine, encode
+from exploracoder_jupyter.wire import KernelForked, LiveOffer, Start, Stop, decode_from_engine, encode
 
 TASK = "Compute the mean of a list of numbers. Compute the median of a list of numbers."
 
@@ -155,6 +156,45 @@ def test_the_values_that_were_sent_do_not_outlive_it_when_the_kernel_is_killed(e
     engine.last()
     engine.process.wait(6)
     assert not sent.exists()
+
+
+FORKS = """
+import sys
+import exploracoder_jupyter.session as session
+from exploracoder_jupyter import engine
+from exploracoder_jupyter.errors import KernelError
+
+async def run(order, listen, *, steering, begun):
+    said = []
+    for _ in range(2):
+        try:
+            await order.live.fork("/run/x", "{}")
+            said.append("forked")
+        except KernelError as error:
+            said.append(str(error))
+    return {"said": said, "hazards": [hazard.what for hazard in order.live.hazards]}
+
+session.run = run
+sys.exit(engine.main())
+"""
+
+
+def test_the_kernel_is_asked_to_fork_over_the_pipe_and_its_end_fails_the_question(tmp_path):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    with subprocess.Popen([sys.executable, "-c", FORKS], cwd=tmp_path, **pipes) as process:
+        offer = LiveOffer.model_validate({"hazards": [{"kind": "warn", "what": "2 threads"}]})
+        process.stdin.write(encode(Start(task="t", libraries=["x"], live=offer)))
+        asked = decode_from_engine(process.stdout.readline())
+        assert (asked.type, asked.address, asked.order) == ("fork_kernel", "/run/x", "{}")
+        process.stdin.write(encode(KernelForked(number=asked.number)))
+        assert decode_from_engine(process.stdout.readline()).type == "fork_kernel"
+        process.stdin.close()
+        last = decode_from_engine(process.stdout.readline())
+        assert process.wait(6) == 0
+    assert last.summary == {
+        "said": ["forked", "Your kernel could not be forked: it is gone."],
+        "hazards": ["2 threads"],
+    }
 
 
 class Slow(io.StringIO):

@@ -126,11 +126,49 @@ def shared(tmp_path_factory):
 @pytest.fixture
 def kernel(shared):
     """One kernel for all, loaded afresh for each."""
-    for name in ("order.json", "ended"):
-        (shared.folder / name).unlink(missing_ok=True)
-    shared.load()
-    shared.displays.clear()
-    return shared
+    return fresh(shared)
+
+
+def fresh(kernel):
+    for name in ("order.json", "ended", "forked.json", "asked", "busy"):
+        (kernel.folder / name).unlink(missing_ok=True)
+    kernel.load()
+    kernel.displays.clear()
+    return kernel
+
+
+FORKABLE = """
+import sys, types
+import exploracoder_jupyter.inside as inside
+from pathlib import Path
+
+def fork(shell, address, order):
+    Path("asked").write_text(f"{shell is get_ipython()} {address} {order}")
+    if refusal:
+        raise OSError(refusal)
+
+def find(namespace):
+    return [{"kind": "warn", "library": "", "what": f"{'mine' in namespace} threads"}]
+
+refusal = ""
+inside.branching = sys.modules[inside.__name__ + ".branching"] = types.SimpleNamespace(fork=fork)
+secretive = lambda namespace: ["api_key"]
+inside.hazards = sys.modules[inside.__name__ + ".hazards"] = types.SimpleNamespace(find=find, secretive=secretive)
+"""
+
+
+@pytest.fixture(scope="module")
+def forkable_shared(tmp_path_factory):
+    with kernel_in(tmp_path_factory.mktemp("forkable")) as kernel:
+        assert kernel.run(FORKABLE)[0]["status"] == "ok"
+        yield kernel
+
+
+@pytest.fixture
+def forkable(forkable_shared):
+    """A kernel that only notes that it is asked to fork."""
+    forkable_shared.run("refusal = ''")
+    return fresh(forkable_shared)
 
 
 @pytest.fixture
@@ -362,6 +400,78 @@ def test_a_recorded_candidate_that_is_not_in_the_file_says_so(trace_kernel):
     assert trace_kernel.outputs(cell.source, cell.id) == said
     (trace_kernel.folder / "trace.ipynb").unlink()
     assert trace_kernel.outputs(cell.source, cell.id) == said
+
+
+def forked(kernel):
+    until = time.monotonic() + 20
+    while not (kernel.folder / "forked.json").exists():
+        assert time.monotonic() < until, "the kernel did not answer"
+        time.sleep(0.05)
+    return json.loads((kernel.folder / "forked.json").read_text())
+
+
+def test_the_kernel_offers_itself_and_is_forked_while_the_cell_waits(forkable):
+    assert forkable.run("%%explora forks\ntask")[0]["status"] == "ok"
+    hazard = {"kind": "warn", "library": "", "what": "True threads"}
+    assert forkable.order()["live"] == {"hazards": [hazard], "secretive": ["api_key"]}
+    answer = forked(forkable)
+    assert (answer["type"], answer["number"], answer["problem"]) == ("kernel_forked", 7, "")
+    assert answer["seconds"] < 1
+    assert (forkable.folder / "asked").read_text() == 'True /run/engine {"generation": 1}'
+
+
+def test_the_kernel_is_forked_in_the_background_although_a_cell_is_busy(forkable):
+    forkable.run("%%explora forks busy\ntask", cell="cell-1")
+    busy = "Path('busy').touch()\nimport time\nuntil = time.monotonic() + 15\n"
+    reply, said = forkable.run(f"{busy}while not Path('forked.json').exists() and time.monotonic() < until: pass\n0")
+    assert (reply["status"], said) == ("ok", "")
+    answer = forked(forkable)
+    assert answer["problem"] == ""
+    assert answer["seconds"] < 5
+    forkable.shows("Not checked")
+
+
+def test_a_fork_that_is_refused_is_answered_with_the_sentence(forkable):
+    forkable.run("refusal = 'there is no memory for it'")
+    assert forkable.run("%%explora forks\ntask")[0]["status"] == "ok"
+    assert forked(forkable)["problem"] == "there is no memory for it"
+
+
+def test_where_a_fresh_kernel_is_wanted_nothing_is_offered(forkable):
+    assert forkable.run("%%explora forks --state fresh\ntask")[0]["status"] == "ok"
+    assert forkable.order()["live"] is None
+    assert forked(forkable)["problem"] == "it did not offer itself"
+    assert not (forkable.folder / "asked").exists()
+
+
+def test_a_variable_that_cannot_be_sent_is_an_error_only_where_it_has_to_be_sent(forkable):
+    forkable.run("handle = object()")
+    _, said = forkable.run("%%explora quick --use mine handle --state fresh\ntask")
+    sentence = "The variable 'handle' holds a builtins.object, which cannot be sent to another kernel."
+    assert said == f"UsageError: --use: {sentence}\n"
+    assert not (forkable.folder / "order.json").exists()
+    assert forkable.run("%%explora quick --use mine handle\ntask")[0]["status"] == "ok"
+    assert (forkable.order()["unsent"], forkable.order()["uses"]) == (sentence, ["mine", "handle"])
+    (forkable.folder / "order.json").unlink()
+    forkable.run("from fractions import Fraction\nhandle = Fraction(1, 3)")
+    forkable.run("%%explora quick --use mine handle --pickle\ntask")
+    assert forkable.order()["unsent"] == ""
+    assert forkable.order()["layers"][0] == {"sandbox": {"pickle": True}}
+
+
+def test_the_files_of_a_solution_are_shown_and_copied_on_request(forkable):
+    (forkable.folder / "kept" / "new").mkdir(parents=True, exist_ok=True)
+    for name in ("a.csv", "new/b.csv"):
+        (forkable.folder / "kept" / name).write_text("theirs")
+    (forkable.folder / "a.csv").write_text("mine")
+    forkable.run("%%explora writes --keep-files\ntask")
+    assert forkable.order()["layers"][0] == {"view": {"keep_files": True}}
+    assert "The solution wrote 2 files" in forkable.shows("Not checked")["text/plain"]
+    assert "  new/b.csv\n" in forkable.run("%explora files")[1]
+    said = forkable.run("%explora files --copy")[1]
+    assert said.endswith("Left as they were:\n  a.csv: is there already\n")
+    assert (forkable.folder / "a.csv").read_text() == "mine"
+    assert (forkable.folder / "new" / "b.csv").read_text() == "theirs"
 
 
 def test_the_engine_inherits_nothing_but_its_pipes(kernel):
