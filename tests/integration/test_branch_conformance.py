@@ -1,20 +1,17 @@
-"""What every implementation of the `Branch` port promises: one state, forked, files with memory; nothing raises."""
+"""What every implementation of the `Branch` port promises, at each level that it has: one state, forked, files with
+memory; nothing raises."""
 
-import sys
 import time
-from pathlib import Path
 
 import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import RerunSiblings, find_isolation
 from exploracoder_jupyter.inside import variables
+from tests.integration.siblings import LEVELS, open_engine
 
 pytestmark = pytest.mark.anyio
 
-LEVELS = ["bubblewrap", "limits"]
 SHADOWS = ("queue.py", "random.py", "traitlets.py")
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 20, "copy_mb": 20}
 
@@ -26,13 +23,8 @@ def anyio_backend():
 
 @pytest.fixture(scope="module", params=LEVELS)
 def level(request):
-    """The isolation that the siblings get: each implementation and level passes the same tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "limits":
-            patch.setenv("PATH", str(Path(sys.executable).parent))
-        elif not find_isolation(network=False).mounts:
-            pytest.skip("bubblewrap does not work here")
-        yield request.param
+    """Each implementation and level passes the same tests."""
+    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +39,7 @@ def workdir(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 async def siblings(level, workdir, anyio_backend):
-    async with RerunSiblings(Sandbox(**LIMITS), workdir=workdir) as siblings:
-        assert siblings.environment().isolation.startswith(level)
+    async with open_engine(level, LIMITS, workdir=workdir) as siblings:
         yield siblings
     assert {path.name for path in workdir.iterdir()} == {"data.csv", "helper.py", *SHADOWS}
     assert (workdir / "data.csv").read_text() == "a,b\n1,2\n"
@@ -110,7 +101,7 @@ async def test_a_fork_of_a_fork_has_the_whole_history(root):
 async def test_the_working_directory_is_as_the_user_sees_it(root, workdir, level):
     assert await shown(root, "import helper; helper.twice(4)") == "8"
     assert await shown(root, "open('data.csv').read()") == "'a,b\\n1,2\\n'"
-    if level == "bubblewrap":
+    if level in ("rerun-bubblewrap", "fork-namespaces"):
         assert await shown(root, f"import os; os.getcwd() == {str(workdir)!r}") == "True"
         assert await shown(root, f"open({str(workdir / 'data.csv')!r}, 'w').write('changed')") == "7"
 
@@ -131,21 +122,28 @@ async def test_what_does_not_answer_to_the_interrupt_is_ended_in_time(root):
     assert (await run(root, "1")).status == "died"
 
 
-async def test_a_cut_off_state_cannot_be_forked_and_says_so(root):
-    await run(root, "while True: pass", timeout=0.3)
+async def test_a_state_that_was_cut_off_is_forked_or_said_to_be_lost(root, level):
+    await run(root, "x = []\nwhile True: x = [1]", timeout=0.3)
     (fork,) = await root.fork(1)
-    observation = await run(fork, "1")
-    assert observation.status == "died"
-    assert "cannot be repeated" in observation.error.message
+    observation = await run(fork, "x")
+    if LEVELS[level].branching == "fork":
+        assert (observation.status, observation.text) == ("ok", "[1]")
+    else:
+        assert observation.status == "died"
+        assert "cannot be repeated" in observation.error.message
 
 
-async def test_a_state_that_changes_when_repeated_says_so(root):
-    await run(root, f"import time\nassert time.time() < {time.time() + 5}")
-    await run(root, "time.sleep(5)")
+async def test_a_state_that_differs_when_repeated_is_forked_or_said_to_be_lost(root, level):
+    late = time.time() + 3
+    await run(root, f"import time\nassert time.time() < {late}")
+    await run(root, f"time.sleep({late} - time.time())")
     (fork,) = await root.fork(1)
-    observation = await run(fork, "1")
-    assert (observation.status, observation.error.name) == ("died", "StateLost")
-    assert "step 1 of 2 gave AssertionError" in observation.note
+    observation = await run(fork, "'here'")
+    if LEVELS[level].branching == "fork":
+        assert (observation.status, observation.text) == ("ok", "'here'")
+    else:
+        assert (observation.status, observation.error.name) == ("died", "StateLost")
+        assert "step 1 of 2 gave AssertionError" in observation.note
 
 
 DEATHS = {
@@ -231,11 +229,233 @@ async def test_variables_and_setup_are_there_from_the_start(level, tmp_path):
     given = {"n": 3, "grid": numpy.arange(4).reshape(2, 2), "deep": {"k": [1, (2, 3)]}}
     variables.dump(given, given, str(tmp_path / "sent"))
     (tmp_path / "work").mkdir()
-    async with RerunSiblings(
-        Sandbox(), workdir=tmp_path / "work", setup="import math\nm = n + 1", variables=tmp_path / "sent"
-    ) as siblings:
+    setup = "import math\nm = n + 1"
+    async with open_engine(level, workdir=tmp_path / "work", setup=setup, variables=tmp_path / "sent") as siblings:
         root = await siblings.root()
         (fork,) = await root.fork(1)
         assert await shown(fork, "n, m, math.floor(2.5), grid.tolist(), deep") == (
             "(3, 4, 2, [[0, 1], [2, 3]], {'k': [1, (2, 3)]})"
         )
+
+
+async def each(branches, code):
+    """What the code shows in each branch, all of them at once."""
+    texts = [""] * len(branches)
+
+    async def put(place, branch):
+        texts[place] = await shown(branch, code)
+
+    async with anyio.create_task_group() as tasks:
+        for place, branch in enumerate(branches):
+            tasks.start_soon(put, place, branch)
+    return texts
+
+
+async def test_five_forks_that_each_append_see_their_own_alone(root):
+    await run(root, "items = []")
+    assert await each(await root.fork(5), "items.append(1); len(items)") == ["1"] * 5
+    assert await shown(root, "len(items)") == "0"
+
+
+CARRIED = {
+    "generator": ("g = iter(range(9)); next(g); next(g)", "next(g), next(g)", "(2, 3)"),
+    "lock held": ("import threading; lock = threading.Lock(); lock.acquire()", "lock.locked()", "True"),
+    "output": ("1 + 1\n2 + 3", "Out[max(Out)], _", "(5, 5)"),
+    "random state": ("import random as r; r.seed(7); r.random()", "round(r.random(), 6)", "0.150849"),
+    "lambda": ("def add(n): return lambda x: x + n\nf = add(3)", "f(4)", "7"),
+    "half-read file": ("f = open('data.csv'); f.readline()", "f.readline(), f.tell()", "('1,2\\n', 8)"),
+    "unwritten text": (
+        "f = open('made.txt', 'w'); f.write('x')",
+        "f.write('y'); f.close(); open('made.txt').read()",
+        "'xy'",
+    ),
+    "figure": (
+        "%matplotlib agg\nimport matplotlib.pyplot as plt; fig, ax = plt.subplots(); lines = ax.plot([1, 2])",
+        "ax.plot([3]); len(plt.gcf().axes[0].lines), plt.get_fignums(), fig is plt.gcf()",
+        "(2, [1], True)",
+    ),
+    "context": (
+        "import contextvars, decimal; v = contextvars.ContextVar('v'); v.set(4); decimal.getcontext().prec = 5",
+        "v.get(), decimal.getcontext().prec",
+        "(4, 5)",
+    ),
+    "database in memory": (
+        "import sqlite3; c = sqlite3.connect(':memory:', check_same_thread=False)\n"
+        "c.executescript('create table t(n); insert into t values (4)')",
+        "c.execute('insert into t values (5)').rowcount, c.execute('select sum(n) from t').fetchone()",
+        "(1, (9,))",
+    ),
+}
+
+
+@pytest.mark.parametrize("before, code, text", CARRIED.values(), ids=CARRIED)
+async def test_what_only_memory_holds_is_the_same_in_each_fork(root, before, code, text):
+    assert (await run(root, before)).status == "ok"
+    assert await each(await root.fork(3), code) == [text] * 3
+    assert await shown(root, code) == text
+
+
+async def test_twelve_generations(root):
+    branch, line = root, [root]
+    for number in range(12):
+        (branch,) = await branch.fork(1)
+        line.append(branch)
+        code = f"items = [*globals().get('items', []), {number}]; open('all.txt', 'a').write('{number};')"
+        if number % 4 == 3 or number == 11:  # the others are forked before they have run: their forks run their code
+            code += "\nimport os; items, open('all.txt').read()"
+        seen = await run(branch, code)
+        assert seen.status == "ok", seen
+    assert seen.text == f"({list(range(12))}, '{''.join(f'{n};' for n in range(12))}')"
+    assert await shown(line[0], "'items' in globals()") == "False"
+
+
+async def test_grandchildren_see_the_files_of_their_ancestors_and_nobody_else_does(root):
+    (mother,) = await root.fork(1)
+    await run(mother, "import os; os.mkdir('made'); open('made/by-mother', 'w').close()")
+    aunt, child = await mother.fork(2)
+    await run(aunt, "open('made/by-aunt', 'w').close()")
+    await run(child, "open('made/by-child', 'w').close()")
+    (grandchild,) = await child.fork(1)
+    await run(grandchild, "open('made/by-grandchild', 'w').close()")
+    listed = "import os; sorted(os.listdir('made'))"
+    assert await shown(grandchild, listed) == "['by-child', 'by-grandchild', 'by-mother']"
+    assert await shown(child, listed) == "['by-child', 'by-mother']"
+    assert await shown(aunt, listed) == "['by-aunt', 'by-mother']"
+    assert await shown(mother, listed) == "['by-mother']"
+    assert await shown(root, "import os; os.path.exists('made')") == "False"
+
+
+async def test_a_deleted_file_stays_deleted_below_and_is_there_for_others(root):
+    gone, other = await root.fork(2)
+    await run(gone, "import os; os.remove('data.csv'); os.rename('helper.py', 'moved.py')")
+    (below,) = await gone.fork(1)
+    listed = "import os; [n for n in ('data.csv', 'helper.py', 'moved.py') if os.path.exists(n)]"
+    assert await shown(below, listed) == "['moved.py']"
+    assert await shown(other, listed) == "['data.csv', 'helper.py']"
+    await run(below, "open('data.csv', 'w').write('anew')")
+    (last,) = await below.fork(1)
+    assert await shown(last, "open('data.csv').read()") == "'anew'"
+
+
+async def test_what_a_branch_wrote_can_be_copied_out(root, tmp_path):
+    (branch,) = await root.fork(1)
+    await run(branch, "import os; os.mkdir('made'); open('made/new.txt', 'w').write('new'); os.remove('helper.py')")
+    (below,) = await branch.fork(1)
+    await run(below, "open('data.csv', 'a').write('3,4\\n')")
+    assert sorted(await below.files(tmp_path / "kept")) == ["data.csv", "made/new.txt"]
+    assert (tmp_path / "kept" / "made" / "new.txt").read_text() == "new"
+    assert (tmp_path / "kept" / "data.csv").read_text() == "a,b\n1,2\n3,4\n"
+
+
+async def test_closing_a_base_leaves_its_descendants_running(root):
+    (base,) = await root.fork(1)
+    await run(base, "x = 4; open('made.txt', 'w').write('by the base')")
+    child, waiting = await base.fork(2)
+    assert await shown(child, "x") == "4"
+    (grandchild,) = await child.fork(1)
+    await base.close()
+    await child.close()
+    assert await shown(grandchild, "x, open('made.txt').read()") == "(4, 'by the base')"
+    assert await shown(waiting, "x") == "4"
+    assert (await run(base, "x")).status == "died"
+
+
+async def test_forks_announced_ahead_start_from_the_state_at_the_fork(root):
+    await run(root, "x = 1")
+    await root.expect(2)
+    await run(root, "x = 2")
+    assert await each(await root.fork(2), "x") == ["2", "2"]
+
+
+async def test_a_branch_that_ends_itself_leaves_siblings_and_base(root):
+    await run(root, "x = [1]")
+    killed, other = await root.fork(2)
+    assert await shown(other, "x") == "[1]"
+    assert (await run(killed, "import os; os.kill(os.getpid(), 9)")).status == "died"
+    assert await shown(other, "x") == "[1]"
+    (late,) = await root.fork(1)
+    assert await each([root, late], "x") == ["[1]"] * 2
+
+
+async def test_a_timeout_that_ends_a_kernel_ends_its_daemons(root):
+    code = "import subprocess\nsubprocess.Popen(['/bin/sleep', '98765'], start_new_session=True)\nsum(range(10**12))"
+    assert (await run(root, code, timeout=0.7)).status == "timeout"
+    assert _sleepers() == []
+
+
+ENDINGS = {
+    "interrupt": ("import signal; signal.raise_signal(signal.SIGINT)", "KeyboardInterrupt"),
+    "input": ("input()", "StdinNotImplementedError"),
+    "sys.exit": ("import sys; sys.exit(3)", "SystemExit"),
+    "error in a thread's result": (
+        "from concurrent.futures import ThreadPoolExecutor as T\nT(2).submit(int, 'x').result()",
+        "ValueError",
+    ),
+}
+
+
+@pytest.mark.parametrize("code, name", ENDINGS.values(), ids=ENDINGS)
+async def test_an_ending_is_told_and_the_state_lives_on(root, code, name):
+    (branch,) = await root.fork(1)
+    await run(branch, "x = 1")
+    observation = await run(branch, code)
+    assert (observation.status, observation.error.name) == ("error", name), observation
+    assert await shown(branch, "x") == "1"
+
+
+SERVED = {
+    "await": ("import asyncio\nawait asyncio.sleep(0.01, 'slept')", "'slept'"),
+    "tasks": ("import asyncio\nawait asyncio.gather(*[asyncio.to_thread(abs, -n) for n in (1, 2)])", "[1, 2]"),
+    "thread": (
+        "import threading\nt = threading.Thread(target=print, args=('in a thread',)); t.start(); t.join()",
+        "in a thread",
+    ),
+    "thread pool": ("from concurrent.futures import ThreadPoolExecutor as T\nlist(T(3).map(abs, [-1, 2]))", "[1, 2]"),
+    "process pool": (
+        "from concurrent.futures import ProcessPoolExecutor as P\nwith P(2) as p: print(list(p.map(abs, [-1, 2])))",
+        "[1, 2]",
+    ),
+    "command": ("!echo from a $((1+1))nd shell", "from a 2nd shell"),
+    "command's lines": ("lines = !printf 'a\\nb'\nlist(lines)", "['a', 'b']"),
+    "subprocess": ("import subprocess, sys\nsubprocess.check_output([sys.executable, '-c', 'print(6)'])", "b'6\\n'"),
+    "raw writes": ("import os\nos.write(1, b'raw\\n')", "4"),
+    "cell magic": ("%%capture it\nprint('held')", ""),
+    "who": ("zzz = 1\n%who int", "zzz"),
+    "help": ("abs?", ""),
+    "class": ("class A:\n    n = 3\nimport pickle\npickle.loads(pickle.dumps(A())).n", "3"),
+}
+
+
+@pytest.mark.parametrize("code, text", SERVED.values(), ids=SERVED)
+async def test_a_branch_is_a_whole_kernel(root, code, text):
+    (branch,) = await root.fork(1)
+    observation = await run(branch, code)
+    assert observation.status == "ok", observation
+    assert text in observation.text
+
+
+async def test_timeit(root):
+    (branch,) = await root.fork(1)
+    assert "per loop" in await shown(branch, "%timeit -n 10 -r 2 1 + 1")
+
+
+async def test_displays_are_updated_and_figures_shown(root):
+    (branch,) = await root.fork(1)
+    code = """
+from IPython.display import HTML, display
+import matplotlib.pyplot as plt
+handle = display(HTML("<b>old</b>"), display_id=True)
+handle.update(HTML("<b>new</b>"))
+lines = plt.plot([1, 2, 4])
+"""
+    observation = await run(branch, code)
+    assert observation.status == "ok"
+    assert observation.outputs[0]["data"]["text/html"] == "<b>new</b>"
+    assert observation.outputs[-1]["data"]["image/png"]
+    assert "Figure size" in observation.text
+
+
+async def test_names_are_told(root):
+    (branch,) = await root.fork(1)
+    names = dict((await run(branch, "import fractions\nhalf = fractions.Fraction(1, 2)\n_hidden = 1")).names)
+    assert names == {"fractions": "module", "half": "fractions.Fraction"}

@@ -1,0 +1,147 @@
+"""Both implementations show the same: a hundred generated chains of snippets, forked after every step.
+
+The reference is what a kernel does that runs the steps one after another. A forked chain runs each step in a new fork
+of the step before, while a second fork of it spoils whatever it finds; what is observed has to be the same. Addresses,
+process numbers and times are taken out, and streams are joined, as their pieces may arrive in either order.
+"""
+
+import re
+import time
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.execution import find_isolation
+from tests.integration.chain_blocks import FILES, SETUP, SPOIL, WITH_PANDAS, generate
+from tests.integration.siblings import open_engine
+
+pytestmark = pytest.mark.anyio
+
+CHAINS = generate(100)
+FEW = CHAINS[::5]
+_SECONDS = 30.0
+_TOGETHER = 4
+_VARYING = re.compile(r"0x[0-9a-f]+|ipykernel_\d+/\d+|(?<=/)tmp\w{8}\b|\bIn ?\[\d+\]|\bCell In\S*")
+
+
+@pytest.fixture(scope="module")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebooks")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+async def reference(workdir, anyio_backend):
+    """What each chain shows when nothing is forked."""
+    level = "rerun-bubblewrap" if find_isolation(network=False).mounts else "rerun-limits"
+    return await observe(level, CHAINS, workdir, forked=False)
+
+
+async def observe(level, chains, workdir, *, forked):
+    """What each step of each chain showed at a level, by the chain's place."""
+    setups = {"": [n for n, c in enumerate(chains) if "frames" not in c.topics]}
+    setups[WITH_PANDAS] = [n for n, c in enumerate(chains) if "frames" in c.topics]
+    seen = {}
+    for more, places in setups.items():
+        environ = {"PYTHONHASHSEED": "7"}
+        async with open_engine(level, workdir=workdir, setup=SETUP + more, environ=environ) as siblings:
+            at_once = anyio.CapacityLimiter(_TOGETHER)
+
+            async def one(place, siblings=siblings, at_once=at_once):
+                async with at_once:
+                    walk = _forked if forked else _straight
+                    seen[place] = await walk(await siblings.root(), chains[place].steps)
+
+            async with anyio.create_task_group() as tasks:
+                for place in places:
+                    tasks.start_soon(one, place)
+    return [seen[place] for place in range(len(chains))]
+
+
+async def _straight(root, steps):
+    seen = [_facts(await root.run(step, timeout=_SECONDS)) for step in steps]
+    await root.close()
+    return seen
+
+
+async def _forked(base, steps):
+    seen = []
+    for step in steps:
+        forks = await base.fork(2)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_spoil, forks[1])
+            seen.append(_facts(await forks[0].run(step, timeout=_SECONDS)))
+        await base.close()
+        await forks[1].close()
+        base = forks[0]
+    await base.close()
+    return seen
+
+
+async def _spoil(branch):
+    observation = await branch.run(SPOIL, timeout=_SECONDS)
+    assert observation.status == "ok", observation
+
+
+def _facts(observation):
+    """What of an observation has to be the same."""
+    streams, rest = {}, []
+    for output in observation.outputs:
+        if output["output_type"] == "stream":
+            streams[output["name"]] = streams.get(output["name"], "") + output["text"]
+        elif output["output_type"] == "error":
+            rest.append(("error", output["ename"], _plain(output["evalue"])))
+        else:
+            rest.append((output["output_type"], _plain(str(output["data"]))))
+    error = observation.error and (observation.error.name, _plain(observation.error.message))
+    shown = {name: _plain(text) for name, text in streams.items()}
+    return {"status": observation.status, "error": error, "streams": shown, "outputs": rest, "names": observation.names}
+
+
+def _plain(text):
+    return _VARYING.sub("~", text)
+
+
+def differences(chains, wanted, seen):
+    """Where two lists of observed chains differ, for people."""
+    told = []
+    for chain, one, other in zip(chains, wanted, seen, strict=True):
+        for step, (left, right) in enumerate(zip(one, other, strict=True)):
+            if left != right:
+                ran = "\n--\n".join(chain.steps[: step + 1])
+                parts = [f"{key}:\n  {left[key]}\n  {right[key]}" for key in left if left[key] != right[key]]
+                told.append("\n".join([f"{chain.topics}, step {step + 1}:", ran, *parts]))
+                break
+    return told
+
+
+async def test_the_chains_do_what_they_are_meant_to(reference):
+    statuses = [step["status"] for chain in reference for step in chain]
+    assert set(statuses) == {"ok", "error"}
+    assert statuses.count("ok") > len(statuses) / 2
+    assert all(chain[0]["streams"] or chain[0]["error"] for chain in reference)
+
+
+@pytest.mark.parametrize(
+    "level, chains",
+    [
+        ("rerun-bubblewrap", CHAINS[::20]),
+        ("fork-namespaces", CHAINS),
+        ("fork-landlock", FEW),
+        ("fork-limits", FEW),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_forked_after_each_step_a_chain_shows_the_same(reference, level, chains, workdir):
+    before = time.perf_counter()
+    seen = await observe(level, chains, workdir, forked=True)
+    told = differences(chains, [reference[CHAINS.index(chain)] for chain in chains], seen)
+    assert told == [], f"{len(told)} of {len(chains)}:\n\n" + "\n\n".join(told)
+    assert time.perf_counter() - before < 150
