@@ -397,6 +397,7 @@ def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not():
             return clauses
 
         assert in_child(use) == ["a pipe to another process is closed"]
+        assert Inherited.survey([]).pipes() >= {process.stdin.fileno(), process.stdout.fileno(), reading, writing}
         os.write(writing, b"parent")
         assert os.read(reading, 100) == b"parent"
         assert process.communicate(b"parent")[0] == b"parent"
