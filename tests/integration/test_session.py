@@ -1,12 +1,13 @@
 """A whole run with an endpoint: real siblings, a real index, a server that answers as a model would."""
 
 import json
+from dataclasses import replace
 
 import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.errors import EndpointError, UsageError
+from exploracoder_jupyter.errors import EndpointError, MissingMeans, UsageError
 from exploracoder_jupyter.notebook.trace import load
 from exploracoder_jupyter.session import Order, RunSteering, run
 from exploracoder_jupyter.types import Task
@@ -100,6 +101,60 @@ def test_a_stop_closes_the_trace_with_what_was_learned(endpoint, tmp_path):
     assert "median" in summary["solution"]
     [trace] = (tmp_path / "explorations").glob("*.ipynb")
     assert load(trace)[-1].event.verdict.outcome == "stopped"
+
+
+def _writing(httpserver):
+    """Let the model's programs write files."""
+    writing = CODE.replace("print(m)", "import os; os.makedirs('out'); open('out/m.txt', 'w').write(str(m))")
+
+    def answer(request):
+        given = json.loads(_answer(request).get_data())
+        for choice in given["choices"]:
+            choice["message"]["content"] = choice["message"]["content"].replace(CODE, writing)
+        return Response(json.dumps(given), content_type="application/json")
+
+    httpserver.clear_all_handlers()
+    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
+    httpserver.expect_request("/v1/models").respond_with_json(listed)
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_the_solution_wrote_is_kept_beside_the_trace_where_that_was_asked_for(
+    endpoint, tmp_path, httpserver, keep
+):
+    _writing(httpserver)
+    (tmp_path / "given.txt").write_text("mine")
+    order = _order(tmp_path, endpoint)
+    order = replace(order, layers=(*order.layers, {"view": {"keep_files": keep}}))
+    summary = _run(order)
+    [trace] = (tmp_path / "explorations").glob("*.ipynb")
+    folder = trace.with_suffix(".files")
+    assert summary["files"] == ([str(folder / "out" / "m.txt")] if keep else [])
+    assert [path.read_text() for path in folder.rglob("*.txt")] == (["2"] if keep else [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["explorations", "given.txt"]
+
+
+def test_a_solution_that_writes_nothing_leaves_no_folder(endpoint, tmp_path):
+    order = _order(tmp_path, endpoint)
+    summary = _run(replace(order, layers=(*order.layers, {"view": {"keep_files": True}})))
+    assert summary["files"] == []
+    assert [path.suffix for path in (tmp_path / "explorations").iterdir()] == [".ipynb"]
+
+
+def test_without_a_live_kernel_named_variables_have_to_be_there(tmp_path):
+    order = Order(Task("x", ("statistics",)), workdir=tmp_path, unsent="The variable 'handle' cannot be sent.")
+    with pytest.raises(UsageError, match=r"^--use: The variable 'handle' cannot be sent\.") as caught:
+        _run(order)
+    assert "--pickle" in caught.value.remedy
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_live_kernel_that_is_required_and_not_there_is_a_sentence(tmp_path):
+    order = Order(Task("x", ("statistics",)), ({"sandbox": {"state": "live"}},), workdir=tmp_path)
+    with pytest.raises(MissingMeans):
+        _run(order)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_values_nothing_that_was_printed_is_sent(endpoint, tmp_path, httpserver):
