@@ -16,10 +16,12 @@ from anyio import to_thread
 
 from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.execution.isolation import View
-from exploracoder_jupyter.execution.kernel import Launch, Sibling
+from exploracoder_jupyter.execution.kernel import Sibling
 from exploracoder_jupyter.execution.launcher import Launcher, remove_tree
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.scratch import Snapshot, copy_snapshot
+from exploracoder_jupyter.execution.sibling import AnySibling
+from exploracoder_jupyter.execution.started import Launch, start_sibling
 
 _SETUP_SECONDS: Final = 60.0
 _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
@@ -48,7 +50,7 @@ class SiblingFactory:
         folder = self.launcher.folder / f"s{next(self._serial)}"
         try:
             await to_thread.run_sync(self._prepare, folder)
-            sibling = await Sibling.start(self._launch(folder), self.context)
+            sibling = await start_sibling(self._launch(folder), self.context)
         except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(remove_tree, folder)
@@ -57,13 +59,13 @@ class SiblingFactory:
             raise
         self._folders[id(sibling)] = folder
         try:
-            await self._set_up(sibling)
+            await set_up(sibling, self.setup)
         except BaseException:
             await self.dispose(sibling)
             raise
         return sibling
 
-    async def dispose(self, sibling: Sibling) -> None:
+    async def dispose(self, sibling: AnySibling) -> None:
         """End the sibling and remove its folder. Idempotent; not cut short by cancellation."""
         with anyio.CancelScope(shield=True):
             await sibling.close()
@@ -71,7 +73,7 @@ class SiblingFactory:
             if folder is not None:
                 await to_thread.run_sync(remove_tree, folder)
 
-    def workdir(self, sibling: Sibling) -> Path:
+    def workdir(self, sibling: AnySibling) -> Path:
         """The sibling's own copy of the working directory, as seen from here."""
         return self._folders[id(sibling)] / "work"
 
@@ -80,7 +82,7 @@ class SiblingFactory:
             (folder / name).mkdir(parents=True, mode=0o700)
         folder.chmod(0o700)
         copy_snapshot(self.snapshot, folder / "work")
-        for fonts in _font_lists():
+        for fonts in font_lists():
             shutil.copy2(fonts, folder / "matplotlib")
 
     def _launch(self, folder: Path) -> Launch:
@@ -98,6 +100,7 @@ class SiblingFactory:
             {
                 "output": self.launcher.sandbox.output_kb * 1000,
                 "variables": None if self.variables is None else str(self.variables),
+                "pickled": self.launcher.sandbox.pickle,
                 "reap": not self.launcher.isolation.mounts,
             }
         )
@@ -117,14 +120,20 @@ class SiblingFactory:
             shared_memory=self.launcher.memory // 4,
         )
 
-    async def _set_up(self, sibling: Sibling) -> None:
-        if not self.setup:
-            return
-        collector = Collector(10_000)
-        ending = await sibling.execute(self.setup, timeout=_SETUP_SECONDS, collector=collector)
-        if ending.cause != "finished" or ending.reply.get("status") != "ok":
-            why = collector.error.headline if collector.error else ending.note or ending.cause
-            raise KernelError(f"The code that prepares each sibling failed: {why}.")
+
+async def set_up(sibling: AnySibling, code: str) -> None:
+    """Run the code that every sibling runs first, if there is any.
+
+    Raises:
+        KernelError: it failed.
+    """
+    if not code:
+        return
+    collector = Collector(10_000)
+    ending = await sibling.execute(code, timeout=_SETUP_SECONDS, collector=collector)
+    if ending.cause != "finished" or ending.reply.get("status") != "ok":
+        why = collector.error.headline if collector.error else ending.note or ending.cause
+        raise KernelError(f"The code that prepares each sibling failed: {why}.")
 
 
 def _reason(error: OSError) -> str:
@@ -134,7 +143,7 @@ def _reason(error: OSError) -> str:
     return str(error)
 
 
-def _font_lists() -> list[Path]:
+def font_lists() -> list[Path]:
     """Matplotlib's lists of fonts, if the user has them: each sibling would spend seconds to make its own."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = Path(os.environ.get("MPLCONFIGDIR") or home / "matplotlib")

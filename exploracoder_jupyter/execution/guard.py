@@ -57,12 +57,12 @@ class Guard:
         """Less often, and aside: it looks at every file."""
         while True:
             await anyio.sleep(_DISK_SECONDS)
-            watched = tuple(self._watched)
-            uses = {sibling: await to_thread.run_sync(disk_use, sibling.folder) for sibling in watched}
+            watched = {sibling: sibling.folder for sibling in self._watched if sibling.folder}
+            uses = {sibling: await to_thread.run_sync(disk_use, folder) for sibling, folder in watched.items()}
             for sibling, use in uses.items():
                 if use > self._disk:
                     await sibling.end(f"it wrote more than {self._disk // _MEGABYTE} MB and its kernel was ended")
-            if uses and disk_is_full(watched[0].folder.parent):
+            if uses and disk_is_full(next(iter(watched.values())).parent):
                 await max(watched, key=uses.__getitem__).end(
                     "the disk ran full and this kernel, which had written most, was ended"
                 )

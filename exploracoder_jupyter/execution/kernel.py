@@ -1,56 +1,68 @@
-"""One sibling kernel: started confined, asked to run code, watched, ended with everything it started.
+"""One sibling kernel, however it was made: asked to run code, watched, ended with everything it started.
 
 `Sibling.execute` is three things at once: the reply, the outputs, and whether the process is still there. Whatever
 happens first decides: the end, a timeout or a flood of output (an interrupt, then the end of the tree), or death, which
-is noticed from the process and not by waiting. Nothing that the code does raises here.
+is noticed from the process and not by waiting. Nothing that the code does raises here. What differs between a process
+that was started and one that was forked is its `Body`.
 """
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
 import time
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import anyio
-import zmq.asyncio
 from jupyter_client.asynchronous.client import AsyncKernelClient
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
 
 from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.execution.incoming import Message, encodable, understand
 from exploracoder_jupyter.execution.messages import Collector
-from exploracoder_jupyter.execution.processes import Census, TreeUse
+from exploracoder_jupyter.execution.processes import TreeUse
 
 Cause = Literal["finished", "timeout", "flooded", "died"]
 
 _START_SECONDS: Final = 60.0
-_ASK_AGAIN_SECONDS: Final = 0.5
+_ASK_AGAIN_SECONDS: Final = (0.03, 0.04, 0.08, 0.2, 0.5)
 _GRACE_SECONDS: Final = 1.0
-_REAP_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.05
 _LOST_IDLE_SECONDS: Final = 2.0
 _LAST_WORDS_SECONDS: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """How to start one sibling."""
+class Body(Protocol):
+    """The process of a sibling and all that it started."""
 
-    command: Sequence[str]
-    """Confinement, interpreter and start-up; `{connection_file}` is filled in."""
-    environ: dict[str, str]
-    cwd: Path
-    folder: Path
-    """The sibling's own folder, with a short path: sockets, connection file, log."""
-    supervised: bool
-    """Whether a supervisor (bubblewrap) is the root of the tree."""
+    @property
+    def is_alive(self) -> bool:
+        """Whether the kernel's process is there."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder on disk that holds all that it can write; `None` where that is memory of a bounded size."""
+        ...
+
+    def use(self, *, most: int, doubtful: float) -> TreeUse:
+        """What the process tree uses; see `Census.take`."""
+        ...
+
+    async def end(self) -> None:
+        """Kill every process of the tree and wait until they are gone."""
+        ...
+
+    async def release(self) -> None:
+        """Close what was held for it here."""
+        ...
+
+    def death(self) -> str:
+        """How it ended, in words."""
+        ...
+
+    def last_words(self) -> str:
+        """The last line that a kernel which did not start left behind."""
+        ...
 
 
 @dataclass(slots=True)
@@ -64,27 +76,22 @@ class Ending:
 
 
 class Sibling:
-    """A running kernel. Made by `start`; `close` is idempotent and must be awaited."""
+    """A running kernel. `close` is idempotent and must be awaited."""
 
-    def __init__(self, launch: Launch, manager: AsyncKernelManager, client: AsyncKernelClient, lifeline: int) -> None:
-        self._launch, self._manager, self._client, self._lifeline = launch, manager, client, lifeline
-        self._process: subprocess.Popen[bytes] = getattr(manager.provisioner, "process")  # noqa: B009
-        self._census = Census(self._process.pid)
+    def __init__(self, client: AsyncKernelClient, body: Body) -> None:
+        self._client, self.body = client, body
         self._closed = False
         self.end_reason = ""
         """Why the sibling was ended, or is dead; empty while it lives."""
 
     @classmethod
-    async def start(cls, launch: Launch, context: zmq.asyncio.Context) -> Sibling:
-        """Start a kernel and wait until it answers.
+    async def connected(cls, client: AsyncKernelClient, body: Body) -> Sibling:
+        """The sibling, as soon as it answers. It is ended when that does not happen.
 
         Raises:
             KernelError: it did not start; the message has the last line of its log.
         """
-        manager = _manager(launch, context)
-        with anyio.CancelScope(shield=True):  # cut short in here, a process would be left that nobody knows
-            lifeline = await _launch(launch, manager)
-        sibling = cls(launch, manager, manager.client(context=context), lifeline)
+        sibling = cls(client, body)
         try:
             await sibling._wait_until_ready()
         except BaseException:
@@ -96,21 +103,21 @@ class Sibling:
     @property
     def is_alive(self) -> bool:
         """Whether the process is there."""
-        return not self._closed and self._process.poll() is None
+        return not self._closed and self.body.is_alive
 
     @property
-    def folder(self) -> Path:
-        """Its own folder, which holds all that it can write."""
-        return self._launch.folder
+    def folder(self) -> Path | None:
+        """Its own folder on disk, if it has one: that holds all that it can write."""
+        return self.body.folder
 
     def use(self, *, most: int, doubtful: float) -> TreeUse:
         """What its process tree uses; see `Census.take`."""
-        return self._census.take(most=most, doubtful=doubtful)
+        return self.body.use(most=most, doubtful=doubtful)
 
     async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
         """Run code; outputs go to the collector. Cancelling ends the sibling."""
         if not self.is_alive:
-            return Ending(note=self.end_reason or self._death())
+            return Ending(note=self.end_reason or self.body.death())
         started = time.monotonic()
         request = _Request(self._client.execute(encodable(code), store_history=True, allow_stdin=False), collector)
         try:
@@ -131,10 +138,7 @@ class Sibling:
     async def end(self, reason: str) -> None:
         """Kill the process tree and remember why."""
         self.end_reason = self.end_reason or reason
-        await self._census.end(root_follows=self._launch.supervised)
-        with anyio.move_on_after(_REAP_SECONDS):
-            while self._process.poll() is None:
-                await anyio.sleep(_POLL_SECONDS)
+        await self.body.end()
 
     async def close(self) -> None:
         """End the tree and release sockets. Idempotent."""
@@ -143,18 +147,18 @@ class Sibling:
         self._closed = True
         with anyio.CancelScope(shield=True):
             await self.end("the branch was closed")
-            os.close(self._lifeline)
             self._client.stop_channels()
-            await self._manager.cleanup_resources()
+            await self.body.release()
 
     async def _wait_until_ready(self) -> None:
         self._client.start_channels(stdin=False, hb=False)
         with anyio.move_on_after(_START_SECONDS):
+            patience = iter(_ASK_AGAIN_SECONDS)
             while self.is_alive:
-                with anyio.move_on_after(_ASK_AGAIN_SECONDS):
+                with anyio.move_on_after(next(patience, _ASK_AGAIN_SECONDS[-1])):
                     await self._handshake()
                     return
-        raise KernelError(f"A sibling kernel did not start: {self._last_log_line()}")
+        raise KernelError(f"A sibling kernel did not start: {self.body.last_words()}")
 
     async def _handshake(self) -> None:
         """One question answered on both channels: outputs sent before a subscription is in place are lost."""
@@ -172,10 +176,11 @@ class Sibling:
             await self._stop(request)
         if cause == "died" or not self.is_alive:
             await anyio.sleep(_LAST_WORDS_SECONDS)
-        return Ending(cause, note=self.end_reason or ("" if self.is_alive else self._death()))
+        return Ending(cause, note=self.end_reason or ("" if self.is_alive else self.body.death()))
 
     async def _stop(self, request: _Request) -> None:
-        await self._manager.interrupt_kernel()
+        # Signals do not reach through a process namespace, messages do.
+        self._client.control_channel.send(self._client.session.msg("interrupt_request"))
         with anyio.move_on_after(_GRACE_SECONDS):
             await request.ended.wait()
         if not request.ended.is_set():
@@ -205,16 +210,6 @@ class Sibling:
             elif request.reply is not None and time.monotonic() - request.touched > _LOST_IDLE_SECONDS:
                 request.idle = True  # a flood makes sockets drop messages, and the last one may be among them
                 request.finish_if_complete()
-
-    def _death(self) -> str:
-        return describe_exit(self._process.poll(), supervised=self._launch.supervised)
-
-    def _last_log_line(self) -> str:
-        with suppress(OSError):
-            lines = (self._launch.folder / "log").read_text(errors="replace").strip().splitlines()
-            if lines:
-                return lines[-1]
-        return "it gave no answer in time."
 
 
 class _Request:
@@ -248,60 +243,9 @@ class _Request:
         self.decided.set()
 
 
-class _OneKernel(KernelSpecManager):
-    """Knows the one kernel that is to be started."""
-
-    def __init__(self, argv: Sequence[str]) -> None:
-        super().__init__()
-        # Signals do not reach through a process namespace, messages do.
-        self._spec = KernelSpec(argv=list(argv), display_name="sibling", language="python", interrupt_mode="message")
-
-    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        return self._spec
-
-
-def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager:
-    return AsyncKernelManager(
-        kernel_name="sibling",
-        kernel_spec_manager=_OneKernel(launch.command),
-        transport="ipc",
-        ip=str(launch.folder / "k"),
-        connection_file=str(launch.folder / "c.json"),
-        context=context,
-    )
-
-
-async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
-    """Start the process; the descriptor that it is tied to (`inside.lifeline`) and that is never written to."""
-    theirs, ours = os.pipe()
-    try:
-        with (launch.folder / "log").open("wb") as log:
-            await manager.start_kernel(
-                env=launch.environ, cwd=str(launch.cwd), stdin=theirs, stdout=subprocess.DEVNULL, stderr=log
-            )
-    except (OSError, RuntimeError) as error:
-        os.close(ours)
-        raise KernelError(f"A sibling kernel could not be started: {error}.") from error
-    finally:
-        os.close(theirs)
-    return ours
-
-
 async def _get(receive: Any) -> Message | None:
     """The next message; `None` for one that is not signed or not a message (code in the sibling can send anything)."""
     try:
         return understand(await receive(timeout=None))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-
-
-def describe_exit(status: int | None, *, supervised: bool) -> str:
-    """How a kernel process ended, in words. A supervisor reports signal `n` as status `128 + n`."""
-    if status is None:
-        return "the kernel is gone"
-    number = -status if status < 0 else status - 128 if supervised and status > 128 else 0
-    if number == signal.SIGXCPU:
-        return "the kernel used up its CPU seconds and was ended"
-    if number in set(signal.Signals):
-        return f"the kernel process was ended by {signal.Signals(number).name}"
-    return f"the kernel process exited with status {status}"

@@ -74,17 +74,23 @@ class Launcher:
 
     def command(self, module: str, arguments: Sequence[str], view: View) -> list[str]:
         """Command line that runs a module of `inside` within the view."""
-        limits = json.dumps(self._limits())
+        limits = json.dumps(self.limits())
         program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]
         return self.isolation.command(program, view)
 
-    def _limits(self) -> dict[str, int | None]:
+    @property
+    def most_tasks(self) -> int:
+        """Processes and threads of one sibling."""
+        return self.sandbox.processes * _THREADS_PER_PROCESS
+
+    def limits(self) -> dict[str, int | bool | None]:
+        """What each sibling puts on itself; see `inside.limits.apply`."""
         counted = self.isolation.counts_processes
         return {
             "memory": self.memory,
             "cpu": self.sandbox.cpu_seconds,
             "file": self.sandbox.file_mb * _MEGABYTE,
-            "processes": self.sandbox.processes * _THREADS_PER_PROCESS if counted else None,
+            "processes": self.most_tasks if counted else None,
         }
 
 

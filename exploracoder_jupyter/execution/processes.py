@@ -11,7 +11,7 @@ import math
 import os
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -37,17 +37,19 @@ class TreeUse:
 class Census:
     """The processes of one tree, as last seen."""
 
-    def __init__(self, root: int) -> None:
+    def __init__(self, root: int, *, others: Callable[[], Iterable[int]] = tuple) -> None:
+        """`others` are processes within the tree that do not belong to it, nor do those below them."""
         self._root = _process(root)
         self._seen: dict[int, psutil.Process] = {}
+        self._others = others
 
     def take(self, *, most: int, doubtful: float = math.inf) -> TreeUse:
         """Look at the tree; stops looking when more than `most` processes have been found.
 
         Memory beyond `doubtful` bytes is measured again, slowly, with what forks share counted once.
         """
-        found = _descendants(self._root.pid, most=most) if self._root else []
-        memory = sum(map(_private_memory, found))
+        found = _descendants(self._root.pid, most=most, but=set(self._others())) if self._root else []
+        memory = sum(map(private_memory, found))
         if memory > doubtful:
             memory = sum(map(_proportional_memory, found))
         for pid in found:
@@ -78,8 +80,8 @@ class Census:
         self._seen.clear()
 
 
-def _descendants(root: int, *, most: int) -> list[int]:
-    """The root's descendants and itself, deepest last; empty when the root is gone."""
+def _descendants(root: int, *, most: int, but: Collection[int]) -> list[int]:
+    """The root's descendants and itself, deepest last, but for some of them; empty when the root is gone."""
     found: list[int] = []
     waiting = [root]
     while waiting and len(found) <= most:
@@ -87,7 +89,7 @@ def _descendants(root: int, *, most: int) -> list[int]:
         children = _children(pid)
         if children is not None:
             found.append(pid)
-            waiting += children
+            waiting += (child for child in children if child not in but)
     return found
 
 
@@ -111,10 +113,10 @@ def _proportional_memory(pid: int) -> int:
     except OSError:
         rollup = ""
     found = re.search(r"^Pss_Anon:\s*(\d+) kB", rollup, re.MULTILINE)
-    return int(found[1]) * 1024 if found else _private_memory(pid)
+    return int(found[1]) * 1024 if found else private_memory(pid)
 
 
-def _private_memory(pid: int) -> int:
+def private_memory(pid: int) -> int:
     """Memory of a process that is no file; pages shared with forks count as if they were its own."""
     try:
         _, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]

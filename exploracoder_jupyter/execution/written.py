@@ -107,7 +107,7 @@ def _copy(work: Path, path: Path, target: Path, room: int) -> int | None:
 
 def _open(work: Path, path: Path) -> int:
     """Open a file below `work`, one folder after another, following no link."""
-    handle = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
+    handle = os.open(work, _OPEN | os.O_DIRECTORY)
     try:
         for part in path.parts[:-1]:
             inner = os.open(part, _OPEN | os.O_DIRECTORY, dir_fd=handle)

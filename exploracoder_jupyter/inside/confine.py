@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import socket
 import struct
-from collections.abc import Sequence
 from typing import Any
 
 from exploracoder_jupyter.inside import syscalls
@@ -27,6 +27,8 @@ HOME = "/run/explora"
 """Where a branch finds its own files. The paths beside it hold the next home while it is made, and a `/proc` in which
 a process finds itself alone, writable because new user namespaces need that."""
 _NEXT, _SELF = f"{HOME}.next", f"{HOME}.self"
+PRIVATE = ("/tmp", "/var/tmp", "/dev/shm")
+"""Folders whose content each branch has for itself, a copy of its parent's."""
 _FOLDERS = ("up", "over", "work", "tmp", "shm", "ipython", "matplotlib", "k")
 _NOT_INHERITED = ("k", "over")
 _NAMESPACES = (
@@ -41,8 +43,18 @@ _PROC = _PLAIN | syscalls.MS_NOEXEC
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
-Plan = Sequence[Sequence[str]]
-"""Steps: `[kind, source, target]`, in order; see `execution.isolation.Mount`."""
+
+class _Step:
+    """One mount of the plan, `[kind, source, target]`; see `execution.isolation.Mount`."""
+
+    def __init__(self, kind: str, source: str, target: str) -> None:
+        self.kind, self.source, self.target = kind, source, target
+        self.tree: int | None = None
+
+    def fetch(self) -> None:
+        """Take hold of what is to be shown, before anything is mounted over it. What does not exist is left out."""
+        if self.kind in ("bind", "device") and os.path.exists(self.source):
+            self.tree = syscalls.clone_tree(self.source)
 
 
 def enter_namespaces(*, network: bool) -> None:
@@ -56,22 +68,23 @@ def enter_namespaces(*, network: bool) -> None:
 
 
 def build_view(order: dict[str, Any]) -> None:
-    """Mount this generation's view. To be called by the first processes of the new process namespace.
+    """Mount this generation's view. To be called by the first process of the new process namespace but the reaper.
 
-    Keys of the order: `first`, `plan`, `size` (bytes of home), `workdir`, `lower` (the snapshot), `borrowed` (paths in
-    the working directory that are shown as they are), `overlay` (else the working directory is a copy), `network`.
+    Keys of the order: `first`, `size` (bytes of home), `workdir`, `lower` (the snapshot), `borrowed` (paths in the
+    working directory that are shown as they are), `overlay` (else the working directory is a copy), `network`; for the
+    first generation also `plan` and `after`, what is to be done before and after the working directory is shown, and
+    `fonts`.
     """
     if not order["network"]:
         _loopback_up()
     borrowed = [(path, syscalls.clone_tree(path)) for path in order["borrowed"] if os.path.exists(path)]
-    if order["first"]:
-        _begin(order)
-    else:
-        _renew(order)
+    rest = _begin(order) if order["first"] else _renew(order)
     _show_working_directory(order)
     for path, tree in borrowed:
         syscalls.make_read_only(tree)
         syscalls.attach(tree, _made(path, like=tree))
+    for step in rest:
+        _carry_out(step)
 
 
 def give_up_privileges() -> None:
@@ -79,9 +92,12 @@ def give_up_privileges() -> None:
     syscalls.drop_capabilities(keep=1 << syscalls.CAP_SETFCAP if os.getuid() == 0 else 0)
 
 
-def _begin(order: dict[str, Any]) -> None:
+def _begin(order: dict[str, Any]) -> list[_Step]:
+    """Cover the whole machine; the steps that are left for when the working directory is shown."""
     syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
-    trees = {source: syscalls.clone_tree(source) for source in _sources(order["plan"])}
+    plan, after = ([_Step(*step) for step in order[name]] for name in ("plan", "after"))
+    for step in (*plan, *after):
+        step.fetch()
     syscalls.make_read_only("/")
     syscalls.mount("tmpfs", "/run", "tmpfs", _PLAIN, "size=1m,mode=755")
     for folder in (HOME, _NEXT, _SELF):
@@ -93,26 +109,41 @@ def _begin(order: dict[str, Any]) -> None:
     for fonts in order["fonts"]:
         shutil.copy(fonts, f"{HOME}/matplotlib")
     if not order["overlay"]:
-        copy_tree(trees_path(trees, order["lower"]), f"{HOME}/work")
-    for kind, source, target in order["plan"]:
-        _step(kind, source, target, trees)
+        copy_tree(order["lower"], f"{HOME}/work")
+    for step in plan:
+        _carry_out(step)
+    return after
 
 
-def trees_path(trees: dict[str, int], path: str) -> str:
-    """A path that reaches what was at `path` before anything was mounted over it."""
-    return f"/proc/self/fd/{trees[path]}" if path in trees else path
-
-
-def _renew(order: dict[str, Any]) -> None:
+def _renew(order: dict[str, Any]) -> list[_Step]:
+    """Cover what is the parent's: its home, and the processes that it sees."""
     _mount_home(_NEXT, order["size"])
     copy_tree(HOME, _NEXT, leave_out=_NOT_INHERITED)
     for name in _NOT_INHERITED:
         os.mkdir(f"{_NEXT}/{name}", 0o700)
     syscalls.mount(_NEXT, HOME, flags=syscalls.MS_MOVE)
     syscalls.mount("proc", "/proc", "proc", _PROC | syscalls.MS_RDONLY)
-    for folder, name in (("/tmp", "tmp"), ("/var/tmp", "tmp"), ("/dev/shm", "shm")):
+    shown = [(path, syscalls.clone_tree(path)) for path in _mounted_in_private(order["workdir"])]
+    for folder, name in zip(PRIVATE, ("tmp", "tmp", "shm"), strict=True):
         if os.path.isdir(folder):
             syscalls.attach(syscalls.clone_tree(f"{HOME}/{name}"), folder)
+    for path, tree in shown:
+        syscalls.attach(tree, _made(path, like=tree))
+    return []
+
+
+def _mounted_in_private(workdir: str) -> list[str]:
+    """What is shown within the private folders (environments, the snapshot), but for the working directory."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        mounts = [line.split()[:5] for line in file]
+    uppermost = {_unescaped(point): number for number, _, _, _, point in mounts}
+    private = {uppermost[folder] for folder in PRIVATE if folder in uppermost}
+    shown = {_unescaped(point) for _, parent, _, _, point in mounts if parent in private}
+    return sorted(shown - {workdir})
+
+
+def _unescaped(path: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), path)
 
 
 def _mount_home(target: str, size: int) -> None:
@@ -120,7 +151,7 @@ def _mount_home(target: str, size: int) -> None:
 
 
 def _show_working_directory(order: dict[str, Any]) -> None:
-    workdir = order["workdir"]
+    workdir = _made(order["workdir"])
     if order["overlay"]:
         layers = f"lowerdir={order['lower']},upperdir={HOME}/up,workdir={HOME}/over,userxattr"
         syscalls.mount("overlay", workdir, "overlay", _PLAIN, layers)
@@ -128,12 +159,9 @@ def _show_working_directory(order: dict[str, Any]) -> None:
         syscalls.attach(syscalls.clone_tree(f"{HOME}/work"), workdir)
 
 
-def _sources(plan: Plan) -> list[str]:
-    return sorted({source for kind, source, _ in plan if kind in ("bind", "device") and os.path.exists(source)})
-
-
-def _step(kind: str, source: str, target: str, trees: dict[str, int]) -> None:
-    match kind:
+def _carry_out(step: _Step) -> None:
+    source, target = step.source, step.target
+    match step.kind:
         case "tmpfs":
             syscalls.mount("tmpfs", _made(target), "tmpfs", _PLAIN, source)
         case "null":
@@ -141,14 +169,13 @@ def _step(kind: str, source: str, target: str, trees: dict[str, int]) -> None:
         case "proc":
             syscalls.mount("proc", target, "proc", _PROC | syscalls.MS_RDONLY)
         case "dev":
-            _make_devices(target, trees)
+            _make_devices(target)
         case "home":
             syscalls.attach(syscalls.clone_tree(f"{HOME}/{source}"), _made(target))
-        case "bind" | "device" if source in trees:
-            tree = trees.pop(source)
-            if kind == "bind":
-                syscalls.make_read_only(tree)
-            syscalls.attach(tree, _made(target, like=tree))
+        case "bind" | "device" if step.tree is not None:
+            if step.kind == "bind":
+                syscalls.make_read_only(step.tree)
+            syscalls.attach(step.tree, _made(target, like=step.tree))
 
 
 def _made(target: str, *, like: int | None = None) -> str:
@@ -162,7 +189,7 @@ def _made(target: str, *, like: int | None = None) -> str:
     return target
 
 
-def _make_devices(folder: str, trees: dict[str, int]) -> None:
+def _make_devices(folder: str) -> None:
     """A `/dev` with the few devices that every program needs."""
     kept = [(name, syscalls.clone_tree(f"/dev/{name}")) for name in _DEVICES if os.path.exists(f"/dev/{name}")]
     syscalls.mount("tmpfs", folder, "tmpfs", syscalls.MS_NOSUID, "size=1m,mode=755")
@@ -172,7 +199,9 @@ def _make_devices(folder: str, trees: dict[str, int]) -> None:
         os.symlink(f"/proc/self/{target}", f"{folder}/{name}")
     for name in ("shm", "pts"):
         os.mkdir(f"{folder}/{name}")
-    syscalls.mount("devpts", f"{folder}/pts", "devpts", _PROC & ~syscalls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620")
+    syscalls.mount(
+        "devpts", f"{folder}/pts", "devpts", _PROC & ~syscalls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620"
+    )
     os.symlink("pts/ptmx", f"{folder}/ptmx")
 
 

@@ -17,19 +17,29 @@ _PR_SET_CHILD_SUBREAPER = 36
 def apply(limits: dict[str, int | None]) -> None:
     """Set the limits of this process.
 
-    Keys, each optional: `memory` and `file` in bytes, `cpu` in seconds, `processes` as a count (threads included).
+    Keys, each optional: `memory` and `file` in bytes, `cpu` in seconds, `processes` as a count (threads included),
+    `beyond`: whether `memory` is what may be used beyond what is used already.
     """
     try:
         import resource
     except ImportError:  # not a POSIX system
         return
     # DATA and not AS: libraries reserve address space by the gigabyte and touch little of it.
-    _set(resource.RLIMIT_DATA, limits.get("memory"))
+    memory = limits.get("memory")
+    if memory is not None and limits.get("beyond"):
+        memory += _data_size()
+    _set(resource.RLIMIT_DATA, memory)
     _set(resource.RLIMIT_FSIZE, limits.get("file"))
     _set(resource.RLIMIT_CPU, limits.get("cpu"))
     _set(resource.RLIMIT_CORE, 0)
     if hasattr(resource, "RLIMIT_NPROC"):
         _set(resource.RLIMIT_NPROC, limits.get("processes"))
+
+
+def _data_size() -> int:
+    """Bytes of this process that the limit on data counts."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _set(which: int, value: int | None) -> None:

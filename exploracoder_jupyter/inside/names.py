@@ -77,6 +77,13 @@ class Tracker:
         shell.events.register("pre_run_cell", self._remember)
         shell.events.register("post_run_cell", self._tell)
 
+    @classmethod
+    def of(cls, shell: Any) -> Tracker:
+        """The shell's tracker, made if it has none."""
+        if not hasattr(shell, "explora_names"):
+            shell.explora_names = cls(shell)
+        return shell.explora_names
+
     def _remember(self, info: Any) -> None:
         self._before = {name: id(value) for name, value in list(self._shell.user_ns.items())}
 

@@ -87,6 +87,13 @@ class Bounds:
         self._most = most
         self._cut: dict[str, int] = {}
 
+    def install_once(self) -> None:
+        """Install, unless this kernel was started with bounds."""
+        from jupyter_client.session import Session
+
+        if not hasattr(Session.send, "__wrapped__"):
+            self.install()
+
     def install(self) -> None:
         """Begin. To be called before the kernel is made."""
         from ipykernel.iostream import OutStream

@@ -1,17 +1,19 @@
 """Makes this interpreter a sibling: an IPython kernel with bounded output that tells which names its cells bind.
 
 Started as `python inside.zip LIMITS startup OPTIONS KERNEL_ARGUMENT...`; OPTIONS is JSON: `output` (characters in one
-message), `variables` (a folder written by `variables.dump`, or null), `reap` (adopt orphans, where no process namespace
-keeps them). After start-up nothing of ours is in the way of what the cells import.
+message), `variables` (a folder written by `variables.dump`, or null), `pickled` (whether it may hold pickles), `reap`
+(adopt orphans, where no process namespace keeps them), `forks` (have a function that forks this kernel). After
+start-up nothing of ours is in the way of what the cells import.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from typing import Any
 
-from exploracoder_jupyter.inside import lifeline, limits, names, output, variables
+from exploracoder_jupyter.inside import branching, lifeline, limits, names, output, variables
 
 
 def serve(options: dict[str, Any], arguments: list[str]) -> None:
@@ -27,8 +29,10 @@ def serve(options: dict[str, Any], arguments: list[str]) -> None:
     app: Any = IPKernelApp.instance()
     app.initialize(arguments)
     if options.get("variables"):
-        app.shell.user_ns.update(variables.load(options["variables"]))
-    app.shell.explora_names = names.Tracker(app.shell)
+        app.shell.user_ns.update(variables.load(options["variables"], pickled=options.get("pickled", False)))
+    names.Tracker.of(app.shell)
+    if options.get("forks"):
+        app.shell.explora_fork = functools.partial(branching.fork, app.shell)
     app.start()
 
 

@@ -31,7 +31,12 @@ class _MountAttr(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("attr_set", "attr_clr", "propagation", "userns_fd")]
 
 
-def _checked(result: int, what: str) -> int:
+def checked(result: int, what: str) -> int:
+    """The result.
+
+    Raises:
+        OSError: it is negative; with the number of the error and what was tried.
+    """
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
@@ -40,32 +45,32 @@ def _checked(result: int, what: str) -> int:
 
 def unshare(flags: int) -> None:
     """Enter new namespaces; the process must have one thread."""
-    _checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+    checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
     """mount(2)."""
     words = (os.fsencode(word) if word else None for word in (source, target, kind))
     result = _libc.mount(*words, ctypes.c_ulong(flags), os.fsencode(data) if data else None)
-    _checked(result, f"mount {kind or source} at {target}")
+    checked(result, f"mount {kind or source} at {target}")
 
 
 def unmount(target: str) -> None:
     """Unmount now, what is still used of it later."""
-    _checked(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
+    checked(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
 
 
 def clone_tree(path: str) -> int:
     """A descriptor of a copy of the mount at the path and of those below, attached nowhere yet."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
-    return _checked(_syscall(_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags), f"clone {path}")
+    return checked(call(_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags), f"clone {path}")
 
 
 def attach(tree: int, target: str) -> None:
     """Mount what `clone_tree` gave at the target, and close it."""
     try:
-        result = _syscall(_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
-        _checked(result, f"attach at {target}")
+        result = call(_MOVE_MOUNT, tree, b"", _AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
+        checked(result, f"attach at {target}")
     finally:
         os.close(tree)
 
@@ -76,7 +81,7 @@ def make_read_only(place: str | int) -> None:
     at, path = (_AT_FDCWD, os.fsencode(place)) if isinstance(place, str) else (place, b"")
     flags = _AT_RECURSIVE | (0 if isinstance(place, str) else _AT_EMPTY_PATH)
     size = ctypes.c_size_t(ctypes.sizeof(attr))
-    _checked(_syscall(_MOUNT_SETATTR, at, path, flags, ctypes.byref(attr), size), f"make {place} read-only")
+    checked(call(_MOUNT_SETATTR, at, path, flags, ctypes.byref(attr), size), f"make {place} read-only")
 
 
 def drop_capabilities(*, keep: int = 0) -> None:
@@ -85,12 +90,18 @@ def drop_capabilities(*, keep: int = 0) -> None:
         if not keep >> capability & 1:
             _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    forbid_new_privileges()
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     low, high = keep & 0xFFFFFFFF, keep >> 32
-    _checked(_libc.capset(header, (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)), "capset")
+    checked(_libc.capset(header, (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)), "capset")
 
 
-def _syscall(number: int, *arguments: object) -> int:
+def forbid_new_privileges() -> None:
+    """No program that is started from now on has more rights than this process."""
+    checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+
+
+def call(number: int, *arguments: object) -> int:
+    """syscall(2): what it returns, -1 with errno set when it failed."""
     converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
     return int(_libc.syscall(ctypes.c_long(number), *converted))

@@ -1,0 +1,250 @@
+"""Branches by forking: the implementation of the `Branch` port for Linux.
+
+A branch is a process that is a kernel; `fork` of it makes processes that start from its memory, shared until written,
+and from a copy of its files. The root is a fork too, of a fresh kernel or of the caller's live one: it is confined and
+never runs anything, so that it stays what it was. Forks that are expected are made ahead, while the model still writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.execution.forked import Forked
+from exploracoder_jupyter.execution.forker import Forker, seen_from_here
+from exploracoder_jupyter.execution.guard import Guard
+from exploracoder_jupyter.execution.kernel import Sibling
+from exploracoder_jupyter.execution.messages import Collector
+from exploracoder_jupyter.execution.observe import observe, unrun
+from exploracoder_jupyter.execution.pool import CORES
+from exploracoder_jupyter.execution.rerun import RerunSiblings
+from exploracoder_jupyter.execution.written import copy_written
+from exploracoder_jupyter.types import Observation
+
+_AT_ONCE: Final = max(4, CORES)
+_MOST_AHEAD: Final = 8
+
+
+FallBack = Callable[[], Awaitable[RerunSiblings]]
+"""Gives the siblings that re-run, for states that cannot be forked."""
+
+
+class Reserve:
+    """Forks of one state that are made before they are asked for."""
+
+    def __init__(self, forker: Forker, parent: Forked, tasks: TaskGroup, at_once: anyio.CapacityLimiter) -> None:
+        self._forker, self._parent, self._tasks, self._at_once = forker, parent, tasks, at_once
+        self._give, self._receive = anyio.create_memory_object_stream[Sibling | KernelError](float("inf"))
+        self._making = self._expected = 0
+        self._closed = False
+
+    def expect(self, n: int) -> None:
+        """Make as many as are missing, in the background."""
+        self._expected = max(self._expected, n)
+        self._top_up()
+
+    async def take(self) -> Sibling:
+        """A fork of this state that nobody else has.
+
+        Raises:
+            KernelError: it could not be made.
+        """
+        while True:
+            if not self._making and not self._ready:
+                return await self._make()
+            given = await self._receive.receive()
+            self._expected = max(0, self._expected - 1)
+            self._top_up()
+            if isinstance(given, KernelError):
+                raise given
+            if given.is_alive:
+                return given
+            await given.close()
+
+    async def close(self) -> None:
+        """End those that nobody took."""
+        self._closed, self._expected = True, 0
+        while self._ready:
+            given = self._receive.receive_nowait()
+            if isinstance(given, Sibling):
+                await given.close()
+
+    @property
+    def _ready(self) -> int:
+        return self._receive.statistics().current_buffer_used
+
+    def _top_up(self) -> None:
+        for _ in range(min(self._expected, _MOST_AHEAD) - self._making - self._ready):
+            self._making += 1
+            self._tasks.start_soon(self._make_ahead)
+
+    async def _make(self) -> Sibling:
+        async with self._at_once:
+            return await self._forker.branch(self._parent)
+
+    async def _make_ahead(self) -> None:
+        try:
+            made: Sibling | KernelError = await self._make()
+        except KernelError as error:
+            made = error
+        finally:
+            self._making -= 1
+        if self._closed and isinstance(made, Sibling):
+            await made.close()
+        else:
+            self._give.send_nowait(made)
+
+
+class Branches:
+    """The branches of one run: what they share, and their end."""
+
+    def __init__(
+        self, forker: Forker, root: Forked, guard: Guard, tasks: TaskGroup, *, output_kb: int, fall_back: FallBack
+    ) -> None:
+        self.forker, self.guard, self._tasks = forker, guard, tasks
+        self.output_kb, self.fall_back = output_kb, fall_back
+        self.at_once = anyio.CapacityLimiter(_AT_ONCE)
+        """Executions at one time: more would only make each other time out."""
+        self._forks_at_once = anyio.CapacityLimiter(CORES)
+        self._root = root
+        self._roots = self.reserve(root)
+        self._open: set[ForkBranch] = set()
+
+    def root(self) -> ForkBranch:
+        """A branch in the initial state."""
+        return self.branch(None, self._roots)
+
+    def branch(self, sibling: Sibling | None, origin: Reserve) -> ForkBranch:
+        """A branch that is this sibling, or is still to be forked from its origin."""
+        branch = ForkBranch(self, sibling, origin)
+        self._open.add(branch)
+        return branch
+
+    def forget(self, branch: ForkBranch) -> None:
+        """The branch has been closed."""
+        self._open.discard(branch)
+
+    def reserve(self, parent: Forked) -> Reserve:
+        """Forks of this process, made ahead."""
+        return Reserve(self.forker, parent, self._tasks, self._forks_at_once)
+
+    async def close(self) -> None:
+        """End all of them, and the root."""
+        with anyio.CancelScope(shield=True):
+            await self._roots.close()
+            for branch in tuple(self._open):
+                await branch.close()
+            await self._root.end()
+            await self._root.release()
+
+
+class ForkBranch:
+    """One state: a `Branch` that is a forked kernel, or the state of the root until something is run in it."""
+
+    def __init__(self, branches: Branches, sibling: Sibling | None, origin: Reserve) -> None:
+        self._branches, self._sibling, self._origin = branches, sibling, origin
+        self._ahead: Reserve | None = None
+        self._lost = ""
+        self._turn = anyio.Lock()
+
+    @property
+    def process(self) -> Forked | None:
+        """The process, once there is one."""
+        body = self._sibling.body if self._sibling else None
+        return body if isinstance(body, Forked) else None
+
+    async def run(self, code: str, *, timeout: float) -> Observation:
+        """Run code here, changing this state. One at a time: a second call waits for the first.
+
+        Raises:
+            KernelError: the process could not be made at all.
+        """
+        async with self._turn, self._branches.at_once:
+            if self._lost:
+                return unrun(self._lost)
+            await self._forget_forks()
+            sibling = await self._awake()
+            collector = Collector(self._branches.output_kb * 1000)
+            ending = await sibling.execute(code, timeout=timeout, collector=collector)
+            observation = observe(ending, collector, timeout=timeout)
+            if observation.status == "died" or not sibling.is_alive:
+                self._lost = f"the state of this branch is lost: {observation.note}"
+                await sibling.close()
+            return observation
+
+    async def fork(self, n: int) -> Sequence[ForkBranch]:
+        """`n` branches that start from this state, each a process of its own already.
+
+        Raises:
+            KernelError: one could not be made, or this state is lost.
+        """
+        async with self._turn:
+            origin = self._forks()
+            made: list[ForkBranch] = []
+            origin.expect(n)
+            try:
+                for _ in range(n):
+                    made.append(self._adopt(await origin.take()))
+            except BaseException:
+                with anyio.CancelScope(shield=True):
+                    for branch in made:
+                        await branch.close()
+                raise
+            return made
+
+    def expect(self, n: int) -> None:
+        """Make `n` forks ready ahead. Returns at once."""
+        if not self._lost:
+            self._forks().expect(n)
+
+    async def files(self, folder: Path) -> tuple[str, ...]:
+        """Copy what was written in this branch since the root into a new folder; see `Branch.files`."""
+        body = self.process
+        if body is None or not body.is_alive:
+            return ()
+        layer = "up" if self._branches.forker.orders.level.overlay else "work"
+        work = Path(seen_from_here(str(body.home / layer), body))
+        snapshot = self._branches.forker.orders.snapshot
+        return await to_thread.run_sync(
+            lambda: copy_written(work, snapshot, folder, most_mb=self._branches.forker.orders.launcher.sandbox.copy_mb)
+        )
+
+    async def close(self) -> None:
+        """End it, with every process that it started; what was forked from it lives on. Idempotent."""
+        self._lost = self._lost or "this branch was closed"
+        self._branches.forget(self)
+        with anyio.CancelScope(shield=True):
+            await self._forget_forks()
+            if self._sibling is not None:
+                await self._sibling.close()
+
+    def _forks(self) -> Reserve:
+        """Where forks of this state come from."""
+        body = self.process
+        if body is None:
+            return self._origin
+        if self._ahead is None:
+            self._ahead = self._branches.reserve(body)
+        return self._ahead
+
+    def _adopt(self, sibling: Sibling) -> ForkBranch:
+        self._branches.guard.watch(sibling)
+        return self._branches.branch(sibling, self._origin)
+
+    async def _awake(self) -> Sibling:
+        if self._sibling is None:
+            self._sibling = await self._origin.take()
+            self._branches.guard.watch(self._sibling)
+        return self._sibling
+
+    async def _forget_forks(self) -> None:
+        """What was forked ahead is of a state that is about to change, or to end."""
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            await ahead.close()

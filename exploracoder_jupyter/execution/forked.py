@@ -1,0 +1,130 @@
+"""A sibling's process that was forked: its descriptors, its tree, its end.
+
+The process of a branch has the processes of its descendants below it, in their own process namespaces, each of which
+begins with a reaper that ends with a pipe from here. A branch that is closed while descendants live leaves its reaper
+behind, and nothing else, until the last of them is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from exploracoder_jupyter.execution.line import Heard, Line
+from exploracoder_jupyter.execution.processes import Census, TreeUse, private_memory
+
+_END_SECONDS: Final = 5.0
+
+
+@dataclass(eq=False, slots=True)
+class Forked:
+    """A forked process. See `kernel.Body`."""
+
+    line: Line
+    pid: int
+    process: int
+    """A descriptor of the process."""
+    reaper: int | None
+    """A descriptor of the first process of its namespace, if it has one; the namespace ends with it."""
+    lifeline: int
+    """The reaper reads the other end."""
+    home: Path
+    """Its own files, as it sees them."""
+    folder: Path | None
+    """The same as seen from here, where they are on disk."""
+    parent: Forked | None = None
+    children: set[Forked] = field(default_factory=set)
+    _census: Census = field(init=False)
+    _base: int = field(init=False)
+    _ended: bool = False
+    _released: bool = False
+
+    def __post_init__(self) -> None:
+        self._census = Census(self.pid, others=lambda: [child.pid for child in self._descendants()])
+        self._base = private_memory(self.pid)
+        if self.parent is not None:
+            self.parent.children.add(self)
+
+    @classmethod
+    def of(
+        cls, heard: Heard, line: Line, lifeline: int, *, home: Path, folder: Path | None, parent: Forked | None
+    ) -> Forked:
+        """The process that said it was ready."""
+        reaper = heard.descriptors[0] if heard.descriptors else None
+        process = os.pidfd_open(heard.pid)
+        return cls(line, heard.pid, process, reaper, lifeline, home, folder, parent)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process is there."""
+        return not self._ended and not _has_ended(self.process)
+
+    def use(self, *, most: int, doubtful: float) -> TreeUse:
+        """What its process tree uses; memory beyond what it had when it was forked."""
+        use = self._census.take(most=most, doubtful=doubtful + self._base)
+        return TreeUse(use.processes, max(0, use.memory - self._base))
+
+    async def end(self) -> None:
+        """Kill every process of the tree and wait until they are gone; what descends from it by forking lives on."""
+        if self._ended:
+            return
+        if self.reaper is not None and not self.children:
+            _kill(self.reaper)
+            if self.parent is not None:  # the root is reaped by the system's first process, whenever it likes
+                await self._gone(self.reaper)
+        else:
+            await self._census.end(root_follows=False)
+        await self._gone(self.process)
+        self._ended = True
+
+    async def release(self) -> None:
+        """Close what was held for it here, as soon as no descendant needs it."""
+        self._released = True
+        self.line.close()
+        if self.children:
+            return
+        if self.parent is not None:
+            self.parent.children.discard(self)
+        if self.reaper is not None:
+            _kill(self.reaper)
+            os.close(self.reaper)
+        os.close(self.lifeline)
+        os.close(self.process)
+        if self.parent is not None and self.parent._released:
+            await self.parent.release()
+
+    def death(self) -> str:
+        """How it ended: nobody here is told its status."""
+        return "the kernel process ended"
+
+    def last_words(self) -> str:
+        """Of a kernel that did not answer."""
+        return "the fork gave no answer in time."
+
+    def _descendants(self) -> Iterator[Forked]:
+        for child in self.children:
+            yield child
+            yield from child._descendants()
+
+    async def _gone(self, process: int) -> None:
+        with anyio.move_on_after(_END_SECONDS):
+            await anyio.wait_readable(process)
+
+
+def _has_ended(process: int) -> bool:
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _kill(process: int) -> None:
+    with suppress(OSError):
+        signal.pidfd_send_signal(process, signal.SIGKILL)

@@ -1,0 +1,119 @@
+"""Makes forks: sends a process its order, waits until the child says that it is ready, connects to its kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import anyio
+import zmq.asyncio
+from jupyter_client.asynchronous.client import AsyncKernelClient
+
+from exploracoder_jupyter.errors import KernelError, unwrapped
+from exploracoder_jupyter.execution.forked import Forked
+from exploracoder_jupyter.execution.kernel import Sibling
+from exploracoder_jupyter.execution.line import Line, Listener
+from exploracoder_jupyter.execution.order import Order, Orders
+
+_SECONDS: Final = 20.0
+_PORTS: Final = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
+
+Ask = Callable[[str], Awaitable[None]]
+"""Asks a kernel that is not confined to fork itself; the child calls at this address."""
+
+
+@dataclass(slots=True)
+class Forker:
+    """Makes the forks of one run."""
+
+    orders: Orders
+    context: zmq.asyncio.Context
+    notes: list[str] = field(default_factory=list)
+    """What the root has not got of the kernel that it was forked from, a clause each."""
+    _serial: count[int] = field(default_factory=lambda: count(1))
+
+    async def root(self, ask: Ask, *, chdir: Path | None) -> Forked:
+        """The first fork, which is confined and only forked itself.
+
+        Raises:
+            KernelError: it could not be made.
+        """
+        listener = Listener(self.orders.launcher.folder / "call")
+        try:
+            with anyio.fail_after(_SECONDS):
+                async with anyio.create_task_group() as asking:
+                    asking.start_soon(ask, str(listener.address))
+                    line = await listener.accept()
+                    return await self._made(line, self.orders.root(chdir=chdir), parent=None)
+        except TimeoutError as error:
+            raise KernelError("The kernel was asked to fork itself and did not answer.") from error
+        except BaseExceptionGroup as group:
+            raise unwrapped(group) from None
+        finally:
+            listener.close()
+
+    async def branch(self, parent: Forked) -> Sibling:
+        """A kernel that starts from exactly the state of the parent. Cancelling leaves nothing behind.
+
+        Raises:
+            KernelError: it could not be made.
+        """
+        ours, theirs = Line.pair()
+        try:
+            parent.line.send({"ask": "fork"}, [theirs.fileno()])
+        except OSError as error:
+            ours.close()
+            raise KernelError("The state that was to be branched is gone.") from error
+        finally:
+            theirs.close()
+        order = self.orders.branch(next(self._serial), parent.home)
+        body = await self._made(ours, order, parent=parent)
+        return await Sibling.connected(self._client(order, body), body)
+
+    async def _made(self, line: Line, order: Order, *, parent: Forked | None) -> Forked:
+        theirs, ours = os.pipe()
+        try:
+            try:
+                line.send(order, [theirs])
+            finally:
+                os.close(theirs)
+            with anyio.fail_after(_SECONDS):
+                heard = await line.receive()
+            if "error" in heard.content:
+                raise KernelError(f"A kernel could not be forked: {_last_line(heard.content['error'])}")
+        except (EOFError, OSError, TimeoutError) as error:
+            os.close(ours)
+            line.close()
+            raise KernelError("A kernel could not be forked: the child gave no answer.") from error
+        except BaseException:
+            os.close(ours)
+            line.close()
+            raise
+        if parent is None:
+            self.notes = [str(note) for note in heard.content.get("notes", [])]
+        home = self.orders.home_of(order)
+        on_disk = None if self.orders.level.name == "namespaces" else home
+        return Forked.of(heard, line, ours, home=home, folder=on_disk, parent=parent)
+
+    def _client(self, order: Order, body: Forked) -> AsyncKernelClient:
+        connection = order["connection"]
+        client = AsyncKernelClient(context=self.context)
+        client.transport = "ipc"
+        client.ip = seen_from_here(connection["ip"], body)
+        for name in _PORTS:
+            setattr(client, name, connection[name])
+        client.session.key = connection["key"].encode()
+        return client
+
+
+def seen_from_here(path: str, body: Forked) -> str:
+    """A path of the branch as a path of this process."""
+    return path if body.folder is not None else f"/proc/{body.pid}/root{path}"
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no reason given"])[-1]

@@ -1,0 +1,177 @@
+"""Forks this kernel into another kernel that has the same memory.
+
+The fork is made by a short-lived or idle helper thread, which in the child is the main thread: signals work there, the
+stack is shallow, no event loop is running, and a team of OpenMP threads that belongs to the old main thread is not
+inherited. Between fork and first message the child is single-threaded: there it is confined (`confine`), its inherited
+descriptors and mappings are made its own, and a new kernel application is put around the shell that is already there.
+
+    parent kernel --fork--> middle --fork--> branch         the middle one is gone at once: no zombie is left
+                              `--spawn--> reaper            first of the process namespace; ends with the engine
+
+A branch listens on its line (`line`): `fork` makes another generation, an end of file ends it. A branch that is only
+forked and never runs anything (`serve` false) has no kernel and no second thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import socket
+import threading
+import traceback
+import warnings
+from collections.abc import Callable
+from contextvars import Context, copy_context
+from typing import Any, NoReturn
+
+from exploracoder_jupyter.inside import confine, limits, line, names, output, rebuild, surroundings
+from exploracoder_jupyter.inside.descriptors import Inherited
+from exploracoder_jupyter.inside.mappings import make_private
+
+
+def fork(shell: Any, address: str) -> None:
+    """Fork this kernel, between or during cells, into a branch that connects to the engine at the address.
+
+    From any thread. The kernel is held up for the fork itself only, about a millisecond for a gigabyte of arrays.
+
+    Raises:
+        OSError: the system refused the fork.
+    """
+    refused: list[OSError] = []
+
+    def make() -> None:
+        try:
+            _fork(shell, lambda: line.connect(address))
+        except OSError as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=copy_context().run, args=(make,), name="explora-fork")
+    thread.start()
+    thread.join()
+    if refused:
+        raise refused[0]
+
+
+def listen(shell: Any, own: socket.socket) -> threading.Thread:
+    """Answer the engine from a thread of its own, until the line ends."""
+    thread = threading.Thread(target=_answer, args=(shell, own), daemon=True, name="explora-line")
+    thread.start()
+    return thread
+
+
+def _answer(shell: Any, own: socket.socket) -> NoReturn:
+    while True:
+        try:
+            message, descriptors = line.receive(own)
+        except (EOFError, OSError):
+            _end()
+        if message["ask"] == "fork":
+            _fork_for(shell, own, descriptors[0])
+
+
+def _fork_for(shell: Any, own: socket.socket, descriptor: int) -> None:
+    with socket.socket(fileno=descriptor) as other:
+        try:
+            _context(shell).run(_fork, shell, lambda: other, leave=own)
+        except OSError as error:
+            line.tell(other, {"error": str(error)})
+
+
+def _context(shell: Any) -> Context:
+    """The context variables as the last cell left them, where that is known."""
+    found = getattr(shell, "explora_context", None)
+    return found.copy() if isinstance(found, Context) else copy_context()
+
+
+def _end() -> NoReturn:
+    with contextlib.suppress(OSError):
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def _fork(shell: Any, get_line: Callable[[], socket.socket], *, leave: socket.socket | None = None) -> None:
+    state = random.getstate()  # the module seeds itself anew in every child
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads that a fork does not carry: known
+        middle = os.fork()
+    if middle == 0:
+        _descend(shell, get_line, leave, state)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(middle, 0)
+
+
+def _descend(
+    shell: Any, get_line: Callable[[], socket.socket], leave: socket.socket | None, state: tuple[Any, ...]
+) -> NoReturn:
+    """The middle process: prepare what needs a process before the branch, make the branch, go."""
+    own: socket.socket | None = None
+    try:
+        own = get_line()
+        order, (lifeline,) = line.receive(own)
+        if leave is not None:
+            leave.close()
+        rebuild.close_own_plumbing()
+        inherited = Inherited.survey(keep=[own.fileno(), lifeline])
+        reaper = _enter(order, lifeline)
+        if os.fork():
+            os._exit(0)
+        random.setstate(state)
+        os.setsid()
+        _become(shell, order, own, inherited, reaper)
+    except BaseException:
+        if own is not None:
+            line.tell(own, {"error": traceback.format_exc(limit=-3).strip()})
+    finally:
+        os._exit(1)
+
+
+def _enter(order: dict[str, Any], lifeline: int) -> int | None:
+    """Enter new namespaces, if the order says so, and start what reaps in them; a descriptor of it."""
+    if order["level"] != "namespaces":
+        return None
+    confine.enter_namespaces(network=order["network"])
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited by the reaper: its children vanish by themselves
+    try:
+        return os.pidfd_open(_spawn_reaper(lifeline))
+    finally:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.close(lifeline)
+
+
+def _spawn_reaper(lifeline: int) -> int:
+    """The first process of the namespace: it ends with its standard input, and everything in the namespace with it."""
+    program = shutil.which("cat", path=os.defpath)
+    if program is None:
+        raise OSError("there is no program `cat`")
+    nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
+    wired = [(os.POSIX_SPAWN_DUP2, lifeline, 0), *nothing]
+    return os.posix_spawn(program, ["explora-branch"], {}, file_actions=wired, setsigdef=[signal.SIGTERM])
+
+
+def _become(
+    shell: Any, order: dict[str, Any], own: socket.socket, inherited: Inherited, reaper: int | None
+) -> NoReturn:
+    """The branch itself."""
+    notes = make_private()
+    quiet = inherited.at(rebuild.addresses(shell)) | inherited.pipes()
+    carried = surroundings.move_in(order)
+    notes += inherited.restore(carried, hidden=order["hidden"], quiet=quiet)
+    rebuild.detach(shell)
+    if order["first"]:
+        surroundings.scrub(order["environ"])
+        output.Bounds(order["output"]).install_once()
+        names.Tracker.of(shell)
+    limits.apply(order["limits"])
+    given = [] if reaper is None else [reaper]
+    app = rebuild.application(shell, order["connection"]) if order["serve"] else None
+    line.send(own, {"ready": True, "notes": notes}, given)
+    for descriptor in given:
+        os.close(descriptor)
+    if app is None:
+        _answer(shell, own)
+    listen(shell, own)
+    app.start()
+    os._exit(0)

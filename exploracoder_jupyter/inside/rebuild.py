@@ -1,0 +1,152 @@
+"""Takes a kernel's shell out of the application it was in and puts a new one around it, on new sockets.
+
+What a forked process inherits of the old application (event loops, ZeroMQ contexts, threads that are gone, locks that
+they may have held) is neither used nor closed nor collected: a loop that is closed would take descriptors out of an
+epoll instance that is shared with the parent. Works with ipykernel 6.31 to 7.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import faulthandler
+import gc
+import logging
+import os
+import sys
+import threading
+from typing import Any
+
+import zmq
+from traitlets.config import Config
+
+_KEPT: list[object] = []
+"""What must never be collected."""
+_plumbing: set[int] = set()
+"""Descriptors that the application made here opened."""
+_PORTS = ("shell", "iopub", "stdin", "control", "hb")
+
+
+def close_own_plumbing() -> None:
+    """In a fork of a branch: close what its application had opened. Its objects are kept and never used again."""
+    for descriptor in _plumbing:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _plumbing.clear()
+
+
+def addresses(shell: Any) -> set[int | str]:
+    """Ports or paths of the kernel's own sockets."""
+    app = shell.kernel.parent
+    ports = [getattr(app, f"{name}_port") for name in _PORTS]
+    if app.transport == "ipc":
+        return {f"{app.ip}-{port}" for port in ports}
+    return {*ports, getattr(app.iopub_thread, "_pipe_port", 0)}
+
+
+def detach(shell: Any) -> None:
+    """Let go of the application and everything of its process that has not come along. May be called again."""
+    gc.disable()
+    gc.freeze()
+    atexit._clear()
+    kernel = shell.kernel
+    _KEPT.append((kernel, kernel.parent, sys.stdout, sys.stderr, sys.displayhook, asyncio.get_event_loop_policy()))
+    asyncio._set_running_loop(None)
+    asyncio.set_event_loop_policy(None)
+    zmq.Context._instance = None
+    sys.stdout, sys.stderr, sys.displayhook = sys.__stdout__, sys.__stderr__, sys.__displayhook__
+    shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been within a cell
+    _without_history(shell)
+    _without_helpers()
+    gc.enable()
+
+
+def application(shell: Any, connection: dict[str, Any]) -> Any:
+    """A kernel application around the shell that serves this connection; to be started."""
+    old_kernel, before = shell.kernel, _descriptors()
+    old_app = old_kernel.parent
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    for cls in (type(old_app), type(old_kernel)):
+        cls.clear_instance()
+    with _unchanged_globals():
+        app = type(old_app).instance(config=_configuration(old_app), log=old_app.log)
+        _connect(app, old_app, connection)
+    shell.configurables[:] = [item for item in shell.configurables if item is not old_app]
+    shell.kernel = shell.parent = app.kernel
+    _note_plumbing(shell, before)
+    return app
+
+
+def _note_plumbing(shell: Any, before: set[int]) -> None:
+    """What is open right before the first cell, beyond what was inherited, is the application's; threads open late."""
+
+    def note(_info: Any) -> None:
+        shell.events.unregister("pre_run_cell", note)
+        _plumbing.update(_descriptors() - before)
+
+    shell.events.register("pre_run_cell", note)
+
+
+def _connect(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
+    """The steps of the application's `initialize` that have to do with sockets, and no others."""
+    app.profile_dir = old_app.profile_dir
+    app.transport, app.ip = connection["transport"], connection["ip"]
+    for name in _PORTS:
+        setattr(app, f"{name}_port", connection[f"{name}_port"])
+    app.session.key = connection["key"].encode()
+    app.init_sockets()
+    app.init_heartbeat()
+    app.log_connection_info()
+    app.init_io()
+    app.init_signal()
+    app.init_kernel()
+    app.init_shell()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+
+
+def _configuration(app: Any) -> Config:
+    """The application's configuration without what belongs to its own connection."""
+    config = app.config.copy()
+    for name in ("connection_file", "ip", "transport", *(f"{port}_port" for port in _PORTS)):
+        config.IPKernelApp.pop(name, None)
+    return config
+
+
+@contextlib.contextmanager
+def _unchanged_globals() -> Any:
+    """Undo what each new application adds to handlers and functions of the whole process."""
+    tornado = logging.getLogger("tornado")
+    handlers, enable, register = [*tornado.handlers], faulthandler.enable, faulthandler.register
+    try:
+        yield
+    finally:
+        tornado.handlers[:] = handlers
+        faulthandler.enable, faulthandler.register = enable, register
+
+
+def _without_history(shell: Any) -> None:
+    """The history's thread and database are the parent's, its locks may be held for ever."""
+    history = shell.history_manager
+    if history is None:
+        return
+    history.enabled = False
+    history.save_thread = None
+    for name in ("db_input_cache_lock", "db_output_cache_lock"):
+        if hasattr(history, name):
+            setattr(history, name, threading.Lock())
+
+
+def _without_helpers() -> None:
+    """Helper processes of the parent's multiprocessing are not ours; new ones are started when needed."""
+    tracker = sys.modules.get("multiprocessing.resource_tracker")
+    if tracker is not None:
+        tracker._resource_tracker.__init__()
+    server = sys.modules.get("multiprocessing.forkserver")
+    if server is not None:
+        server._forkserver.__init__()
+
+
+def _descriptors() -> set[int]:
+    return set(map(int, os.listdir("/proc/self/fd")))

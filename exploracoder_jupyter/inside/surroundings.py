@@ -1,0 +1,76 @@
+"""What a branch finds around itself: files of its own, a working directory, an environment without secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+from typing import Any
+
+from exploracoder_jupyter.inside import confine, landlock
+from exploracoder_jupyter.inside.copying import copy_tree
+
+_ENV_START, _ENV_END = 47, 48
+"""Fields of `/proc/self/stat`, counted behind the command's name (proc(5): 50 and 51)."""
+_OWN = ("tmp", "ipython", "matplotlib", "k")
+
+
+def move_in(order: dict[str, Any]) -> dict[str, str]:
+    """Take possession of the branch's own files; which folders' content came along, and where it is now."""
+    before = order["chdir"] or _working_directory()
+    if order["level"] == "namespaces":
+        confine.build_view(order)
+        places = (order["workdir"], *(() if order["first"] else confine.PRIVATE))
+        carried = {path: path for path in places}
+    else:
+        carried = {order["source"]: _settle(order)}
+    _change_directory(before, carried, order["workdir"])
+    if order["level"] == "namespaces":
+        confine.give_up_privileges()
+    elif order["level"] == "landlock":
+        landlock.restrict(**order["landlock"])
+    return carried
+
+
+def _settle(order: dict[str, Any]) -> str:
+    """The level of copies: a folder of the branch's own, with a copy of the working directory in it."""
+    home, source = order["home"], order["source"]
+    os.mkdir(home, 0o700)
+    for name in _OWN:
+        os.mkdir(f"{home}/{name}", 0o700)
+    for fonts in order["fonts"]:
+        shutil.copy(fonts, f"{home}/matplotlib")
+    os.mkdir(f"{home}/work", 0o700)
+    copy_tree(order["from"], f"{home}/work")
+    return f"{home}/work" if source else ""
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return "/"
+
+
+def _change_directory(before: str, carried: dict[str, str], otherwise: str) -> None:
+    """To where the parent was, as it is here."""
+    for old, new in carried.items():
+        if before == old or before.startswith(f"{old}/"):
+            before = new + before.removeprefix(old)
+            break
+    for place in (before, *carried.values(), otherwise):
+        with contextlib.suppress(OSError):
+            os.chdir(place)
+            return
+
+
+def scrub(environ: dict[str, str]) -> None:
+    """Replace the environment, and wipe what the system keeps of the one that this process was started with."""
+    os.environ.clear()
+    os.environ.update(environ)
+    with open("/proc/self/stat", "rb") as file:
+        fields = file.read().rpartition(b")")[2].split()
+    start, end = int(fields[_ENV_START]), int(fields[_ENV_END])
+    if start and end > start:
+        ctypes.memset(start, 0, end - start)
