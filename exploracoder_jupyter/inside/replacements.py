@@ -171,9 +171,11 @@ class Workshop:
         return self._copies.open(one)
 
     def _for_reading(self, one: Found) -> int:
-        """The parent's file, opened by its path and not for writing; not what has taken its place."""
-        new = _open(one.path, one.flags & ~(os.O_ACCMODE | os.O_APPEND))
-        if os.path.samestat(os.fstat(new), one.status):
+        """Not for writing: our copy of a carried file, else the parent's own, not what has taken its place."""
+        flags = one.flags & ~(os.O_ACCMODE | os.O_APPEND)
+        ours = self._here(one.path)
+        new = _open(ours or one.path, flags)
+        if ours or os.path.samestat(os.fstat(new), one.status):
             return new
         os.close(new)
         raise FileNotFoundError(errno.ENOENT, "it is another file here", one.path)

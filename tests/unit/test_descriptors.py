@@ -254,6 +254,22 @@ def test_what_is_too_large_is_read_only_or_closed_and_named(tmp_path):
         assert in_child(null) == ([f"{path} (deleted) is closed: it cannot be copied"], True)
 
 
+def test_a_carried_file_without_room_for_a_copy_can_be_read(tmp_path, views):
+    for name in ("mine", "copy"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "large").write_text(name)
+        os.truncate(tmp_path / name / "large", COPIED + 1)
+    with (tmp_path / "mine" / "large").open("rb+") as file:
+        carried = {str(tmp_path / "mine"): str(tmp_path / "copy")}
+
+        def use(keep):
+            return told(keep, file.fileno(), carried=carried, prepare=enter_view), os.read(file.fileno(), 4)
+
+        clauses, content = in_child(use)
+        assert ["can only be read" in clause for clause in clauses] == [True]
+        assert content == b"copy"
+
+
 def test_what_is_hidden_is_not_given_back(letters):
     with letters.open() as file:
 
