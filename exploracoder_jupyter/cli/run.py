@@ -133,3 +133,6 @@ def _show(summary: Mapping[str, JsonValue]) -> None:
         note(str(summary["trace_problem"]))
     elif summary.get("trace"):
         say(f"Trace: {summary['trace']}")
+    files = summary.get("files")
+    if isinstance(files, list) and files:
+        say("\n".join(["Files that it wrote:", *(f"  {path}" for path in files)]))

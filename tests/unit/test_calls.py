@@ -2,8 +2,8 @@
 
 import pytest
 
-from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.attempt import fingerprint
+from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.types import Candidate, Experience, Observation, Subtask
 from tests.unit.world import FewApis, api
 

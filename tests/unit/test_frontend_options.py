@@ -96,7 +96,8 @@ def test_the_command_line_has_no_live_kernel():
     add_options(parser, place="command")
     assert layer(parser.parse_args(["--state", "fresh"])) == {"sandbox": {"state": "fresh"}}
     assert "--state auto|fresh" in parser.format_help()
-    with pytest.raises(UsageError, match=r"^--state live is for notebooks: there is no live kernel on the command line\."):
+    sentence = r"^--state live is for notebooks: there is no live kernel on the command line\."
+    with pytest.raises(UsageError, match=sentence):
         parser.parse_args(["--state", "live"])
     with pytest.raises(UsageError, match=r"^--state takes auto, fresh, not 'warm'\."):
         parser.parse_args(["--state", "warm"])

@@ -27,7 +27,8 @@ def solution_heading(notebook):
 
 def test_the_trace_names_them_in_words_and_in_its_metadata():
     notebook = render(run_with("a.csv", "out/b`<b>.png"))
-    assert "The solution wrote 2 files, kept in <code>run.files</code>: <code>a.csv</code>, " in solution_heading(notebook)
+    said = "The solution wrote 2 files, kept in <code>run.files</code>: <code>a.csv</code>, "
+    assert said in solution_heading(notebook)
     facts = notebook.metadata.exploracoder_jupyter
     assert facts.files == {"folder": "/notes/explorations/run.files", "names": ["a.csv", "out/b`<b>.png"]}
     whole = schema()

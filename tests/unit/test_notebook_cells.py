@@ -237,7 +237,7 @@ def test_the_summary_says_the_verdict_in_words(outcome, words):
     [summary] = role(cells, "summary")
     assert words in summary["source"]
     assert "| **all** | 5 | 500 | 100 | 9 | 7.5 |" in summary["source"]
-    assert "Isolation: bubblewrap; branching: rerun" in summary["source"]
+    assert "Isolation: bubblewrap; state fresh: Windows has no fork; branching: rerun" in summary["source"]
     assert ours(summary)["status"] == outcome
 
 
