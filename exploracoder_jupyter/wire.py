@@ -94,9 +94,7 @@ class ForkKernel(BaseModel):
     number: int = 0
     """Repeated in the answer, so that one that comes too late is not taken for the next."""
     address: str
-    """A UNIX socket on which the engine listens."""
-    order: str
-    """What the child is to do, for `inside.branching`."""
+    """A UNIX socket on which the engine listens; there the child hears what it is to do."""
 
 
 class RecordMessage(BaseModel):

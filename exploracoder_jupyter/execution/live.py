@@ -27,9 +27,9 @@ class Hazard:
 class LiveKernel:
     """A kernel that may be forked."""
 
-    fork: Callable[[str, str], Awaitable[None]]
-    """Fork it: the child connects to the UNIX socket at the first argument, the second is its order (JSON). Raises
-    KernelError when that cannot be done; the kernel itself is unchanged either way."""
+    fork: Callable[[str], Awaitable[None]]
+    """Fork it: the child connects to the UNIX socket at this address. Raises KernelError when that cannot be done; the
+    kernel itself is unchanged either way."""
     hazards: tuple[Hazard, ...] = ()
     secretive: tuple[str, ...] = ()
     """Names of variables that look like credentials: experiments could print them."""

@@ -16,8 +16,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from exploracoder_jupyter.wire import Hazard, LiveOffer
 
-Fork = Callable[[str, str], None]
-"""Forks this kernel: address of the engine's socket, order for the child. Raises OSError or RuntimeError."""
+Fork = Callable[[str], None]
+"""Forks this kernel; the child connects to the engine's socket at the address. Raises OSError or RuntimeError."""
 
 
 def offer(shell: InteractiveShell) -> LiveOffer | None:

@@ -49,7 +49,7 @@ def engine_command(python: str | None = None) -> tuple[str, ...]:
 class Relay:
     """One engine process, from its start to its end."""
 
-    def __init__(self, start: Start, *, command: Sequence[str], fork: Callable[[str, str], None] | None = None) -> None:
+    def __init__(self, start: Start, *, command: Sequence[str], fork: Callable[[str], None] | None = None) -> None:
         """Start the engine and send it its order; `fork` forks this kernel when the engine asks for that.
 
         Raises:
@@ -155,7 +155,7 @@ class Relay:
         if self._fork is None:
             return "it did not offer itself"
         try:
-            self._fork(request.address, request.order)
+            self._fork(request.address)
         except Exception as error:  # whatever it is, the engine waits for an answer and has another way
             return str(error) or type(error).__name__
         return ""

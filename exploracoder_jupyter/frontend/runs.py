@@ -144,7 +144,7 @@ class Runs:
         command: Sequence[str],
         display: MakeDisplay,
         resources: ExitStack,
-        fork: Callable[[str, str], None] | None = None,
+        fork: Callable[[str], None] | None = None,
     ) -> Run:
         """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
 

@@ -40,15 +40,15 @@ class KernelLine:
         hazards = tuple(Hazard(found.kind, found.library, found.what) for found in offer.hazards)
         return LiveKernel(self.fork, hazards, tuple(offer.secretive))
 
-    async def fork(self, address: str, order: str) -> None:
-        """Let the kernel fork itself; the child reports at the address.
+    async def fork(self, address: str) -> None:
+        """Let the kernel fork itself; the child connects to the UNIX socket at the address.
 
         Raises:
             KernelError: it cannot, it does not answer in time, or it is gone.
         """
         number, answer = self._expect_answer()
         try:
-            self._ask(ForkKernel(number=number, address=address, order=order))
+            self._ask(ForkKernel(number=number, address=address))
             with anyio.fail_after(self._patience):
                 problem = await answer
         except TimeoutError:

@@ -59,7 +59,7 @@ def until_stopped():
 def answer_of_a_fork():
     """What the kernel says when it is asked to fork, and how long that took."""
     before = time.monotonic()
-    say(ForkKernel(number=7, address="/run/engine", order='{"generation": 1}'))
+    say(ForkKernel(number=7, address="/run/engine"))
     answer = decode_to_engine(sys.stdin.readline())
     return {**answer.model_dump(), "seconds": time.monotonic() - before}
 

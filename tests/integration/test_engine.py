@@ -168,7 +168,7 @@ async def run(order, listen, *, steering, begun):
     said = []
     for _ in range(2):
         try:
-            await order.live.fork("/run/x", "{}")
+            await order.live.fork("/run/x")
             said.append("forked")
         except KernelError as error:
             said.append(str(error))
@@ -185,7 +185,7 @@ def test_the_kernel_is_asked_to_fork_over_the_pipe_and_its_end_fails_the_questio
         offer = LiveOffer.model_validate({"hazards": [{"kind": "warn", "what": "2 threads"}]})
         process.stdin.write(encode(Start(task="t", libraries=["x"], live=offer)))
         asked = decode_from_engine(process.stdout.readline())
-        assert (asked.type, asked.address, asked.order) == ("fork_kernel", "/run/x", "{}")
+        assert (asked.type, asked.address) == ("fork_kernel", "/run/x")
         process.stdin.write(encode(KernelForked(number=asked.number)))
         assert decode_from_engine(process.stdout.readline()).type == "fork_kernel"
         process.stdin.close()

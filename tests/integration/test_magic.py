@@ -142,8 +142,8 @@ import sys, types
 import exploracoder_jupyter.inside as inside
 from pathlib import Path
 
-def fork(shell, address, order):
-    Path("asked").write_text(f"{shell is get_ipython()} {address} {order}")
+def fork(shell, address):
+    Path("asked").write_text(f"{shell is get_ipython()} {address}")
     if refusal:
         raise OSError(refusal)
 
@@ -417,7 +417,7 @@ def test_the_kernel_offers_itself_and_is_forked_while_the_cell_waits(forkable):
     answer = forked(forkable)
     assert (answer["type"], answer["number"], answer["problem"]) == ("kernel_forked", 7, "")
     assert answer["seconds"] < 1
-    assert (forkable.folder / "asked").read_text() == 'True /run/engine {"generation": 1}'
+    assert (forkable.folder / "asked").read_text() == "True /run/engine"
 
 
 def test_the_kernel_is_forked_in_the_background_although_a_cell_is_busy(forkable):

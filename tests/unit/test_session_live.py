@@ -46,23 +46,23 @@ async def test_a_kernel_that_forks_is_waited_for():
         line.answered(KernelForked(number=request.number))
 
     kernel = Kernel(answer)
-    await kernel.line.fork("/run/x", "{}")
-    await kernel.line.fork("/run/y", "{}")
-    assert [(request.address, request.order) for request in kernel.asked] == [("/run/x", "{}"), ("/run/y", "{}")]
+    await kernel.line.fork("/run/x")
+    await kernel.line.fork("/run/y")
+    assert [request.address for request in kernel.asked] == ["/run/x", "/run/y"]
     assert kernel.asked[0].number != kernel.asked[1].number
 
 
 async def test_a_refusal_is_a_sentence():
     kernel = Kernel(lambda line, request: line.answered(KernelForked(number=request.number, problem="no memory.")))
     with pytest.raises(KernelError, match=r"^Your kernel could not be forked: no memory\.$"):
-        await kernel.line.fork("/run/x", "{}")
+        await kernel.line.fork("/run/x")
 
 
 async def test_a_busy_kernel_is_waited_for_only_so_long_and_its_late_answer_is_passed_over():
     late = []
     kernel = Kernel(lambda line, request: late.append(request.number), patience=0.05)
     with pytest.raises(KernelError, match=r"it is busy and did not answer within 0\.05 s"):
-        await kernel.line.fork("/run/x", "{}")
+        await kernel.line.fork("/run/x")
     kernel.line.answered(KernelForked(number=late[0], problem="too late"))
 
     def answer(line, request):
@@ -70,7 +70,7 @@ async def test_a_busy_kernel_is_waited_for_only_so_long_and_its_late_answer_is_p
         line.answered(KernelForked(number=request.number))
 
     kernel._answer = answer
-    await kernel.line.fork("/run/y", "{}")
+    await kernel.line.fork("/run/y")
 
 
 async def test_a_kernel_that_goes_away_fails_what_waits_and_what_comes():
@@ -78,7 +78,7 @@ async def test_a_kernel_that_goes_away_fails_what_waits_and_what_comes():
     with anyio.fail_after(2):
         for _ in range(2):
             with pytest.raises(KernelError, match="it is gone"):
-                await kernel.line.fork("/run/x", "{}")
+                await kernel.line.fork("/run/x")
 
 
 async def test_requests_at_the_same_time_get_their_own_answers():
@@ -89,7 +89,7 @@ async def test_requests_at_the_same_time_get_their_own_answers():
 
     async def fork():
         try:
-            await kernel.line.fork("/run/x", "{}")
+            await kernel.line.fork("/run/x")
             ended.append("forked")
         except KernelError:
             ended.append("refused")
@@ -113,6 +113,6 @@ def test_the_messages_survive_the_wire():
     start = Start(task="t", libraries=["x"], unsent="No.", live=LiveOffer(secretive=["token"]))
     assert decode_to_engine(encode(start)) == start
     assert decode_to_engine('{"type": "start", "task": "t", "libraries": []}').live is None
-    asked, answered = ForkKernel(number=3, address="/run/x", order="{}"), KernelForked(number=3, problem="no")
+    asked, answered = ForkKernel(number=3, address="/run/x"), KernelForked(number=3, problem="no")
     assert decode_from_engine(encode(asked)) == asked
     assert decode_to_engine(encode(answered)) == answered
