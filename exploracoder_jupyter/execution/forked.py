@@ -8,6 +8,7 @@ behind, and nothing else, until the last of them is closed.
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 from collections.abc import Iterator
@@ -42,13 +43,15 @@ class Forked:
     """The same as seen from here, where they are on disk."""
     parent: Forked | None = None
     children: set[Forked] = field(default_factory=set)
+    reaper_pid: int | None = field(init=False)
     _census: Census = field(init=False)
     _base: int = field(init=False)
     _ended: bool = False
     _released: bool = False
 
     def __post_init__(self) -> None:
-        self._census = Census(self.pid, others=lambda: [child.pid for child in self._descendants()])
+        self.reaper_pid = None if self.reaper is None else _pid_of(self.reaper)
+        self._census = Census(self.pid, adopter=self.reaper_pid, others=self._others)
         self._base = private_memory(self.pid)
         if self.parent is not None:
             self.parent.children.add(self)
@@ -109,14 +112,23 @@ class Forked:
         """Of a kernel that did not answer."""
         return "the fork gave no answer in time."
 
-    def _descendants(self) -> Iterator[Forked]:
+    def _others(self) -> Iterator[int]:
+        """What was forked from it, and the first processes of their namespaces."""
         for child in self.children:
-            yield child
-            yield from child._descendants()
+            yield child.pid
+            if child.reaper_pid is not None:
+                yield child.reaper_pid
 
     async def _gone(self, process: int) -> None:
         with anyio.move_on_after(_END_SECONDS):
             await anyio.wait_readable(process)
+
+
+def _pid_of(process: int) -> int:
+    """The process of a descriptor, as this process sees it."""
+    found = re.search(r"^Pid:\s*(\d+)", Path(f"/proc/self/fdinfo/{process}").read_text(), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
 
 
 def _has_ended(process: int) -> bool:

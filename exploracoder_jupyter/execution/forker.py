@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import zmq.asyncio
@@ -22,7 +22,7 @@ from exploracoder_jupyter.execution.order import Order, Orders
 _SECONDS: Final = 20.0
 _PORTS: Final = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 
-Ask = Callable[[str], Awaitable[None]]
+Ask = Callable[[str], Coroutine[Any, Any, None]]
 """Asks a kernel that is not confined to fork itself; the child calls at this address."""
 
 
@@ -42,19 +42,20 @@ class Forker:
         Raises:
             KernelError: it could not be made.
         """
-        listener = Listener(self.orders.launcher.folder / "call")
+        listener, made = Listener(self.orders.launcher.folder / "call"), None
         try:
             with anyio.fail_after(_SECONDS):
                 async with anyio.create_task_group() as asking:
                     asking.start_soon(ask, str(listener.address))
                     line = await listener.accept()
-                    return await self._made(line, self.orders.root(chdir=chdir), parent=None)
+                    made = await self._made(line, self.orders.root(chdir=chdir), parent=None)
         except TimeoutError as error:
             raise KernelError("The kernel was asked to fork itself and did not answer.") from error
         except BaseExceptionGroup as group:
             raise unwrapped(group) from None
         finally:
             listener.close()
+        return made
 
     async def branch(self, parent: Forked) -> Sibling:
         """A kernel that starts from exactly the state of the parent. Cancelling leaves nothing behind.

@@ -37,9 +37,10 @@ class TreeUse:
 class Census:
     """The processes of one tree, as last seen."""
 
-    def __init__(self, root: int, *, others: Callable[[], Iterable[int]] = tuple) -> None:
-        """`others` are processes within the tree that do not belong to it, nor do those below them."""
-        self._root = _process(root)
+    def __init__(self, root: int, *, adopter: int | None = None, others: Callable[[], Iterable[int]] = tuple) -> None:
+        """`adopter` is a process to which orphans go; it does not belong to the tree itself. `others` are processes
+        within the tree that do not belong to it, nor do those below them."""
+        self._root, self._adopter = _process(root), adopter
         self._seen: dict[int, psutil.Process] = {}
         self._others = others
 
@@ -48,7 +49,7 @@ class Census:
 
         Memory beyond `doubtful` bytes is measured again, slowly, with what forks share counted once.
         """
-        found = _descendants(self._root.pid, most=most, but=set(self._others())) if self._root else []
+        found = self._members(most)
         memory = sum(map(private_memory, found))
         if memory > doubtful:
             memory = sum(map(_proportional_memory, found))
@@ -59,6 +60,16 @@ class Census:
             if not self._seen[pid].is_running():
                 del self._seen[pid]
         return TreeUse(len(found), memory)
+
+    def _members(self, most: int) -> list[int]:
+        others = set(self._others())
+        found = _descendants(self._root.pid, most=most, but=others) if self._root else []
+        if self._adopter is not None:
+            adopted = _descendants(self._adopter, most=most, but={*others, *found})
+            found += (pid for pid in adopted if pid != self._adopter)
+        for pid in others:
+            self._seen.pop(pid, None)
+        return found
 
     async def end(self, *, root_follows: bool) -> None:
         """Kill every process of the tree and wait until they are gone.

@@ -3,7 +3,7 @@
 Nothing of ours is installed there. Each sibling is a kernel that the server starts; it is sent our code, a bounded copy
 of the working directory and the variables (`remote_parcel`), and works in a fresh folder of its own. How far it is
 isolated is that server's affair: here there are limits on memory, CPU seconds and file size, and no more. The kernels
-are deleted at the end; by a process that outlives this one if this one is killed (`remote_undertaker`); and if this
+are deleted at the end; by a process that outlives this one if this one is killed (`remote_steward`); and if this
 machine is lost, they end themselves (`inside.guest`).
 """
 
@@ -32,7 +32,7 @@ from exploracoder_jupyter.execution.pool import WarmPool
 from exploracoder_jupyter.execution.remote_gateway import Gateway, gateway_token, open_gateway
 from exploracoder_jupyter.execution.remote_parcel import MOST_MB, Parcel, pack
 from exploracoder_jupyter.execution.remote_sibling import PATIENCE_SECONDS, RemoteSibling
-from exploracoder_jupyter.execution.remote_undertaker import Undertaker
+from exploracoder_jupyter.execution.remote_steward import Steward
 from exploracoder_jupyter.execution.rerun import RerunBranch, Step
 from exploracoder_jupyter.execution.sibling import AnySibling
 from exploracoder_jupyter.types import Environment
@@ -46,7 +46,7 @@ class RemoteFactory:
     """Starts remote siblings and disposes of them; see `pool.Factory`."""
 
     gateway: Gateway
-    undertaker: Undertaker
+    steward: Steward
     parcel: Parcel
     setup: str = ""
     """Code that every sibling runs first."""
@@ -58,7 +58,7 @@ class RemoteFactory:
         Raises:
             KernelError: it did not start, or could not be prepared.
         """
-        sibling = await RemoteSibling.start(self.gateway, self.parcel, self.undertaker)
+        sibling = await RemoteSibling.start(self.gateway, self.parcel, self.steward)
         self.living.add(sibling)
         try:
             await set_up(sibling, self.setup)
@@ -237,12 +237,12 @@ async def _opened(
         raise UsageError("No gateway is named.", remedy="Name one: --gateway URL.")
     gateway = await open_gateway(sandbox.gateway, kernel=sandbox.kernel, token=token or gateway_token())
     parcel = await to_thread.run_sync(lambda: pack(workdir, sandbox, variables=variables, patience=PATIENCE_SECONDS))
-    undertaker = Undertaker(gateway)
+    steward = Steward(gateway)
     try:
-        yield RemoteFactory(gateway, undertaker, parcel, setup)
+        yield RemoteFactory(gateway, steward, parcel, setup)
     finally:
         with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(undertaker.close)
+            await to_thread.run_sync(steward.close)
 
 
 async def _lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:

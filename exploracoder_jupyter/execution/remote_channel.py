@@ -19,9 +19,8 @@ from typing import Any, Final
 import websocket
 from jupyter_server.gateway.gateway_client import GatewayClient
 from jupyter_server.gateway.managers import GatewayKernelClient, GatewayKernelManager
-from pydantic import SecretStr
 
-from exploracoder_jupyter.execution.remote_gateway import Gateway
+from exploracoder_jupyter.execution.remote_gateway import Access, Gateway
 
 _CONNECT_SECONDS: Final = 15.0
 _ALIVE_SECONDS: Final = 20
@@ -34,7 +33,7 @@ class Channel(GatewayKernelClient):
         self, gateway: Gateway, manager: GatewayKernelManager, take: Callable[[dict[str, Any] | None], None]
     ) -> None:
         super().__init__(manager.kernel_id, session=manager.session)  # type: ignore[no-untyped-call, unused-ignore]
-        self._gateway, self._take = gateway, take
+        self._access, self._take = gateway.access, take
         self._loop = asyncio.get_running_loop()
         self._address = f"{GatewayClient.instance().ws_url}/api/kernels/{manager.kernel_id}/channels"
 
@@ -47,9 +46,9 @@ class Channel(GatewayKernelClient):
         self.channel_socket = websocket.create_connection(
             self._address,
             timeout=_CONNECT_SECONDS,
-            header=_headers(self._gateway.token),
+            header=dict(self._access.headers),
             enable_multithread=True,
-            sslopt=_tls(verify=self._gateway.verify),
+            sslopt=_tls(self._access),
             sockopt=_socket_options(),
         )
         self.channel_socket.settimeout(None)  # a cell may be silent for long
@@ -75,16 +74,10 @@ class Channel(GatewayKernelClient):
             self._loop.call_soon_threadsafe(self._take, None)
 
 
-def _headers(token: SecretStr | None) -> dict[str, str]:
-    given: dict[str, str] = json.loads(GatewayClient.instance().headers or "{}")
-    return {**given, "Authorization": f"token {token.get_secret_value()}"} if token else given
-
-
-def _tls(*, verify: bool) -> dict[str, Any]:
-    client = GatewayClient.instance()
-    given = {"ca_certs": client.ca_certs, "certfile": client.client_cert, "keyfile": client.client_key}
+def _tls(access: Access) -> dict[str, Any]:
+    given = {"ca_certs": access.ca, "certfile": access.certificate, "keyfile": access.key}
     options: dict[str, Any] = {name: path for name, path in given.items() if path}
-    return options if verify else {**options, "cert_reqs": ssl.CERT_NONE, "check_hostname": False}
+    return options if access.verify else {**options, "cert_reqs": ssl.CERT_NONE, "check_hostname": False}
 
 
 def _socket_options() -> list[tuple[int, int, int]]:

@@ -1,4 +1,4 @@
-"""The server behind `Sandbox.gateway`, as HTTP: its kernelspecs; kernels started, interrupted, looked at and deleted.
+"""The server behind `Sandbox.gateway`, as HTTP: its kernelspecs, and what is known of a kernel of it.
 
 The requests are those of jupyter_server's own gateway client, which is imported when a gateway is opened and not
 before: it is an optional dependency. That client is configured by a singleton, so a process has one gateway at a time.
@@ -13,7 +13,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -39,15 +39,32 @@ def gateway_token(environ: Mapping[str, str] | None = None) -> SecretStr | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Access:
+    """How the server is spoken to."""
+
+    headers: Mapping[str, str] = field(repr=False)
+    """Of every request; the token is in them."""
+    verify: bool
+    """Whether the server's certificate is checked."""
+    ca: str | None
+    """File with certificates of authorities; none: the system's."""
+    certificate: str | None
+    """File with a certificate of the client's own."""
+    key: str | None
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON, token included: for a pipe, and for nothing else."""
+        return {**asdict(self), "headers": dict(self.headers)}
+
+
+@dataclass(frozen=True, slots=True)
 class Gateway:
     """A server that answered and has the kernelspec; made by `open_gateway`."""
 
     url: str
     kernel: str
     """Name of the kernelspec on the server."""
-    token: SecretStr | None = field(repr=False)
-    verify: bool = True
-    """Whether the server's certificate is checked."""
+    access: Access
 
     @property
     def host(self) -> str:
@@ -60,19 +77,19 @@ class Gateway:
         parts = urlsplit(self.url)
         return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
 
-    async def start(self) -> GatewayKernelManager:
-        """A new kernel; the caller deletes it.
+    async def manage(self, kernel: str) -> GatewayKernelManager:
+        """The manager of a kernel that was started.
 
         Raises:
-            KernelError: the server did not start one.
+            KernelError: the server does not say that it has it.
         """
         from jupyter_server.gateway.managers import GatewayKernelManager
 
         manager = GatewayKernelManager()
         try:
-            await manager.start_kernel(kernel_name=self.kernel)
+            await manager.start_kernel(kernel_id=kernel)
         except Exception as error:
-            raise KernelError(f"{self.host} did not start a kernel: {_reason(error)}.") from error
+            raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
         return manager
 
     async def look(self, manager: GatewayKernelManager) -> str | None:
@@ -102,9 +119,9 @@ async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None)
             "A gateway needs the package jupyter-server, which is not installed here.",
             remedy="Install it: pip install 'exploracoder-jupyter[remote]'.",
         )
-    verify = _configure(url, token)
+    access = _configure(url, token)
     found = await _kernelspecs(url, given=token is not None)
-    return Gateway(url, _chosen(found, kernel, urlsplit(url).netloc), token, verify)
+    return Gateway(url, _chosen(found, kernel, urlsplit(url).netloc), access)
 
 
 def _checked(url: str) -> str:
@@ -119,8 +136,8 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-def _configure(url: str, token: SecretStr | None) -> bool:
-    """Point jupyter_server's client at the server; whether it checks certificates."""
+def _configure(url: str, token: SecretStr | None) -> Access:
+    """Point jupyter_server's client at the server; it knows certificates and further headers from its environment."""
     from jupyter_server.gateway.gateway_client import GatewayClient
 
     logging.getLogger("ServerApp").addHandler(logging.NullHandler())  # it prints what we say in our own words
@@ -134,7 +151,10 @@ def _configure(url: str, token: SecretStr | None) -> bool:
         auth_header_key="Authorization",
         connect_timeout=_CONNECT_SECONDS,
     )
-    return bool(client.validate_cert)
+    headers: dict[str, str] = json.loads(client.headers or "{}")
+    if token:
+        headers["Authorization"] = f"token {token.get_secret_value()}"
+    return Access(headers, client.validate_cert, client.ca_certs, client.client_cert, client.client_key)
 
 
 async def _kernelspecs(url: str, *, given: bool) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from exploracoder_jupyter.execution.kernel import Cause, Ending
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.remote_gateway import Gateway
 from exploracoder_jupyter.execution.remote_parcel import Parcel
-from exploracoder_jupyter.execution.remote_undertaker import Undertaker
+from exploracoder_jupyter.execution.remote_steward import CannotStart, Steward
 
 if TYPE_CHECKING:
     from jupyter_server.gateway.managers import GatewayKernelManager
@@ -52,8 +52,8 @@ _RESTARTED: Final = "the remote kernel ended; whatever its server has started in
 class RemoteSibling:
     """A running remote kernel. Made by `start`; `close` is idempotent and must be awaited."""
 
-    def __init__(self, gateway: Gateway, manager: GatewayKernelManager, undertaker: Undertaker) -> None:
-        self._gateway, self._manager, self._undertaker = gateway, manager, undertaker
+    def __init__(self, gateway: Gateway, manager: GatewayKernelManager, steward: Steward) -> None:
+        self._gateway, self._manager, self._steward = gateway, manager, steward
         self._channel: Channel | None = None
         self._request: _Request | None = None
         self._closed = self._deleted = False
@@ -61,16 +61,18 @@ class RemoteSibling:
         """Why the sibling was ended, or is dead; empty while it lives."""
 
     @classmethod
-    async def start(cls, gateway: Gateway, parcel: Parcel, undertaker: Undertaker) -> RemoteSibling:
+    async def start(cls, gateway: Gateway, parcel: Parcel, steward: Steward) -> RemoteSibling:
         """Start a kernel and make it a sibling.
 
         Raises:
             KernelError: it did not start, cannot be reached, or could not be prepared.
         """
         with anyio.CancelScope(shield=True):  # cut short in here, a kernel would be left that nobody knows
-            manager = await gateway.start()
-            undertaker.remember(str(manager.kernel_id))
-        sibling = cls(gateway, manager, undertaker)
+            try:
+                manager = await gateway.manage(await steward.start())
+            except CannotStart as error:
+                raise KernelError(f"{gateway.host} did not start a kernel: {error}.") from error
+        sibling = cls(gateway, manager, steward)
         try:
             await sibling._connect()
             for code in parcel.code():
@@ -145,10 +147,10 @@ class RemoteSibling:
         self.end_reason = self.end_reason or reason
         if self._deleted:
             return
-        with suppress(Exception):  # whatever goes wrong with the server, the undertaker knows the kernel
+        with suppress(Exception):  # whatever goes wrong with the server, the steward knows the kernel
             await self._manager.shutdown_kernel()
             self._deleted = True
-            self._undertaker.forget(str(self._manager.kernel_id))
+            self._steward.forget(str(self._manager.kernel_id))
 
     async def close(self) -> None:
         """Delete the kernel and disconnect. Idempotent."""

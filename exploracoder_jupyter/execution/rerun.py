@@ -91,8 +91,18 @@ class RerunSiblings:
     `setup` is code that every sibling runs first; `variables` a folder written by `inside.variables.dump`.
     """
 
-    def __init__(self, sandbox: Sandbox, *, workdir: Path, setup: str = "", variables: Path | None = None) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        *,
+        workdir: Path,
+        setup: str = "",
+        variables: Path | None = None,
+        state: str = "fresh",
+    ) -> None:
         self._sandbox, self._workdir = sandbox, workdir.resolve()
+        self.state = state
+        """Where experiments start, and why; recorded."""
         self._setup, self._variables = setup, variables
         self._stack = AsyncExitStack()
         self._branches: set[RerunBranch] = set()
@@ -183,7 +193,7 @@ class RerunSiblings:
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(filter(None, [self._launcher.isolation.description, self.factory.snapshot.note])),
             branching="rerun",
-            state="fresh",
+            state=self.state,
             packages=tuple(found["packages"]),
         )
 

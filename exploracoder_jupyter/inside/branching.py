@@ -15,6 +15,7 @@ forked and never runs anything (`serve` false) has no kernel and no second threa
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import random
 import shutil
@@ -23,7 +24,7 @@ import socket
 import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from typing import Any, NoReturn
 
@@ -109,13 +110,14 @@ def _descend(
     """The middle process: prepare what needs a process before the branch, make the branch, go."""
     own: socket.socket | None = None
     try:
+        gc.disable()
         own = get_line()
-        order, (lifeline,) = line.receive(own)
         if leave is not None:
             leave.close()
         rebuild.close_own_plumbing()
-        inherited = Inherited.survey(keep=[own.fileno(), lifeline])
-        reaper = _enter(order, lifeline)
+        inherited = Inherited.survey(keep=[own.fileno()])  # at once: until then the parent may move offsets
+        order, (lifeline,) = line.receive(own)
+        reaper = _enter(order, lifeline, inherited)
         if os.fork():
             os._exit(0)
         random.setstate(state)
@@ -128,26 +130,27 @@ def _descend(
         os._exit(1)
 
 
-def _enter(order: dict[str, Any], lifeline: int) -> int | None:
+def _enter(order: dict[str, Any], lifeline: int, inherited: Inherited) -> int | None:
     """Enter new namespaces, if the order says so, and start what reaps in them; a descriptor of it."""
     if order["level"] != "namespaces":
         return None
     confine.enter_namespaces(network=order["network"])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited by the reaper: its children vanish by themselves
     try:
-        return os.pidfd_open(_spawn_reaper(lifeline))
+        return os.pidfd_open(_spawn_reaper(lifeline, [one.number for one in inherited.found]))
     finally:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.close(lifeline)
 
 
-def _spawn_reaper(lifeline: int) -> int:
+def _spawn_reaper(lifeline: int, inherited: Iterable[int]) -> int:
     """The first process of the namespace: it ends with its standard input, and everything in the namespace with it."""
     program = shutil.which("cat", path=os.defpath)
     if program is None:
         raise OSError("there is no program `cat`")
     nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
-    wired = [(os.POSIX_SPAWN_DUP2, lifeline, 0), *nothing]
+    foreign = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2]
+    wired = [(os.POSIX_SPAWN_DUP2, lifeline, 0), *nothing, *foreign]
     return os.posix_spawn(program, ["explora-branch"], {}, file_actions=wired, setsigdef=[signal.SIGTERM])
 
 
@@ -155,10 +158,11 @@ def _become(
     shell: Any, order: dict[str, Any], own: socket.socket, inherited: Inherited, reaper: int | None
 ) -> NoReturn:
     """The branch itself."""
-    notes = make_private()
+    if shared := make_private():
+        raise RuntimeError(f"memory would still be shared: {'; '.join(shared)}")
     quiet = inherited.at(rebuild.addresses(shell)) | inherited.pipes()
     carried = surroundings.move_in(order)
-    notes += inherited.restore(carried, hidden=order["hidden"], quiet=quiet)
+    notes = inherited.restore(carried, hidden=order["hidden"], quiet=quiet)
     rebuild.detach(shell)
     if order["first"]:
         surroundings.scrub(order["environ"])

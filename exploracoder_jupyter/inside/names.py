@@ -82,7 +82,8 @@ class Tracker:
         """The shell's tracker, made if it has none."""
         if not hasattr(shell, "explora_names"):
             shell.explora_names = cls(shell)
-        return shell.explora_names
+        tracker: Tracker = shell.explora_names
+        return tracker
 
     def _remember(self, info: Any) -> None:
         self._before = {name: id(value) for name, value in list(self._shell.user_ns.items())}

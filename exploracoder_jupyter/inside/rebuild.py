@@ -108,7 +108,7 @@ def _connect(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
 
 def _configuration(app: Any) -> Config:
     """The application's configuration without what belongs to its own connection."""
-    config = app.config.copy()
+    config: Config = app.config.copy()
     for name in ("connection_file", "ip", "transport", *(f"{port}_port" for port in _PORTS)):
         config.IPKernelApp.pop(name, None)
     return config
@@ -149,4 +149,13 @@ def _without_helpers() -> None:
 
 
 def _descriptors() -> set[int]:
-    return set(map(int, os.listdir("/proc/self/fd")))
+    return {number for number in map(int, os.listdir("/proc/self/fd")) if _is_open(number)}
+
+
+def _is_open(number: int) -> bool:
+    """Not that of the listing itself."""
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
