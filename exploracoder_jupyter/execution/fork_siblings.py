@@ -82,7 +82,9 @@ class ForkSiblings:
     @property
     def notices(self) -> tuple[str, ...]:
         """Sentences for the user: what experiments lack of the live kernel."""
-        lacking = [hazard.what for hazard in self._origin.live.hazards] if self._origin.live else []
+        if self._origin.live is None:
+            return ()
+        lacking = [hazard.what for hazard in self._origin.live.hazards]
         return tuple(f"Experiments do without this: {what}." for what in [*lacking, *self._forker.notes])
 
     async def root(self) -> ForkBranch:

@@ -42,20 +42,20 @@ class Forker:
         Raises:
             KernelError: it could not be made.
         """
-        listener, made = Listener(self.orders.launcher.folder / "call"), None
+        listener = Listener(self.orders.launcher.folder / "call")
         try:
             with anyio.fail_after(_SECONDS):
                 async with anyio.create_task_group() as asking:
                     asking.start_soon(ask, str(listener.address))
                     line = await listener.accept()
-                    made = await self._made(line, self.orders.root(chdir=chdir), parent=None)
+                    root = await self._made(line, self.orders.root(chdir=chdir), parent=None)
         except TimeoutError as error:
             raise KernelError("The kernel was asked to fork itself and did not answer.") from error
         except BaseExceptionGroup as group:
             raise unwrapped(group) from None
         finally:
             listener.close()
-        return made
+        return root
 
     async def branch(self, parent: Forked) -> Sibling:
         """A kernel that starts from exactly the state of the parent. Cancelling leaves nothing behind.
