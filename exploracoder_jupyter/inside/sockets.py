@@ -94,7 +94,9 @@ def _database(number: int, path: str) -> str:
 
 def _connections(sockets: list[int], ports: set[int]) -> list[Connection]:
     libc = ctypes.CDLL(None)
-    served = ports | {at[1] for number in sockets if _listens(libc, number) and (at := _address(libc.getsockname, number))}
+    served = ports | {
+        at[1] for number in sockets if _listens(libc, number) and (at := _address(libc.getsockname, number))
+    }
     ends = {number: (_address(libc.getsockname, number), _address(libc.getpeername, number)) for number in sockets}
     inner = {here for here, _ in ends.values()}  # both ends here: how a debugger in the process talks to itself
     found = []
