@@ -15,20 +15,24 @@ import anyio
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.execution.forked import Forked
-from exploracoder_jupyter.execution.forker import Forker, seen_from_here
+from exploracoder_jupyter.execution.forker import Forker, ForkRefused, seen_from_here
 from exploracoder_jupyter.execution.guard import Guard
 from exploracoder_jupyter.execution.kernel import Sibling
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.observe import observe, unrun
 from exploracoder_jupyter.execution.pool import CORES
-from exploracoder_jupyter.execution.rerun import RerunSiblings
+from exploracoder_jupyter.execution.rerun import RerunSiblings, Step
+from exploracoder_jupyter.execution.stall import Stall
+from exploracoder_jupyter.execution.suspects import remember
 from exploracoder_jupyter.execution.written import copy_written
+from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.types import Observation
 
 _AT_ONCE: Final = max(4, CORES)
 _MOST_AHEAD: Final = 8
+_LOOK_SECONDS: Final = 0.3
 
 
 FallBack = Callable[[], Awaitable[RerunSiblings]]
@@ -108,7 +112,9 @@ class Branches:
         self, forker: Forker, root: Forked, guard: Guard, tasks: TaskGroup, *, output_kb: int, fall_back: FallBack
     ) -> None:
         self.forker, self.guard, self._tasks = forker, guard, tasks
-        self.output_kb, self.fall_back = output_kb, fall_back
+        self.output_kb, self._fall_back = output_kb, fall_back
+        self.rerunning: RerunSiblings | None = None
+        """Makes all branches from now on, once a state could not be forked."""
         self.at_once = anyio.CapacityLimiter(_AT_ONCE)
         """Executions at one time: more would only make each other time out."""
         self._forks_at_once = anyio.CapacityLimiter(CORES)
@@ -120,9 +126,9 @@ class Branches:
         """A branch in the initial state."""
         return self.branch(None, self._roots)
 
-    def branch(self, sibling: Sibling | None, origin: Reserve) -> ForkBranch:
-        """A branch that is this sibling, or is still to be forked from its origin."""
-        branch = ForkBranch(self, sibling, origin)
+    def branch(self, sibling: Sibling | None, origin: Reserve, steps: tuple[Step, ...] = ()) -> ForkBranch:
+        """A branch that is this sibling, or is still to be forked from its origin; `steps` are what led to it."""
+        branch = ForkBranch(self, sibling, origin, steps)
         self._open.add(branch)
         return branch
 
@@ -133,6 +139,14 @@ class Branches:
     def reserve(self, parent: Forked) -> Reserve:
         """Forks of this process, made ahead."""
         return Reserve(self.forker, parent, self._tasks, self._forks_at_once)
+
+    async def change(self, refused: ForkRefused) -> BranchingChanged:
+        """Make branches by re-running from now on; the error that tells the pipeline."""
+        if self.rerunning is None:
+            self.rerunning = await self._fall_back()
+        return BranchingChanged(
+            f"{refused.message} From here on, experiments run in kernels that repeat what was run before."
+        )
 
     async def close(self) -> None:
         """End all of them, and the root."""
@@ -147,8 +161,8 @@ class Branches:
 class ForkBranch:
     """One state: a `Branch` that is a forked kernel, or the state of the root until something is run in it."""
 
-    def __init__(self, branches: Branches, sibling: Sibling | None, origin: Reserve) -> None:
-        self._branches, self._sibling, self._origin = branches, sibling, origin
+    def __init__(self, branches: Branches, sibling: Sibling | None, origin: Reserve, steps: tuple[Step, ...]) -> None:
+        self._branches, self._sibling, self._origin, self._steps = branches, sibling, origin, steps
         self._ahead: Reserve | None = None
         self._lost = ""
         self._turn = anyio.Lock()
@@ -163,6 +177,7 @@ class ForkBranch:
         """Run code here, changing this state. One at a time: a second call waits for the first.
 
         Raises:
+            BranchingChanged: it hung because of what a fork does not carry, or this state cannot be forked.
             KernelError: the process could not be made at all.
         """
         async with self._turn, self._branches.at_once:
@@ -170,37 +185,41 @@ class ForkBranch:
                 return unrun(self._lost)
             await self._forget_forks()
             sibling = await self._awake()
-            collector = Collector(self._branches.output_kb * 1000)
-            ending = await sibling.execute(code, timeout=timeout, collector=collector)
-            observation = observe(ending, collector, timeout=timeout)
+            observation = await self._execute(sibling, code, timeout)
+            self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died" or not sibling.is_alive:
                 self._lost = f"the state of this branch is lost: {observation.note}"
                 await sibling.close()
             return observation
 
-    async def fork(self, n: int) -> Sequence[ForkBranch]:
+    async def fork(self, n: int) -> Sequence[Branch]:
         """`n` branches that start from this state, each a process of its own already.
 
         Raises:
+            BranchingChanged: this state cannot be forked; ask again.
             KernelError: one could not be made, or this state is lost.
         """
         async with self._turn:
+            if self._branches.rerunning is not None:
+                return [self._branches.rerunning.branch(self._steps) for _ in range(n)]
             origin = self._forks()
-            made: list[ForkBranch] = []
             origin.expect(n)
+            made: list[ForkBranch] = []
             try:
-                for _ in range(n):
+                while len(made) < n:
                     made.append(self._adopt(await origin.take()))
-            except BaseException:
-                with anyio.CancelScope(shield=True):
-                    for branch in made:
-                        await branch.close()
+            except BaseException as error:
+                await _close_all(made)
+                if isinstance(error, ForkRefused):
+                    raise await self._branches.change(error) from None
                 raise
             return made
 
     def expect(self, n: int) -> None:
         """Make `n` forks ready ahead. Returns at once."""
-        if not self._lost:
+        if self._branches.rerunning is not None:
+            self._branches.rerunning.expect()
+        elif not self._lost:
             self._forks().expect(n)
 
     async def files(self, folder: Path) -> tuple[str, ...]:
@@ -208,12 +227,10 @@ class ForkBranch:
         body = self.process
         if body is None or not body.is_alive:
             return ()
-        layer = "up" if self._branches.forker.orders.level.overlay else "work"
-        work = Path(seen_from_here(str(body.home / layer), body))
-        snapshot = self._branches.forker.orders.snapshot
-        return await to_thread.run_sync(
-            lambda: copy_written(work, snapshot, folder, most_mb=self._branches.forker.orders.launcher.sandbox.copy_mb)
-        )
+        orders = self._branches.forker.orders
+        work = Path(seen_from_here(str(body.home / ("up" if orders.level.overlay else "work")), body))
+        most = orders.launcher.sandbox.copy_mb
+        return await to_thread.run_sync(lambda: copy_written(work, orders.snapshot, folder, most_mb=most))
 
     async def close(self) -> None:
         """End it, with every process that it started; what was forked from it lives on. Idempotent."""
@@ -235,16 +252,49 @@ class ForkBranch:
 
     def _adopt(self, sibling: Sibling) -> ForkBranch:
         self._branches.guard.watch(sibling)
-        return self._branches.branch(sibling, self._origin)
+        return self._branches.branch(sibling, self._origin, self._steps)
 
     async def _awake(self) -> Sibling:
         if self._sibling is None:
-            self._sibling = await self._origin.take()
+            try:
+                self._sibling = await self._origin.take()
+            except ForkRefused as refused:
+                raise await self._branches.change(refused) from None
             self._branches.guard.watch(self._sibling)
         return self._sibling
+
+    async def _execute(self, sibling: Sibling, code: str, timeout: float) -> Observation:
+        collector = Collector(self._branches.output_kb * 1000)
+        hung = anyio.Event()
+        async with anyio.create_task_group() as watching:
+            watching.start_soon(self._watch, sibling, hung)
+            ending = await sibling.execute(code, timeout=timeout, collector=collector)
+            watching.cancel_scope.cancel()
+        if hung.is_set() and self.process is not None:
+            library = self.process.loaded[0]
+            await to_thread.run_sync(remember, library)
+            raise await self._branches.change(ForkRefused(f"its forks hang, {library} above all", library=library))
+        return observe(ending, collector, timeout=timeout)
+
+    async def _watch(self, sibling: Sibling, hung: anyio.Event) -> None:
+        """End a kernel that hangs since it was forked. Only where something was loaded that is known to do that."""
+        body = self.process
+        if body is None or not body.loaded:
+            return
+        stall = Stall(body.pid)
+        while not stall.look():
+            await anyio.sleep(_LOOK_SECONDS)
+        hung.set()
+        await sibling.end("it hung since it was forked")
 
     async def _forget_forks(self) -> None:
         """What was forked ahead is of a state that is about to change, or to end."""
         if self._ahead is not None:
             ahead, self._ahead = self._ahead, None
             await ahead.close()
+
+
+async def _close_all(branches: Sequence[ForkBranch]) -> None:
+    with anyio.CancelScope(shield=True):
+        for branch in branches:
+            await branch.close()

@@ -36,6 +36,7 @@ from exploracoder_jupyter.execution.order import Orders
 from exploracoder_jupyter.execution.rerun import RerunSiblings
 from exploracoder_jupyter.execution.scratch import take_snapshot
 from exploracoder_jupyter.execution.started import Launch, start_sibling
+from exploracoder_jupyter.execution.suspects import known_suspects
 from exploracoder_jupyter.types import Environment
 
 _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
@@ -126,7 +127,7 @@ class ForkSiblings:
                 borrow=self._level.name == "namespaces",
             )
         )
-        self._forker = Forker(Orders(launcher, snapshot, self._level), context)
+        self._forker = Forker(Orders(launcher, snapshot, self._level), context, known_suspects())
         root = await self._fork_root(context)
         guard = Guard(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
         self._tasks.start_soon(guard.run)

@@ -42,6 +42,8 @@ class Forked:
     folder: Path | None
     """The same as seen from here, where they are on disk."""
     parent: Forked | None = None
+    loaded: tuple[str, ...] = ()
+    """Libraries it came with that keep threads of their own, the likeliest to make a fork hang first."""
     children: set[Forked] = field(default_factory=set)
     reaper_pid: int | None = field(init=False)
     _census: Census = field(init=False)
@@ -63,7 +65,8 @@ class Forked:
         """The process that said it was ready."""
         reaper = heard.descriptors[0] if heard.descriptors else None
         process = os.pidfd_open(heard.pid)
-        return cls(line, heard.pid, process, reaper, lifeline, home, folder, parent)
+        loaded = tuple(str(name) for name in heard.content.get("loaded", ()))
+        return cls(line, heard.pid, process, reaper, lifeline, home, folder, parent, loaded)
 
     @property
     def is_alive(self) -> bool:
@@ -74,6 +77,10 @@ class Forked:
         """What its process tree uses; memory beyond what it had when it was forked."""
         use = self._census.take(most=most, doubtful=doubtful + self._base)
         return TreeUse(use.processes, max(0, use.memory - self._base))
+
+    def owned(self) -> int:
+        """Bytes of memory that would be free without it, its files included where they are in memory."""
+        return self._census.owned() + self._files_in_memory()
 
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone; what descends from it by forking lives on."""
@@ -111,6 +118,15 @@ class Forked:
     def last_words(self) -> str:
         """Of a kernel that did not answer."""
         return "the fork gave no answer in time."
+
+    def _files_in_memory(self) -> int:
+        if self.folder is not None:
+            return 0
+        try:
+            found = os.statvfs(f"/proc/{self.pid}/root{self.home}")
+        except OSError:  # it is gone
+            return 0
+        return (found.f_blocks - found.f_bfree) * found.f_frsize
 
     def _others(self) -> Iterator[int]:
         """What was forked from it, and the first processes of their namespaces."""

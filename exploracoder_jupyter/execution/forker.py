@@ -26,12 +26,23 @@ Ask = Callable[[str], Coroutine[Any, Any, None]]
 """Asks a kernel that is not confined to fork itself; the child calls at this address."""
 
 
+class ForkRefused(KernelError):
+    """This state cannot be forked: a kernel says so of itself, or its forks hang."""
+
+    def __init__(self, why: str, *, library: str = "") -> None:
+        """`why` is a clause; `library` is to blame, if one is."""
+        super().__init__(f"This state cannot be forked: {why}.")
+        self.why, self.library = why, library
+
+
 @dataclass(slots=True)
 class Forker:
     """Makes the forks of one run."""
 
     orders: Orders
     context: zmq.asyncio.Context
+    suspects: list[str] = field(default_factory=list)
+    """Libraries whose forks have hung before: a kernel that has one loaded is not forked."""
     notes: list[str] = field(default_factory=list)
     """What the root has not got of the kernel that it was forked from, a clause each."""
     _serial: count[int] = field(default_factory=lambda: count(1))
@@ -61,11 +72,13 @@ class Forker:
         """A kernel that starts from exactly the state of the parent. Cancelling leaves nothing behind.
 
         Raises:
-            KernelError: it could not be made.
+            ForkRefused: the parent says that it cannot be forked.
+        KernelError: it could not be made.
         """
         ours, theirs = Line.pair()
         try:
-            parent.line.send({"ask": "fork"}, [theirs.fileno()])
+            request = {"ask": "fork", "check": parent.parent is not None, "suspects": self.suspects}
+            parent.line.send(request, [theirs.fileno()])
         except OSError as error:
             ours.close()
             raise KernelError("The state that was to be branched is gone.") from error
@@ -84,6 +97,8 @@ class Forker:
                 os.close(theirs)
             with anyio.fail_after(_SECONDS):
                 heard = await line.receive()
+            if "refused" in heard.content:
+                raise ForkRefused(str(heard.content["refused"]), library=str(heard.content.get("library", "")))
             if "error" in heard.content:
                 raise KernelError(f"A kernel could not be forked: {_last_line(heard.content['error'])}")
         except (EOFError, OSError, TimeoutError) as error:

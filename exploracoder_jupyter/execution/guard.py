@@ -21,6 +21,8 @@ _SECONDS: Final = 0.15
 _DISK_SECONDS: Final = 1.0
 _MEMORY_SLACK: Final = 1.1
 _SPARE: Final = 0.03
+_MOST_OF_MACHINE: Final = 0.8
+"""Share of the memory that is free at the start which all siblings together may use."""
 _MEGABYTE: Final = 1 << 20
 
 
@@ -28,7 +30,9 @@ class Guard:
     """Watches siblings until its task is cancelled."""
 
     def __init__(self, *, memory: int, processes: int, disk: int) -> None:
+        """Each for one sibling: bytes of memory, processes, bytes on disk."""
         self._memory, self._processes, self._disk = memory, processes, disk
+        self._total = int(psutil.virtual_memory().available * _MOST_OF_MACHINE)
         self._watched: set[Sibling] = set()
 
     def watch(self, sibling: Sibling) -> None:
@@ -39,6 +43,7 @@ class Guard:
         """Watch until cancelled."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch_disk)
+            tasks.start_soon(self._watch_total)
             await self._watch_memory()
 
     async def _watch_memory(self) -> None:
@@ -67,6 +72,25 @@ class Guard:
                     "the disk ran full and this kernel, which had written most, was ended"
                 )
 
+    async def _watch_total(self) -> None:
+        """Less often, and aside: what forks share is told apart from what they own by a look at every page."""
+        while True:
+            await anyio.sleep(_DISK_SECONDS)
+            watched = tuple(self._watched)
+            owned = {sibling: await to_thread.run_sync(sibling.body.owned) for sibling in watched}
+            for sibling, bytes_ in owned.items():
+                if bytes_ > self._memory * _MEMORY_SLACK:
+                    await sibling.end(self._too_much_memory)
+            if sum(owned.values()) > self._total:
+                await max(watched, key=owned.__getitem__).end(
+                    f"all experiments together used more than {self._total // _MEGABYTE} MB of memory and this kernel, "
+                    "the largest, was ended"
+                )
+
+    @property
+    def _too_much_memory(self) -> str:
+        return f"it used more than {self._memory // _MEGABYTE} MB of memory and its kernel was ended"
+
     def _use(self, sibling: Sibling) -> TreeUse:
         return sibling.use(most=self._processes + 2, doubtful=self._memory * _MEMORY_SLACK)
 
@@ -74,7 +98,7 @@ class Guard:
         if processes > self._processes + 1:
             return f"it started more than {self._processes} processes and its kernel was ended"
         if memory > self._memory * _MEMORY_SLACK:
-            return f"it used more than {self._memory // _MEGABYTE} MB of memory and its kernel was ended"
+            return self._too_much_memory
         return ""
 
 

@@ -48,6 +48,10 @@ class Body(Protocol):
         """What the process tree uses; see `Census.take`."""
         ...
 
+    def owned(self) -> int:
+        """Bytes of memory that would be free without it, files in memory included. Takes a while for a large process."""
+        ...
+
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone."""
         ...

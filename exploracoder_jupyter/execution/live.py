@@ -6,9 +6,9 @@ there, a pipe or a Jupyter message, is the business of whoever makes the `LiveKe
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Hazard:
 class LiveKernel:
     """A kernel that may be forked."""
 
-    fork: Callable[[str], Awaitable[None]]
+    fork: Callable[[str], Coroutine[Any, Any, None]]
     """Fork it: the child connects to the UNIX socket at this address. Raises KernelError when that cannot be done; the
     kernel itself is unchanged either way."""
     hazards: tuple[Hazard, ...] = ()

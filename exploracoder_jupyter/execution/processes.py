@@ -61,6 +61,10 @@ class Census:
                 del self._seen[pid]
         return TreeUse(len(found), memory)
 
+    def owned(self) -> int:
+        """Bytes of memory that no other process has mapped, of the processes seen at the last look."""
+        return sum(_unshared_memory(pid) for pid in tuple(self._seen))
+
     def _members(self, most: int) -> list[int]:
         others = set(self._others())
         found = _descendants(self._root.pid, most=most, but=others) if self._root else []
@@ -119,12 +123,23 @@ def _children(pid: int) -> list[int] | None:
 
 def _proportional_memory(pid: int) -> int:
     """Anonymous memory of a process, pages shared with others divided among them."""
+    found = _rolled_up(pid, "Pss_Anon")
+    return private_memory(pid) if found is None else found
+
+
+def _unshared_memory(pid: int) -> int:
+    """Memory that only this process has mapped."""
+    return _rolled_up(pid, "Private_Dirty") or 0
+
+
+def _rolled_up(pid: int, field: str) -> int | None:
+    """A sum over all mappings of a process, in bytes; `None` where the system does not tell."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
-        rollup = ""
-    found = re.search(r"^Pss_Anon:\s*(\d+) kB", rollup, re.MULTILINE)
-    return int(found[1]) * 1024 if found else private_memory(pid)
+        return None
+    found = re.search(rf"^{field}:\s*(\d+) kB", rollup, re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
 
 
 def private_memory(pid: int) -> int:

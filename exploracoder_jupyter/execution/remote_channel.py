@@ -17,7 +17,6 @@ from threading import Thread
 from typing import Any, Final
 
 import websocket
-from jupyter_server.gateway.gateway_client import GatewayClient
 from jupyter_server.gateway.managers import GatewayKernelClient, GatewayKernelManager
 
 from exploracoder_jupyter.execution.remote_gateway import Access, Gateway
@@ -35,7 +34,7 @@ class Channel(GatewayKernelClient):
         super().__init__(manager.kernel_id, session=manager.session)  # type: ignore[no-untyped-call, unused-ignore]
         self._access, self._take = gateway.access, take
         self._loop = asyncio.get_running_loop()
-        self._address = f"{GatewayClient.instance().ws_url}/api/kernels/{manager.kernel_id}/channels"
+        self._address = f"ws{gateway.kernels.removeprefix('http')}/{manager.kernel_id}/channels"
 
     def open(self) -> None:
         """Connect; blocks.

@@ -67,6 +67,11 @@ class Gateway:
     access: Access
 
     @property
+    def kernels(self) -> str:
+        """Address of the list of its kernels."""
+        return f"{self.url}{_KERNELS}"
+
+    @property
     def host(self) -> str:
         """Host and port, for people."""
         return urlsplit(self.url).netloc
@@ -86,10 +91,13 @@ class Gateway:
         from jupyter_server.gateway.managers import GatewayKernelManager
 
         manager = GatewayKernelManager()
+        manager.kernels_url = self.kernels
         try:
             await manager.start_kernel(kernel_id=kernel)
         except Exception as error:
             raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
+        if not manager.has_kernel:
+            raise KernelError(f"{self.host} does not know the kernel that it has just started.")
         return manager
 
     async def look(self, manager: GatewayKernelManager) -> str | None:

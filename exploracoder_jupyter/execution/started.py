@@ -72,6 +72,10 @@ class Started:
         """What its process tree uses; see `Census.take`."""
         return self._census.take(most=most, doubtful=doubtful)
 
+    def owned(self) -> int:
+        """Bytes of memory that would be free without it."""
+        return self._census.owned()
+
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone."""
         await self._census.end(root_follows=self._launch.supervised)

@@ -21,6 +21,7 @@ import random
 import shutil
 import signal
 import socket
+import sys
 import threading
 import traceback
 import warnings
@@ -28,7 +29,7 @@ from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from typing import Any, NoReturn
 
-from exploracoder_jupyter.inside import confine, limits, line, names, output, rebuild, surroundings
+from exploracoder_jupyter.inside import confine, hazards, limits, line, names, output, rebuild, surroundings
 from exploracoder_jupyter.inside.descriptors import Inherited
 from exploracoder_jupyter.inside.mappings import make_private
 
@@ -70,15 +71,30 @@ def _answer(shell: Any, own: socket.socket) -> NoReturn:
         except (EOFError, OSError):
             _end()
         if message["ask"] == "fork":
-            _fork_for(shell, own, descriptors[0])
+            _fork_for(shell, own, descriptors[0], message)
 
 
-def _fork_for(shell: Any, own: socket.socket, descriptor: int) -> None:
+def _fork_for(shell: Any, own: socket.socket, descriptor: int, message: dict[str, Any]) -> None:
     with socket.socket(fileno=descriptor) as other:
+        if refused := _refusal(shell, own, message):
+            line.tell(other, refused)
+            return
         try:
             _context(shell).run(_fork, shell, lambda: other, leave=own)
         except OSError as error:
             line.tell(other, {"error": str(error)})
+
+
+def _refusal(shell: Any, own: socket.socket, message: dict[str, Any]) -> dict[str, str] | None:
+    """Why this state is not to be forked: `refused`, a clause, and the `library` that is to blame."""
+    for library in message["suspects"]:
+        if library in sys.modules:
+            return {"refused": f"forks of a kernel that had {library} loaded have hung before", "library": library}
+    if not message["check"]:
+        return None
+    found = hazards.find(shell.user_ns, ours={own.fileno(), *rebuild.plumbing()})
+    refused = next((hazard for hazard in found if hazard["kind"] == "refuse"), None)
+    return {"refused": refused["what"], "library": refused["library"]} if refused else None
 
 
 def _context(shell: Any) -> Context:
@@ -171,7 +187,7 @@ def _become(
     limits.apply(order["limits"])
     given = [] if reaper is None else [reaper]
     app = rebuild.application(shell, order["connection"]) if order["serve"] else None
-    line.send(own, {"ready": True, "notes": notes}, given)
+    line.send(own, {"ready": True, "notes": notes, "loaded": hazards.loaded(sys.modules)}, given)
     for descriptor in given:
         os.close(descriptor)
     if app is None:

@@ -28,6 +28,11 @@ _plumbing: set[int] = set()
 _PORTS = ("shell", "iopub", "stdin", "control", "hb")
 
 
+def plumbing() -> set[int]:
+    """Descriptors of the application that was made here."""
+    return _plumbing
+
+
 def close_own_plumbing() -> None:
     """In a fork of a branch: close what its application had opened. Its objects are kept and never used again."""
     for descriptor in _plumbing:
