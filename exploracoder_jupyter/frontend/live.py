@@ -26,8 +26,12 @@ def offer(shell: InteractiveShell) -> LiveOffer | None:
         return None
     from exploracoder_jupyter.inside import hazards
 
-    found = [Hazard.model_validate(hazard) for hazard in hazards.find(shell.user_ns)]
-    return LiveOffer(hazards=found, secretive=hazards.secretive(shell.user_ns))
+    try:
+        found = [Hazard.model_validate(hazard) for hazard in hazards.find(shell.user_ns)]
+        return LiveOffer(hazards=found, secretive=hazards.secretive(shell.user_ns))
+    except Exception as error:  # there is no end to what a namespace may hold; unseen hazards are a reason not to fork
+        what = f"the kernel could not be looked through ({type(error).__name__}: {error})"
+        return LiveOffer(hazards=[Hazard(kind="refuse", what=what)])
 
 
 def can_fork(shell: InteractiveShell) -> bool:

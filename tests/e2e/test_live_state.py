@@ -1,0 +1,102 @@
+"""A notebook whose live kernel is forked: experiments see what cannot be sent anywhere, and change nothing of it."""
+
+import json
+import sys
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+from werkzeug import Response
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
+
+CODE = """```python
+import os
+from statistics import median
+rest = list(numbers)
+os.makedirs("out", exist_ok=True)
+open("out/rest.txt", "w").write(str(median(rest)))
+os.environ["SPOILED"] = "yes"
+held["spoiled"] = True
+```"""
+GIVEN = "numbers = (n for n in [7, 1, 2, 3])\nnext(numbers)\nimport threading\nheld = {'lock': threading.Lock()}"
+EXPLORE = """%%explora statistics --base-url {url} --candidates 2 {options} --check "assert rest == [1, 2, 3]"
+Store the numbers that are left in `rest`."""
+LOOK = "import os\n[list(numbers), list(held), 'SPOILED' in os.environ, sorted(os.listdir())]"
+
+
+def answer(request):
+    """The reply that the prompt asks for, told from what it says."""
+    body = json.loads(request.data)
+    prompt = body["messages"][-1]["content"]
+    replies = {'"subtasks"': {"subtasks": ["Take the rest"]}, '"planners"': {"planners": []}, '"apis"': {"apis": []}}
+    content = next((json.dumps(reply) for mark, reply in replies.items() if mark in prompt), CODE)
+    message = {"role": "assistant", "content": content}
+    choices = [{"index": i, "finish_reason": "stop", "message": message} for i in range(body.get("n") or 1)]
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices, "usage": usage}
+    return Response(json.dumps(whole), content_type="application/json")
+
+
+@pytest.fixture
+def url(httpserver, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
+    httpserver.expect_request("/v1/models").respond_with_json(listed)
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(answer)
+    return httpserver.url_for("/v1").replace("localhost", "127.0.0.1")
+
+
+def execute(folder, *sources):
+    """The notebook after its execution; a cell that fails is part of it."""
+    notebook = new_notebook(cells=[new_code_cell(source) for source in ("%load_ext exploracoder_jupyter", *sources)])
+    resources = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=240, kernel_name="python3", resources=resources, allow_errors=True).execute()
+    return notebook.cells[1:]
+
+
+def text(cell):
+    """What a cell shows, errors included."""
+    shown = {"stream": lambda o: o["text"], "error": lambda o: f"{o['ename']}: {o['evalue']}"}
+    return "".join(shown.get(o["output_type"], lambda o: o["data"]["text/plain"])(o) for o in cell.outputs)
+
+
+def trace_of(folder):
+    (path,) = folder.glob("explorations/*.ipynb")
+    return path, nbformat.read(path, as_version=4).metadata.exploracoder_jupyter
+
+
+def test_experiments_start_from_the_live_kernel_and_leave_it_as_it_was(url, tmp_path):
+    explore = EXPLORE.format(url=url, options="--state live --keep-files")
+    _, explored, look, files = execute(tmp_path, GIVEN, explore, LOOK, "%explora files --copy")
+    assert "Solved. The solution ran and its check passed." in text(explored)
+    assert "; state live: " in text(explored)
+    assert text(look) == "[[1, 2, 3], ['lock'], False, ['explorations']]"
+    path, facts = trace_of(tmp_path)
+    assert facts.environment.branching == "fork"
+    assert facts.environment.state.startswith("live: ")
+    assert facts.files["names"] == ["out/rest.txt"]
+    assert path.with_suffix(".files").joinpath("out", "rest.txt").read_text() == "2"
+    assert text(files).startswith(f"Copied into {tmp_path}:\n  out/rest.txt")
+    assert (tmp_path / "out" / "rest.txt").read_text() == "2"
+
+
+def test_a_kernel_that_looks_as_if_it_held_credentials_is_not_forked_unless_asked(url, tmp_path):
+    given = "rest = [0]\nnumbers = [1, 2, 3]\nheld = {}\nservice_token = 'ghp_' + 36 * 'a'"
+    explore = EXPLORE.format(url=url, options="--use numbers held")
+    _, explored, _ = execute(tmp_path, given, explore, LOOK)
+    assert "Solved." in text(explored)
+    _, facts = trace_of(tmp_path)
+    assert facts.environment.state.startswith("fresh: ")
+    assert "service_token" in facts.environment.state
+
+
+def test_without_a_fork_what_cannot_be_sent_is_one_sentence(url, tmp_path):
+    given = f"{GIVEN}\nservice_token = 'ghp_' + 36 * 'a'"
+    explore = EXPLORE.format(url=url, options="--use numbers")
+    _, explored, look = execute(tmp_path, given, explore, LOOK)
+    said = text(explored)
+    assert "UsageError: --use: The variable 'numbers' holds a builtins.generator" in said
+    assert "service_token" in said
+    assert text(look) == "[[1, 2, 3], ['lock'], False, []]"
