@@ -38,6 +38,7 @@ SERVERS = {"jupyter server": _jupyter_server, "kernel gateway": _kernel_gateway}
 class Server:
     """A running server."""
 
+    kind: str
     url: str
     process: psutil.Process
     folder: object
@@ -84,7 +85,7 @@ def serve(kind, folder):
             cwd=folder,
             start_new_session=True,
         )
-        server = Server(f"http://127.0.0.1:{port}", psutil.Process(process.pid), temporary)
+        server = Server(kind, f"http://127.0.0.1:{port}", psutil.Process(process.pid), temporary)
         try:
             until = time.monotonic() + 60
             while not server.answers():

@@ -1,0 +1,366 @@
+"""Remote siblings over a real Jupyter Server and a real Kernel Gateway on loopback: the promises of a branch, what is
+left behind over there, and what is said when the server cannot be used."""
+
+import base64
+import os
+import subprocess
+import sys
+import time
+from contextlib import aclosing, asynccontextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import anyio
+import psutil
+import pytest
+from pydantic import SecretStr
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.execution import inspector, remote_channel
+from exploracoder_jupyter.execution.messages import Collector
+from exploracoder_jupyter.execution.remote import RemoteSiblings, remote_inspector
+from exploracoder_jupyter.execution.remote_gateway import open_gateway
+from exploracoder_jupyter.execution.remote_parcel import pack
+from exploracoder_jupyter.execution.remote_sibling import RemoteSibling
+from exploracoder_jupyter.execution.remote_steward import Steward
+from exploracoder_jupyter.inside import variables
+from tests.integration.remote_servers import SERVERS, TOKEN, serve
+
+pytestmark = pytest.mark.anyio
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.fixture(scope="module")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def server(request, tmp_path_factory):
+    with serve(request.param, tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def quiet(server, tmp_path_factory):
+    """Another server of the same kind, whose kernels are those of the test alone."""
+    with serve(server.kind, tmp_path_factory.mktemp("quiet")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def workdir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebooks")
+    (folder / "data.csv").write_text("a,b\n1,2\n")
+    (folder / "deep").mkdir()
+    (folder / "deep" / "noise.bin").write_bytes(os.urandom(3_000_000))
+    (folder / "helper.py").write_text("def twice(x):\n    return 2 * x\n")
+    (folder / ".env").write_text("KEY=secret")
+    return folder
+
+
+@pytest.fixture(scope="module")
+async def siblings(server, workdir, anyio_backend):
+    sandbox = Sandbox(gateway=server.url, memory_mb=512, file_mb=20)
+    async with RemoteSiblings(sandbox, workdir=workdir, token=SecretStr(TOKEN)) as siblings:
+        yield siblings
+    assert server.kernels() == set()
+    assert await soon(lambda: server.leftovers() == [])
+
+
+@pytest.fixture
+async def root(siblings):
+    branch = await siblings.root()
+    yield branch
+    await branch.close()
+
+
+@asynccontextmanager
+async def sibling_with(server, patience):
+    """One sibling whose kernel ends itself after so many seconds of silence."""
+    gateway = await open_gateway(server.url, kernel=None, token=SecretStr(TOKEN))
+    steward = Steward(gateway)
+    sibling = await RemoteSibling.start(gateway, pack(None, Sandbox(), patience=patience), steward)
+    try:
+        yield sibling
+    finally:
+        await sibling.close()
+        steward.close()
+
+
+async def run(branch, code, timeout=20.0):
+    return await branch.run(code, timeout=timeout)
+
+
+async def shown(branch, code):
+    observation = await run(branch, code)
+    assert observation.status == "ok", observation
+    return observation.text
+
+
+async def soon(holds, seconds=15):
+    until = time.monotonic() + seconds
+    while not holds() and time.monotonic() < until:
+        await anyio.sleep(0.1)
+    return holds()
+
+
+async def test_it_says_where_it_runs_and_claims_no_isolation(siblings, server):
+    environment = siblings.environment()
+    host = server.url.removeprefix("http://")
+    assert environment.isolation == f"remote kernel at {host}: its isolation is that server's; limits only"
+    assert environment.branching == "rerun (remote)"
+    assert environment.python == sys.version.split()[0]
+    assert environment.state.startswith("fresh")
+    assert any(package.startswith("ipykernel==") for package in environment.packages)
+    assert host in siblings.notices[0]
+
+
+async def test_forks_start_from_exactly_this_state(root):
+    await run(root, "items = [1]\nn = 1")
+    await run(root, "items.append(2); print('never shown again')")
+    assert [await shown(fork, "(items, n, len(In))") for fork in await root.fork(2)] == ["([1, 2], 1, 4)"] * 2
+
+
+async def test_what_one_fork_does_is_unseen_by_others_and_by_the_base(root):
+    await run(root, "items = []")
+    first, second = await root.fork(2)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run, first, "items.append('first'); open('mine.txt', 'w').close()")
+        tasks.start_soon(run, second, "items.append('second')")
+    assert await shown(first, "items") == "['first']"
+    assert await shown(second, "import os; items, os.path.exists('mine.txt')") == "(['second'], False)"
+    assert await shown(root, "items") == "[]"
+
+
+async def test_files_travel_there_and_what_was_written_comes_back(root, workdir, tmp_path):
+    assert await shown(root, "import helper; helper.twice(4)") == "8"
+    assert await shown(root, "len(open('deep/noise.bin', 'rb').read())") == "3000000"
+    assert await shown(root, "import os; os.path.exists('.env')") == "False"
+    await run(root, "open('data.csv', 'a').write('3,4\\n'); os.mkdir('out'); open('out/made.txt', 'w').write('new')")
+    assert await root.files(tmp_path / "kept") == ("data.csv", "out/made.txt")
+    assert (tmp_path / "kept" / "data.csv").read_text() == "a,b\n1,2\n3,4\n"
+    assert (workdir / "data.csv").read_text() == "a,b\n1,2\n"
+
+
+async def test_outputs_errors_and_names_are_told_as_everywhere(root):
+    rich = await run(root, f"from IPython.display import Image, display\ndisplay(Image({PIXEL!r}))\nprint('done')\n7")
+    assert [output["output_type"] for output in rich.outputs] == ["display_data", "stream", "execute_result"]
+    assert base64.b64decode(rich.outputs[0]["data"]["image/png"]) == PIXEL
+    assert rich.names == (("Image", "type"), ("display", "function"))
+    wrong = await run(root, "def f():\n    return 1 / 0\nf()")
+    assert (wrong.status, wrong.error.name) == ("error", "ZeroDivisionError")
+    assert "return 1 / 0" in wrong.error.traceback
+
+
+async def test_binary_messages_and_silence_do_not_end_the_connection(root, monkeypatch):
+    monkeypatch.setattr(remote_channel, "_CONNECT_SECONDS", 0.5)
+    (fork,) = await root.fork(1)
+    code = "from comm import create_comm\nc = create_comm(target_name='t', buffers=[b'123'])\n"
+    code += "import time\ntime.sleep(2)\n5"
+    assert await shown(fork, code) == "5"
+
+
+async def test_a_timeout_interrupts_and_the_state_lives_on(root):
+    await run(root, "x = 1")
+    observation = await run(root, "while True: pass", timeout=0.5)
+    assert (observation.status, observation.error.name) == ("timeout", "Timeout")
+    assert "while True: pass" in observation.error.traceback
+    assert await shown(root, "x") == "1"
+
+
+async def test_what_does_not_answer_to_the_interrupt_is_deleted(root, server):
+    await run(root, "1")
+    before = len(server.kernels())
+    with anyio.fail_after(20):
+        observation = await run(root, "sum(range(10**12))", timeout=0.5)
+    assert (observation.status, "ended" in observation.note) == ("timeout", True)
+    assert (await run(root, "1")).status == "died"
+    assert len(server.kernels()) <= before
+
+
+@pytest.mark.parametrize(
+    "code", ["import os; os._exit(9)", "import ctypes; ctypes.string_at(0)"], ids=["exit", "crash"]
+)
+async def test_a_death_is_an_observation_though_the_server_restarts_the_kernel(root, code):
+    await run(root, "x = 1")
+    observation = await run(root, code, timeout=60)
+    assert (observation.status, observation.error.name) == ("died", "KernelDied")
+    assert "the remote kernel ended" in observation.note
+    assert "lost" in (await run(root, "x")).note
+
+
+async def test_limits_hold_where_the_kernel_can_set_them(root):
+    assert (await run(root, "x = bytearray(10**9)")).error.name == "MemoryError"
+    assert (await run(root, "open('big', 'wb').write(bytes(30_000_000))")).error.name == "OSError"
+
+
+async def test_what_cells_leave_running_ends_with_the_kernel(root):
+    await run(root, "import subprocess; subprocess.Popen(['/bin/sleep', '98761'], start_new_session=True)")
+    assert sleepers() != []
+    await root.close()
+    assert await soon(lambda: sleepers() == [])
+
+
+async def test_cancelling_a_run_deletes_its_kernel(siblings, server):
+    branch = await siblings.root()
+    await run(branch, "1")
+    kernel = str(branch._sibling._manager.kernel_id)
+    assert kernel in server.kernels()
+    with anyio.move_on_after(1):
+        await run(branch, "import time; time.sleep(60)", timeout=60)
+    assert kernel not in server.kernels()
+    assert (await run(branch, "1")).status == "died"
+
+
+async def test_variables_setup_bounds_and_floods(server, tmp_path):
+    numpy = pytest.importorskip("numpy")
+    given = {"n": 3, "grid": numpy.arange(4).reshape(2, 2), "deep": {"k": [1, (2, 3)]}}
+    variables.dump(given, given, str(tmp_path / "sent"))
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "large.bin").write_bytes(os.urandom(1_500_000))
+    async with RemoteSiblings(
+        Sandbox(gateway=server.url, output_kb=20, copy_mb=1),
+        workdir=tmp_path / "work",
+        setup="import math\nm = n + 1",
+        variables=tmp_path / "sent",
+        token=SecretStr(TOKEN),
+    ) as siblings:
+        assert siblings.environment().isolation.endswith("not visible: large.bin")
+        root = await siblings.root()
+        assert await shown(root, "n, m, math.floor(2.5), grid.tolist(), deep") == (
+            "(3, 4, 2, [[0, 1], [2, 3]], {'k': [1, (2, 3)]})"
+        )
+        assert (await run(root, "print('x' * 10**7)")).text.startswith("xxx")
+        flood = await run(root, "while True: print('x' * 1000)")
+        assert (flood.status, flood.error.name) == ("interrupted", "OutputLimit")
+
+
+async def test_the_environment_over_there_is_read_as_the_one_here(quiet):
+    over_there, here = remote_inspector(Sandbox(gateway=quiet.url), token=SecretStr(TOKEN)), inspector(Sandbox())
+    for module, arguments in [("packages", []), ("api_walk", ["json", "colorsys"])]:
+        there = [line async for line in over_there(module, arguments)]
+        assert there == [line async for line in here(module, arguments)]
+    with pytest.raises(KernelError, match="Reading the remote environment failed"):
+        assert [line async for line in over_there("api_walk", ["no_such_library"])]
+    async with aclosing(over_there("api_walk", ["numpy"])) as lines:
+        assert await anext(lines)
+    assert quiet.kernels() == set()
+    assert await soon(lambda: quiet.leftovers() == [])
+
+
+ENGINE = """
+import sys, anyio
+from pathlib import Path
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution.remote import RemoteSiblings
+
+async def main():
+    async with RemoteSiblings(Sandbox(gateway=sys.argv[1]), workdir=Path.cwd()) as siblings:
+        root = await siblings.root()
+        print((await root.run("x = 1", timeout=20)).status, flush=True)
+        await root.run("import time; time.sleep(60)", timeout=60)
+
+anyio.run(main)
+"""
+
+
+async def test_a_killed_engine_leaves_no_kernel_behind(quiet, tmp_path):
+    environ = {**os.environ, "EXPLORACODER_GATEWAY_TOKEN": TOKEN}
+    engine = subprocess.Popen(
+        [sys.executable, "-c", ENGINE, quiet.url], stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environ
+    )
+    with engine:
+        assert engine.stdout.readline() == "ok\n"
+        assert len(quiet.kernels()) >= 1
+        engine.kill()
+    assert await soon(lambda: quiet.kernels() == set(), seconds=30)
+    assert await soon(lambda: quiet.leftovers() == [])
+
+
+async def test_a_kernel_that_nobody_speaks_to_ends_itself(quiet):
+    async with sibling_with(quiet, patience=3) as sibling:
+        assert await soon(lambda: not sibling.is_alive)
+        assert "the remote kernel ended" in sibling.end_reason
+    async with sibling_with(quiet, patience=3) as sibling:
+        for _ in range(3):
+            await sibling.touch()
+            await anyio.sleep(1.5)
+        assert (await sibling.execute("1", timeout=10, collector=Collector(1000))).cause == "finished"
+
+
+async def test_a_lost_server_is_noticed_while_code_runs(tmp_path, anyio_backend):
+    with serve("jupyter server", tmp_path) as server:
+        async with sibling_with(server, patience=60) as sibling:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(anyio.to_thread.run_sync, lambda: (time.sleep(1), server.process.kill()))
+                with anyio.fail_after(30):
+                    ending = await sibling.execute("import time; time.sleep(60)", timeout=60, collector=Collector(1000))
+            assert ending.cause == "died"
+            assert "connection" in ending.note
+            assert not sibling.is_alive
+        assert await soon(lambda: server.leftovers() == [])
+
+
+FAULTS = {
+    "wrong token": ({}, "wrong", MissingMeans, "refuses the token"),
+    "no token": ({}, None, MissingMeans, "wants a token"),
+    "no such kernel": ({"kernel": "nowhere"}, TOKEN, MissingMeans, "no kernel 'nowhere'"),
+    "nobody there": ({"gateway": "http://127.0.0.1:9"}, TOKEN, MissingMeans, "cannot be reached: Connection refused"),
+    "no address": ({"gateway": "localhost:8888"}, TOKEN, UsageError, "not an http"),
+    "a token in it": ({"gateway": "http://localhost:1/?token=abc"}, None, UsageError, "EXPLORACODER_GATEWAY_TOKEN"),
+    "none": ({"gateway": None}, TOKEN, UsageError, "No gateway"),
+}
+
+
+@pytest.mark.parametrize("settings, token, kind, said", FAULTS.values(), ids=FAULTS)
+async def test_what_is_wrong_with_the_server_is_said_in_one_sentence(server, tmp_path, settings, token, kind, said):
+    sandbox = Sandbox(**{"gateway": server.url, **settings})
+    with pytest.raises(kind, match=said) as caught:
+        async with RemoteSiblings(sandbox, workdir=tmp_path, token=token and SecretStr(token)):
+            pass
+    assert caught.value.remedy
+    assert "abc" not in str(caught.value) and TOKEN not in str(caught.value)
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>welcome</html>")
+
+    def log_message(self, *args):
+        """Quiet."""
+
+
+async def test_another_kind_of_server_is_told_apart(tmp_path):
+    with HTTPServer(("127.0.0.1", 0), _Page) as page:
+        Thread(target=page.serve_forever, daemon=True).start()
+        with pytest.raises(MissingMeans, match="does not answer as a Jupyter Server"):
+            await open_gateway(f"http://127.0.0.1:{page.server_port}", kernel=None, token=None)
+        page.shutdown()
+
+
+async def test_the_optional_dependency_is_named_when_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupyter_server", None)
+    with pytest.raises(MissingMeans) as caught:
+        await open_gateway("http://127.0.0.1:9", kernel=None, token=None)
+    assert "exploracoder-jupyter[remote]" in caught.value.remedy
+
+
+def test_nothing_of_the_server_library_is_imported_before_it_is_used():
+    code = "import sys, exploracoder_jupyter.execution.remote; print('jupyter_server' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def sleepers():
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if process.info["cmdline"] == ["/bin/sleep", "98761"] and process.info["status"] != psutil.STATUS_ZOMBIE:
+            found.append(process.pid)
+    return found
