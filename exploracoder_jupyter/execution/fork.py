@@ -78,6 +78,8 @@ class Reserve:
             given = self._receive.receive_nowait()
             if isinstance(given, Sibling):
                 await given.close()
+        self._give.close()
+        self._receive.close()
 
     @property
     def _ready(self) -> int:
@@ -99,10 +101,10 @@ class Reserve:
             made = error
         finally:
             self._making -= 1
-        if self._closed and isinstance(made, Sibling):
-            await made.close()
-        else:
+        if not self._closed:
             self._give.send_nowait(made)
+        elif isinstance(made, Sibling):
+            await made.close()
 
 
 class Branches:

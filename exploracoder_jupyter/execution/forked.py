@@ -7,6 +7,7 @@ behind, and nothing else, until the last of them is closed.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import select
@@ -141,9 +142,14 @@ class Forked:
 
 
 def _pid_of(process: int) -> int:
-    """The process of a descriptor, as this process sees it."""
-    found = re.search(r"^Pid:\s*(\d+)", Path(f"/proc/self/fdinfo/{process}").read_text(), re.MULTILINE)
-    assert found is not None
+    """The process of a descriptor, as this process sees it.
+
+    Raises:
+        OSError: it is no descriptor of a living process.
+    """
+    found = re.search(r"^Pid:\s*([1-9]\d*)", Path(f"/proc/self/fdinfo/{process}").read_text(), re.MULTILINE)
+    if found is None:
+        raise OSError(errno.ESRCH, "no descriptor of a process")
     return int(found[1])
 
 

@@ -16,7 +16,7 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from exploracoder_jupyter.errors import KernelError, unwrapped
 from exploracoder_jupyter.execution.forked import Forked
 from exploracoder_jupyter.execution.kernel import Sibling
-from exploracoder_jupyter.execution.line import Line, Listener
+from exploracoder_jupyter.execution.line import Heard, Line, Listener
 from exploracoder_jupyter.execution.order import Order, Orders
 
 _SECONDS: Final = 20.0
@@ -89,6 +89,7 @@ class Forker:
         return await Sibling.connected(self._client(order, body), body)
 
     async def _made(self, line: Line, order: Order, *, parent: Forked | None) -> Forked:
+        """The process that was forked, once it says that it is ready."""
         theirs, ours = os.pipe()
         try:
             try:
@@ -96,24 +97,19 @@ class Forker:
             finally:
                 os.close(theirs)
             with anyio.fail_after(_SECONDS):
-                heard = await line.receive()
-            if "refused" in heard.content:
-                raise ForkRefused(str(heard.content["refused"]), library=str(heard.content.get("library", "")))
-            if "error" in heard.content:
-                raise KernelError(f"A kernel could not be forked: {_last_line(heard.content['error'])}")
+                heard = _agreed(await line.receive())
+            home = self.orders.home_of(order)
+            on_disk = None if self.orders.level.name == "namespaces" else home
+            body = Forked.of(heard, line, ours, home=home, folder=on_disk, parent=parent)
         except (EOFError, OSError, TimeoutError) as error:
-            os.close(ours)
-            line.close()
+            _let_go(line, ours)
             raise KernelError("A kernel could not be forked: the child gave no answer.") from error
         except BaseException:
-            os.close(ours)
-            line.close()
+            _let_go(line, ours)
             raise
         if parent is None:
             self.notes = [str(note) for note in heard.content.get("notes", [])]
-        home = self.orders.home_of(order)
-        on_disk = None if self.orders.level.name == "namespaces" else home
-        return Forked.of(heard, line, ours, home=home, folder=on_disk, parent=parent)
+        return body
 
     def _client(self, order: Order, body: Forked) -> AsyncKernelClient:
         connection = order["connection"]
@@ -124,6 +120,21 @@ class Forker:
             setattr(client, name, connection[name])
         client.session.key = connection["key"].encode()
         return client
+
+
+def _agreed(heard: Heard) -> Heard:
+    """What was heard, unless that is a refusal."""
+    if "refused" in heard.content:
+        raise ForkRefused(str(heard.content["refused"]), library=str(heard.content.get("library", "")))
+    if "error" in heard.content:
+        raise KernelError(f"A kernel could not be forked: {_last_line(str(heard.content['error']))}")
+    return heard
+
+
+def _let_go(line: Line, lifeline: int) -> None:
+    """Nobody holds the child any more: it ends."""
+    os.close(lifeline)
+    line.close()
 
 
 def seen_from_here(path: str, body: Forked) -> str:

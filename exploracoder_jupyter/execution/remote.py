@@ -25,7 +25,7 @@ from anyio import to_thread
 from pydantic import SecretStr
 
 from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import KernelError, UsageError
+from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.execution.factory import set_up
 from exploracoder_jupyter.execution.inspect import Inspect
 from exploracoder_jupyter.execution.pool import WarmPool
@@ -105,6 +105,7 @@ class RemoteSiblings:
         """Executions at one time."""
 
     async def __aenter__(self) -> Self:
+        _require(self._sandbox)
         async with AsyncExitStack() as stack:
             factory = _opened(self._sandbox, self._workdir, self._variables, self._setup, self._token)
             self.factory = await stack.enter_async_context(factory)
@@ -243,6 +244,19 @@ async def _opened(
     finally:
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(steward.close)
+
+
+def _require(sandbox: Sandbox) -> None:
+    """Refuse what no server can promise."""
+    if sandbox.isolation == "require":
+        raise MissingMeans(
+            "Nothing is known here of how a remote kernel is isolated.", remedy="Leave --isolation require away."
+        )
+    if sandbox.state == "live" or sandbox.branching == "fork":
+        raise MissingMeans(
+            "Experiments on another machine start in fresh kernels, which are not forked.",
+            remedy="Leave --gateway away, or --state live.",
+        )
 
 
 async def _lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:

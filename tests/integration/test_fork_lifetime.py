@@ -1,0 +1,164 @@
+"""Forked branches: nothing is left behind, what cannot be forked is run again, shared memory is not counted twice."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.errors import BranchingChanged, MissingMeans
+from exploracoder_jupyter.execution import RerunBranch, open_siblings
+from exploracoder_jupyter.execution.suspects import known_suspects
+
+pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
+
+FORK = {"branching": "fork", "memory_mb": 512}
+HELD = """
+import sys, threading, types
+sys.modules["numexpr"] = types.ModuleType("numexpr")  # known to keep threads
+lock = threading.Lock()
+threading.Thread(target=lambda: lock.acquire() and threading.Event().wait(), daemon=True).start()
+"""
+ENGINE = """
+import anyio, json, sys
+from pathlib import Path
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution import open_siblings
+
+async def main():
+    async with open_siblings(Sandbox(branching="fork"), workdir=Path.cwd()) as siblings:
+        [branch] = await (await siblings.root()).fork(1)
+        await branch.run("import subprocess, time; p = subprocess.Popen(['sleep', '1000'])", timeout=10)
+        [grandchild] = await branch.fork(1)
+        print(json.dumps([branch.process.pid, grandchild.process.pid]), flush=True)
+        await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def workdir(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+def reapers():
+    return [p.pid for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["explora-branch"]]
+
+
+def wait_until(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def is_gone(pid):
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM])
+def test_branches_end_with_the_engine_however_it_ends(signum, workdir):
+    before = set(reapers())
+    engine = subprocess.Popen([sys.executable, "-c", ENGINE], stdout=subprocess.PIPE, text=True, cwd=workdir)
+    with engine:
+        pids = json.loads(engine.stdout.readline())
+        assert all(psutil.pid_exists(pid) for pid in pids)
+        engine.send_signal(signum)
+        engine.wait(10)
+    assert wait_until(lambda: all(map(is_gone, pids)))
+    assert wait_until(lambda: set(reapers()) <= before)
+
+
+async def test_closing_leaves_no_process_and_no_descriptor(workdir):
+    for round_ in range(3):
+        if round_ == 1:
+            before = (len([*Path("/proc/self/fd").iterdir()]), set(reapers()))
+        async with open_siblings(Sandbox(**FORK), workdir=workdir) as siblings:
+            root = await siblings.root()
+            root.expect(3)
+            [branch] = await root.fork(1)
+            await branch.run("x = 1", timeout=10)
+            [child] = await branch.fork(1)
+            await branch.close()
+            assert (await child.run("print(x)", timeout=10)).text == "1\n"
+            pids = [branch.process.pid, child.process.pid]
+    assert all(map(is_gone, pids))
+    assert wait_until(lambda: set(reapers()) <= before[1])
+    assert len([*Path("/proc/self/fd").iterdir()]) <= before[0]
+
+
+async def test_a_fork_that_hangs_is_run_again_in_another_way_and_remembered(workdir):
+    async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=HELD) as siblings:
+        root = await siblings.root()
+        [branch] = await root.fork(1)
+        with anyio.fail_after(30), pytest.raises(BranchingChanged, match="numexpr"):
+            await branch.run("lock.acquire()", timeout=60)
+        [again] = await root.fork(1)
+        assert isinstance(again, RerunBranch)
+        assert known_suspects() == ["numexpr"]
+
+
+async def test_what_slept_for_a_reason_is_no_hang(workdir):
+    async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=HELD) as siblings:
+        [branch] = await (await siblings.root()).fork(1)
+        slept = await branch.run("import time, threading; time.sleep(3); threading.Event().wait(1.5)", timeout=20)
+        assert slept.status == "ok"
+
+
+async def test_a_state_that_cannot_be_forked_is_repeated_instead(workdir):
+    async with open_siblings(Sandbox(**FORK), workdir=workdir) as siblings:
+        [base] = await (await siblings.root()).fork(1)
+        code = (
+            "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\npool.submit(int).result()"
+        )
+        assert (await base.run(code, timeout=10)).status == "ok"
+        with pytest.raises(BranchingChanged, match=r"ThreadPoolExecutor|thread pool"):
+            await base.fork(1)
+        [again] = await base.fork(1)
+        observed = await again.run("print(pool.submit(lambda: 42).result())", timeout=20)
+        assert observed.text == "42\n", observed
+
+
+async def test_memory_that_is_shared_is_not_counted_and_what_is_written_is(workdir):
+    setup = "big = bytearray(b'x') * (900 << 20)"
+    async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=setup) as siblings:
+        reads, writes = await (await siblings.root()).fork(2)
+        assert (await reads.run("print(len(big)); import time; time.sleep(2.5)", timeout=20)).status == "ok"
+        observed = await writes.run(
+            "for i in range(0, len(big), 4096): big[i] = 1\nimport time; time.sleep(20)", timeout=40
+        )
+        assert observed.status == "died"
+        assert "MB of memory" in observed.note
+        assert (await reads.run("print(big[0])", timeout=10)).text == "120\n"
+
+
+async def test_the_full_level_can_be_required(workdir, monkeypatch):
+    settings = Sandbox(isolation="require")
+    async with open_siblings(settings, workdir=workdir) as siblings:
+        assert siblings.environment().isolation.startswith("namespaces")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    with pytest.raises(MissingMeans, match="not be fully isolated"):
+        async with open_siblings(Sandbox(isolation="require", branching="rerun"), workdir=workdir):
+            pass
