@@ -84,7 +84,10 @@ class Siblings:
         """Have something done; cut short here, it is cut short there."""
         number = next(self._numbers)
         self._waiting[number] = anyio.Event()
-        await self._process.stdin.send(json.dumps({"id": number, "verb": verb, **request}).encode() + b"\n")
+        try:
+            await self._process.stdin.send(json.dumps({"id": number, "verb": verb, **request}).encode() + b"\n")
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            raise errors.KernelError("the engine ended") from error
         try:
             return await self.answer(number)
         except anyio.get_cancelled_exc_class():

@@ -64,8 +64,9 @@ async def shown(branch, code):
 
 async def test_forks_start_from_exactly_this_state(root):
     await run(root, "items = [1]\nn = 1")
-    await run(root, "items.append(2); print('never shown again')")
-    assert [await shown(fork, "(items, n, len(In))") for fork in await root.fork(2)] == ["([1, 2], 1, 4)"] * 2
+    await run(root, "items.append(2); cells = len(In); print('never shown again')")
+    code = "items, n, len(In) - cells, In[-2][:5]"
+    assert [await shown(fork, code) for fork in await root.fork(2)] == ["([1, 2], 1, 1, 'items')"] * 2
 
 
 async def test_what_one_fork_does_is_unseen_by_others_and_by_the_base(root):
@@ -155,11 +156,6 @@ DEATHS = {
         "import subprocess, time\nall = [subprocess.Popen(['/bin/sleep', '60']) for _ in range(1000)]\ntime.sleep(9)",
         "more than 40 processes",
     ),
-    "many files": (
-        "import tempfile, time\nfor n in range(12):\n"
-        "    open(f'{tempfile.gettempdir()}/{n}' if n % 2 else str(n), 'wb').write(bytes(10**7))\ntime.sleep(30)",
-        "wrote more than 100 MB",
-    ),
     "memory of a tree": (
         "import subprocess, sys, time\n"
         "grow = 'x = b\"1\" * 300_000_000; import time; time.sleep(60)'\n"
@@ -179,6 +175,18 @@ async def test_a_death_is_an_observation_and_soon_noticed(root, code, note):
     after = await run(root, "x")
     assert after.status == "died"
     assert "lost" in after.note
+
+
+async def test_a_disk_that_is_filled_is_an_observation(root, level):
+    code = (
+        "import tempfile, time\nfor n in range(12):\n"
+        "    open(f'{tempfile.gettempdir()}/{n}' if n % 2 else str(n), 'wb').write(bytes(10**7))\ntime.sleep(30)"
+    )
+    observation = await run(root, code, timeout=60)
+    if level == "fork-namespaces":
+        assert "No space left on device" in observation.error.message
+    else:
+        assert "wrote more than 100 MB" in observation.note
 
 
 async def test_memory_that_forks_share_counts_once(root):

@@ -1,19 +1,13 @@
 """Candidates that misbehave: each is recorded as what it was, and nothing outside its sibling changes."""
 
-import os
-import socket
-import tempfile
-from pathlib import Path
-
 import anyio
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import RerunSiblings, find_isolation
+from tests.integration.siblings import LEVELS, open_engine
 
 pytestmark = pytest.mark.anyio
 
-SECRET = "tr0ub4dor"
+LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 8, "output_kb": 100}
 
 
 @pytest.fixture(scope="module")
@@ -21,51 +15,27 @@ def anyio_backend():
     return "asyncio"
 
 
-@pytest.fixture(scope="module")
-def home():
-    """A home folder with secrets in the usual places, in the environment too."""
-    beside = Path(__file__).resolve().parent  # not in /tmp, which siblings do not share
-    folder = tempfile.TemporaryDirectory(prefix=".home-", dir=beside)
-    home = Path(folder.name)
-    (home / ".ssh").mkdir()
-    for name in (".ssh/id_ed25519", ".netrc", "notes.txt", "settings.toml"):
-        (home / name).write_text(SECRET)
-    with folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(home))
-        patch.setenv("EXPLORACODER_CONFIG", str(home / "settings.toml"))
-        patch.setenv("EXPLORACODER_API_KEY", SECRET)
-        patch.setenv("NUMBA_MIRROR", f"https://me:{SECRET}@mirror.example")
-        patch.setenv("UNKNOWN_VARIABLE", SECRET)
-        yield home
+@pytest.fixture(scope="module", params=LEVELS)
+def level(request):
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def workdir(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("notebooks").resolve()
-    (folder / "data.csv").write_text("a,b\n1,2\n")
-    (folder / ".git").mkdir()
-    for name in (".env", ".env.local", ".git/config"):
-        (folder / name).write_text(SECRET)
-    return folder
-
-
-@pytest.fixture(scope="module")
-async def siblings(home, workdir, anyio_backend):
-    before = _everything(home, workdir)
-    limits = Sandbox(memory_mb=512, processes=40, file_mb=8, output_kb=100)
-    async with RerunSiblings(limits, workdir=workdir) as siblings:
+async def siblings(level, tmp_path_factory, anyio_backend):
+    workdir = tmp_path_factory.mktemp("notebooks").resolve()
+    (workdir / "data.csv").write_text("a,b\n1,2\n")
+    async with open_engine(level, LIMITS, workdir=workdir) as siblings:
         yield siblings
-    assert _everything(home, workdir) == before
-
-
-def _everything(*folders):
-    return {path: path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    assert [path.name for path in workdir.iterdir()] == ["data.csv"]
+    assert (workdir / "data.csv").read_text() == "a,b\n1,2\n"
 
 
 @pytest.fixture
 async def root(siblings):
     branch = await siblings.root()
-    yield branch
+    (fork,) = await branch.fork(1)
+    yield fork
+    await fork.close()
     await branch.close()
 
 
@@ -76,12 +46,6 @@ async def lasting(siblings):
     await branch.run("alive = True", timeout=20)
     yield branch
     assert (await branch.run("alive", timeout=20)).text == "True"
-
-
-@pytest.fixture
-def confined():
-    if not find_isolation(network=False).mounts:
-        pytest.skip("bubblewrap does not work here")
 
 
 async def run(branch, code, timeout=20.0):
@@ -193,78 +157,6 @@ async def test_endless_output_is_stopped(root):
     observation = await run(root, "while True: print('y' * 1000)", timeout=60)
     assert (observation.status, observation.error.name) == ("interrupted", "OutputLimit")
     assert sum(len(str(output)) for output in observation.outputs) < 200_000
-
-
-REFUSED = {
-    "HOME": "import os; open(os.path.expanduser('~/notes.txt'), 'w')",
-    "etc": "open('/etc/passwd', 'a')",
-    "interpreter": "import sys; open(sys.executable, 'ab')",
-    "network": "import socket; socket.create_connection(('192.0.2.1', 80), timeout=2)",
-    "ssh": "import os; open(os.path.expanduser('~/.ssh/id_ed25519'))",
-    "dotenv": "open('.env')",
-    "dotenv of a stage": "open('.env.local')",
-    "kernel settings": "v = '/proc/sys/vm/swappiness'; now = open(v).read(); open(v, 'w').write(now)",
-    "mount": "import subprocess; subprocess.run(['mount', '-o', 'remount,rw', '/'], check=True)",
-    "namespace": "import subprocess; subprocess.run(['unshare', '-Urm', 'true'], check=True)",
-}
-
-
-@pytest.mark.parametrize("code", REFUSED.values(), ids=REFUSED)
-async def test_what_is_out_of_reach_is_refused(confined, lasting, code):
-    observation = await run(lasting, code)
-    assert observation.status == "error"
-    assert observation.error.name in ("OSError", "FileNotFoundError", "PermissionError", "CalledProcessError")
-    assert "No such file or directory: 'mount'" not in observation.error.message
-
-
-async def test_no_secret_is_within_reach(confined, root):
-    code = """
-import glob, os
-def read(path):
-    try:
-        return open(path, errors="replace").read()
-    except OSError as error:
-        return repr(error)
-places = [*glob.glob("/proc/[0-9]*/environ"), *map(os.path.expanduser, ("~/.netrc", "~/settings.toml", ".git/config"))]
-print(len(places), os.environ, [read(place) for place in places], os.listdir(os.path.expanduser("~/.ssh")))
-"""
-    observation = await run(root, code)
-    assert observation.status == "ok"
-    assert SECRET not in str(observation.outputs)
-
-
-async def test_processes_outside_can_neither_be_seen_nor_signalled(confined, root):
-    code = f"""
-import os, signal
-seen = [entry for entry in os.listdir("/proc") if entry.isdigit()]
-for pid in (os.getppid(), {os.getpid()}, -1):
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except OSError:
-        pass
-len(seen) < 8
-"""
-    observation = await run(root, code)
-    assert (observation.status, observation.text) == ("ok", "True")
-
-
-async def test_a_server_on_this_machine_is_out_of_reach(confined, root):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = server.getsockname()
-        socket.create_connection(address).close()
-        observation = await run(root, f"import socket; socket.create_connection({address!r}, timeout=2)")
-    assert observation.error.name == "ConnectionRefusedError"
-
-
-async def test_what_is_written_to_tmp_stays_private(confined, root):
-    observation = await run(root, "open('/tmp/exploration-left-this', 'w').write('x')")
-    assert observation.status == "ok"
-    assert not Path("/tmp/exploration-left-this").exists()
-
-
-async def test_shared_memory_is_a_part_of_what_a_sibling_may_use(confined, root):
-    observation = await run(root, "import os; s = os.statvfs('/dev/shm'); s.f_blocks * s.f_frsize // 2**20")
-    assert observation.text == "128"
 
 
 async def test_other_branches_go_on_while_one_misbehaves(siblings, root):

@@ -1,0 +1,455 @@
+"""Hostile candidates, what stops each at each level, and the table of it in `docs/hostile.md`.
+
+A candidate has harmed when it has printed `SECRET` (which stands in the environment, the memory, the home folder and
+the shared memory of others), or `DONE`, or when files, servers or processes outside show it: `test_execution_hostile`
+looks. Where a level is missing from `stopped`, the test wants the harm: the table tells the truth in both directions.
+`python -m tests.integration.attacks` writes the page anew.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.integration.siblings import LEVELS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "hostile.md"
+SECRET = "tr0ub4dor-and-3"
+
+PRELUDE = """
+import contextlib, ctypes, glob, os, signal, socket, stat, subprocess, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+given = {given!r}
+halves = {halves!r}
+into, out = os.pipe()
+def attempt(function, *arguments):
+    try:
+        return function(*arguments)
+    except (OSError, ValueError) as error:
+        return repr(error)
+def read(path):
+    with open(path, "rb") as file:
+        return file.read(10**6)
+def write(path):
+    with open(path, "ab") as file:
+        return file.write(b"changed")
+def search(pid):
+    with open(f"/proc/{{pid}}/maps") as maps, open(f"/proc/{{pid}}/mem", "rb", 0) as memory:
+        areas = [line.split()[0].split("-") for line in maps if " rw" in line]
+        for first, last in [(int(area[0], 16), int(area[1], 16)) for area in areas]:
+            with contextlib.suppress(OSError, OverflowError, ValueError, MemoryError):
+                memory.seek(first)
+                parts = memory.read(min(last - first, 2**26)).split(halves[0])
+                if any(part.startswith(halves[1]) for part in parts[1:]):
+                    return halves[0] + halves[1]
+    return b"not found"
+"""
+"""`halves` of the secret: put together, a candidate would find it in its own memory."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A candidate. Its code finds `given`, what a clever author would know or guess, as a dictionary."""
+
+    group: str
+    what: str
+    code: str
+    stopped: dict = field(default_factory=dict)
+    """By which means, for each level that stops it."""
+    seconds: float = 8.0
+    needs: str = ""
+    """Python that tells whether the machine allows it outside; where it does not, being stopped is no merit."""
+    engine: bool = False
+    """Whether it may end the engine, which then must not be one that others use."""
+
+
+def _at(**means):
+    """Means by level: `mounts` stands for both levels that replace paths, `every` for all that are not named."""
+    every, mounts = means.pop("every", ""), means.pop("mounts", "")
+    found = dict.fromkeys(LEVELS, every) if every else {}
+    if mounts:
+        found |= {"rerun-bubblewrap": mounts, "fork-namespaces": mounts}
+    found |= {name.replace("_", "-"): text for name, text in means.items()}
+    return {name: found[name] for name in LEVELS if found.get(name)}
+
+
+_HIDDEN = "hidden"
+_OWN = "own processes"
+_READ_ONLY = "read-only files"
+_OVERLAID = "lies under a copy"
+_NET = "own network"
+_LANDLOCK = "Landlock"
+_CAPS = "no capabilities"
+_WATCHED = "watched from outside"
+_ADOPTED = "adopted, ended by name"
+_HAS_CAPABILITY = "int(Path('/proc/self/status').read_text().split('CapEff:')[1].split()[0], 16) >> {} & 1"
+
+ATTACKS = {
+    "key-environment": Attack(
+        "secrets",
+        "read the key in its own environment",
+        "print(dict(os.environ), read('/proc/self/environ'))",
+        _at(every="scrubbed environment"),
+    ),
+    "key-memory": Attack(
+        "secrets",
+        "find the key in its own memory",
+        "print(search('self'))",
+        _at(every="never there"),
+    ),
+    "environ-of-others": Attack(
+        "secrets",
+        "read the environment of other processes",
+        "for path in glob.glob('/proc/[0-9]*/environ'): print(attempt(read, path))",
+        _at(mounts=_OWN),
+    ),
+    "memory-of-others": Attack(
+        "secrets",
+        "read the memory of the user's process through `/proc`",
+        "print(attempt(search, given['victim']))",
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+    ),
+    "ptrace": Attack(
+        "secrets",
+        "trace the user's process",
+        "if libc.ptrace(16, given['victim'], 0, 0) == 0:\n"
+        "    os.waitpid(given['victim'], 0x40000000); libc.ptrace(17, given['victim'], 0, 0); print('DONE')",
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+    ),
+    "credentials": Attack(
+        "secrets",
+        "read credentials in the home folder",
+        "for name in ('.ssh/id_ed25519', '.netrc'): print(attempt(read, f'{given[\"home\"]}/{name}'))",
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "dotenv": Attack(
+        "secrets",
+        "read a `.env` in the working directory",
+        "print(attempt(read, '.env'), attempt(read, f'{given[\"workdir\"]}/.env'))",
+        _at(mounts="not in the copy"),
+    ),
+    "notes": Attack(
+        "secrets",
+        "read other files of the user",
+        "print(read(f'{given[\"home\"]}/notes.txt'))",
+    ),
+    "shared-memory": Attack(
+        "secrets",
+        "attach to shared memory of others",
+        "from multiprocessing import resource_tracker, shared_memory\n"
+        "memory = shared_memory.SharedMemory(given['shared'])\n"
+        "resource_tracker.unregister(memory._name, 'shared_memory'); print(bytes(memory.buf[:99]))",
+        _at(mounts="own shared memory", fork_landlock=_LANDLOCK),
+    ),
+    "files-of-siblings": Attack(
+        "secrets",
+        "read what another branch has written",
+        "for path in glob.glob('/tmp/xplora-*/**/by-sibling.txt', recursive=True): print(attempt(read, path))\n"
+        "for path in glob.glob('/proc/[0-9]*/cwd/by-sibling.txt'): print(attempt(read, path))",
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "descriptors": Attack(
+        "secrets",
+        "read or write through descriptors left open",
+        "for fd in os.listdir('/proc/self/fd'):\n"
+        "    for way in ('', f'/../../../../../..{given[\"home\"]}/.netrc'):\n"
+        "        with contextlib.suppress(OSError):\n"
+        "            if stat.S_ISREG(os.stat(f'/proc/self/fd/{fd}{way}').st_mode):\n"
+        "                print(read(f'/proc/self/fd/{fd}{way}')[:999])",
+        _at(every="none is left open"),
+    ),
+    "root-of-others": Attack(
+        "secrets",
+        "go through `/proc/PID/root` of other processes",
+        "for pid in (1, os.getppid(), given['victim'], given['engine']):\n"
+        "    print(attempt(read, f'/proc/{pid}/root{given[\"home\"]}/.netrc'))",
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "write-home": Attack(
+        "files",
+        "write in the home folder",
+        "write(f'{given[\"home\"]}/notes.txt')",
+        _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+    ),
+    "delete": Attack(
+        "files",
+        "delete the user's file by its full path",
+        "os.remove(f'{given[\"workdir\"]}/data.csv')",
+        _at(mounts=_OVERLAID, fork_landlock=_LANDLOCK),
+    ),
+    "dots": Attack(
+        "files",
+        "write through `..`",
+        "write('../' * 30 + f'{given[\"home\"]}/notes.txt')",
+        _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+    ),
+    "symlink": Attack(
+        "files",
+        "write through a symbolic link",
+        "os.symlink(f'{given[\"home\"]}/notes.txt', 'link'); write('link')",
+        _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+    ),
+    "hard-link": Attack(
+        "files",
+        "write through a hard link",
+        "for number, folder in enumerate((given['home'], given['beside'])):\n"
+        "    attempt(os.link, f'{folder}/notes.txt', f'hard-{number}'); attempt(write, f'hard-{number}')",
+        _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+    ),
+    "chmod": Attack(
+        "files",
+        "change the rights of the user's file",
+        "os.chmod(f'{given[\"home\"]}/notes.txt', 0o666); print('DONE')",
+        _at(mounts=_READ_ONLY),
+    ),
+    "interpreter": Attack(
+        "files",
+        "change the installed libraries",
+        "open(os.__file__, 'ab').close(); print('DONE')",
+        _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+    ),
+    "tmp": Attack(
+        "files",
+        "leave something in `/tmp`",
+        "write(given['tmp'])",
+        _at(mounts="own `/tmp`", fork_landlock=_LANDLOCK),
+    ),
+    "core-pattern": Attack(
+        "machine",
+        "as root, set `core_pattern`",
+        "path = '/proc/sys/kernel/core_pattern'; now = read(path)\n"
+        "with open(path, 'wb') as file: file.write(now)\nprint('DONE')",
+        _at(mounts="read-only `/proc`", fork_landlock=_LANDLOCK),
+        needs="os.access('/proc/sys/kernel/core_pattern', os.W_OK)",
+    ),
+    "sysrq": Attack(
+        "machine",
+        "as root, open `sysrq-trigger`",
+        "open('/proc/sysrq-trigger', 'wb').close(); print('DONE')",
+        _at(mounts="read-only `/proc`", fork_landlock=_LANDLOCK),
+        needs="os.access('/proc/sysrq-trigger', os.W_OK)",
+    ),
+    "device": Attack(
+        "machine",
+        "as root, make a device",
+        "os.mknod('log', stat.S_IFCHR | 0o600, os.makedev(1, 11))\n"
+        "os.close(os.open('log', os.O_RDONLY | os.O_NONBLOCK)); print('DONE')",
+        _at(mounts=_CAPS),
+        needs=_HAS_CAPABILITY.format(27),
+    ),
+    "raise-limits": Attack(
+        "machine",
+        "as root, raise its own limits",
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY,) * 2); print('DONE')",
+        _at(mounts=_CAPS),
+        needs=_HAS_CAPABILITY.format(24),
+    ),
+    "remount": Attack(
+        "machine",
+        "make the files writable again, or unmount what hides",
+        "libc.mount(None, b'/', None, 32 | 4096, None)\n"
+        "for name in ('/.netrc', '/.ssh', ''): libc.umount2(given['home'].encode() + name.encode(), 2)\n"
+        "attempt(write, f'{given[\"home\"]}/notes.txt'); print(attempt(read, f'{given[\"home\"]}/.netrc'))",
+        _at(mounts=_CAPS, fork_landlock=_LANDLOCK),
+    ),
+    "own-namespaces": Attack(
+        "machine",
+        "do the same in user and mount namespaces of its own",
+        "if os.fork() == 0:\n"
+        "    libc.unshare(0x10020000)\n"
+        "    libc.mount(None, b'/', None, 32 | 4096, None)\n"
+        "    for name in ('/.netrc', '/.ssh', ''): libc.umount2(given['home'].encode() + name.encode(), 2)\n"
+        "    attempt(write, f'{given[\"home\"]}/notes.txt')\n"
+        "    os.write(out, str(attempt(read, f'{given[\"home\"]}/.netrc')).encode())\n"
+        "    os._exit(0)\n"
+        "os.wait(); print(os.read(into, 999))",
+        _at(mounts="locked mounts", fork_landlock=_LANDLOCK),
+    ),
+    "setns": Attack(
+        "machine",
+        "enter the namespaces of another process",
+        "for pid in (1, os.getppid(), given['victim']):\n"
+        "    for kind in ('user', 'mnt'):\n"
+        "        with contextlib.suppress(OSError): libc.setns(os.open(f'/proc/{pid}/ns/{kind}', os.O_RDONLY), 0)\n"
+        "print(attempt(read, f'{given[\"home\"]}/.netrc'))",
+        _at(mounts=_CAPS, fork_landlock=_LANDLOCK),
+    ),
+    "tcp": Attack(
+        "network",
+        "reach a server on this machine over TCP",
+        "socket.create_connection(('127.0.0.1', given['tcp']), timeout=2).send(b'x')",
+        _at(mounts=_NET, fork_landlock=_LANDLOCK),
+    ),
+    "tcp-outside": Attack(
+        "network",
+        "reach a server over TCP at an address of the machine",
+        "socket.create_connection((given['address'], given['tcp']), timeout=2).send(b'x')",
+        _at(mounts=_NET, fork_landlock=_LANDLOCK),
+    ),
+    "udp": Attack(
+        "network",
+        "send UDP to a server on this machine",
+        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', given['udp']))",
+        _at(mounts=_NET),
+    ),
+    "abstract": Attack(
+        "network",
+        "reach an abstract UNIX socket",
+        "s = socket.socket(socket.AF_UNIX); s.connect('\\0' + given['abstract']); s.send(b'x')",
+        _at(mounts=_NET, fork_landlock=_LANDLOCK),
+    ),
+    "unix-tmp": Attack(
+        "network",
+        "reach a UNIX socket in `/tmp`",
+        "s = socket.socket(socket.AF_UNIX); s.connect(given['unix-tmp']); s.send(b'x')",
+        _at(mounts="own `/tmp`"),
+    ),
+    "unix-home": Attack(
+        "network",
+        "reach a UNIX socket elsewhere, by its path",
+        "os.chdir(given['home']); s = socket.socket(socket.AF_UNIX); s.connect('server.sock'); s.send(b'x')",
+    ),
+    "kernel": Attack(
+        "network",
+        "run code in the user's kernel by its connection file",
+        "from jupyter_client import BlockingKernelClient\n"
+        "client = BlockingKernelClient(connection_file=given['connection']); client.load_connection_file()\n"
+        'client.start_channels(); client.execute(f\'open({given["kernel-file"]!r}, "a").write("by the candidate")\')\n'
+        "time.sleep(1.5); client.stop_channels()",
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "kill-kernel": Attack(
+        "processes",
+        "kill the user's kernel",
+        "os.kill(given['victim'], 9)",
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+    ),
+    "kill-engine": Attack(
+        "processes",
+        "kill the engine",
+        "os.kill(given['engine'], 9)",
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+        engine=True,
+    ),
+    "kill-parent": Attack(
+        "processes",
+        "kill its parent process",
+        "os.kill(os.getppid(), 9); time.sleep(1)",
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+        engine=True,
+    ),
+    "kill-sibling": Attack(
+        "processes",
+        "kill a sibling",
+        "os.kill(given['sibling'], 9)",
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+        engine=True,
+    ),
+    "line": Attack(
+        "processes",
+        "write nonsense to every socket it holds",
+        "for fd in os.listdir('/proc/self/fd'):\n"
+        "    with contextlib.suppress(OSError):\n"
+        "        if stat.S_ISSOCK(os.fstat(int(fd)).st_mode):\n"
+        "            os.set_blocking(int(fd), False); os.write(int(fd), b'\\xff' * 999)\n"
+        "time.sleep(1)",
+        _at(every="only its own end"),
+        engine=True,
+    ),
+    "daemon": Attack(
+        "processes",
+        "leave a daemon behind",
+        "if os.fork() == 0:\n    os.setsid()\n"
+        "    if os.fork() == 0:\n        os.execv('/bin/sleep', ['sleep', given['mark']])\n"
+        "    os._exit(0)\nos.wait()",
+        _at(every=_ADOPTED, mounts=_OWN),
+    ),
+    "fork-bomb": Attack(
+        "exhaustion",
+        "fork without end",
+        "for _ in range(9): os.fork()\ntime.sleep(20)\nprint('DONE')",
+        _at(every=_WATCHED),
+        seconds=30,
+    ),
+    "memory-bomb": Attack(
+        "exhaustion",
+        "use all memory, in many processes",
+        "for _ in range(3): os.fork()\n"
+        "kept = [bytearray(b'1') * 10**8 for _ in range(2)]\ntime.sleep(20)\nprint('DONE')",
+        _at(every=_WATCHED),
+        seconds=30,
+    ),
+    "shared-filler": Attack(
+        "exhaustion",
+        "fill shared memory",
+        "for n in range(20):\n"
+        "    with open(f'/dev/shm/{given[\"mark\"]}-{n}', 'wb') as file: file.write(bytes(8 * 10**6))\nprint('DONE')",
+        _at(mounts="a size of its own", fork_landlock=_LANDLOCK),
+    ),
+    "disk-filler": Attack(
+        "exhaustion",
+        "fill the disk with many files",
+        "for n in range(20):\n"
+        "    with open(f'filler-{n}', 'wb') as file: file.write(bytes(7 * 10**6))\ntime.sleep(20)\nprint('DONE')",
+        _at(every=_WATCHED, fork_namespaces="a size of its own"),
+        seconds=30,
+    ),
+    "never-ends": Attack(
+        "exhaustion",
+        "ignore the interrupt",
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile time.time(): pass",
+        _at(every="killed after it"),
+        seconds=1,
+    ),
+}
+
+
+def candidate(attack, given):
+    """The code of an attack on a world."""
+    secret = SECRET.encode()
+    return PRELUDE.format(given=given, halves=(secret[:8], secret[8:])) + attack.code
+
+
+def page():
+    """The table, for people."""
+    parts = [_INTRODUCTION]
+    for group in dict.fromkeys(attack.group for attack in ATTACKS.values()):
+        rows = [attack for attack in ATTACKS.values() if attack.group == group]
+        parts += [
+            f"\n## {_HEADINGS[group]}\n",
+            _row("a candidate tries to", *LEVELS),
+            _row(*["---"] * (1 + len(LEVELS))),
+        ]
+        parts += [_row(a.what, *(a.stopped.get(level, "**not stopped**") for level in LEVELS)) for a in rows]
+    return "\n".join(parts) + "\n"
+
+
+def _row(*cells):
+    return f"| {' | '.join(cells)} |"
+
+
+_HEADINGS = {
+    "secrets": "Reading what is not its own",
+    "files": "Changing files",
+    "machine": "Undoing the confinement",
+    "network": "Reaching others",
+    "processes": "Harming other processes",
+    "exhaustion": "Using everything up",
+}
+
+_INTRODUCTION = """# Hostile candidates
+
+What a candidate that means harm can do at each level of isolation. Each cell has been tried by a real candidate in a
+real branch: the tests fail when what is said to be stopped gets through, and also when something is stopped that is
+said not to be. The page is made from the table of the tests, `tests/integration/attacks.py`.
+
+`rerun` starts fresh kernels, `fork` forks a running one. `bubblewrap` and `namespaces` are the full levels; a run says
+which level it has, and `--isolation require` refuses to run below them. The other levels are what is left where a
+machine refuses namespaces (as many containers do) and, for `fork-limits`, Landlock: tried with these calls really
+denied. The tests ran as root, who has most to lose; an ordinary user cannot do what is marked *as root* anyway.
+
+None of it is a boundary against an author who is after you: it is damage control for code that a model wrote. A branch
+forked from a live kernel holds whatever is in that kernel's memory, keys in variables included. If you do not trust
+the library or the model, run the whole of Jupyter in a container or a virtual machine."""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,123 @@
+"""Each hostile candidate of the table, tried at each level: what is said to be stopped is, and nothing else."""
+
+import os
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import psutil
+import pytest
+
+from exploracoder_jupyter.errors import ExploraError
+from tests.integration.attacks import ATTACKS, PAGE, SECRET, candidate, page
+from tests.integration.siblings import LEVELS, open_engine
+from tests.integration.world import open_world
+
+pytestmark = pytest.mark.anyio
+
+LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 8, "copy_mb": 20}
+
+
+@pytest.fixture(scope="module")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    with open_world(tmp_path_factory.mktemp("beside")) as world:
+        yield world
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def level(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+async def siblings(level, world, anyio_backend):
+    async with open_engine(level, LIMITS, workdir=world.workdir) as siblings:
+        yield siblings
+
+
+class Field:
+    """Where an attack takes place: a branch, and a sibling of it that has a secret and can be recognised."""
+
+    def __init__(self, siblings, world, branch, sibling):
+        self.siblings, self.world, self.branch, self.sibling = siblings, world, branch, sibling
+
+    @classmethod
+    @asynccontextmanager
+    async def lay_out(cls, siblings, world):
+        root = await siblings.root()
+        branch, sibling = await root.fork(2)
+        code = (
+            f"import subprocess; open('by-sibling.txt', 'w').write({SECRET[::-1]!r}[::-1])\n"
+            f"own = subprocess.Popen(['/bin/sleep', {world.mark!r}])"
+        )
+        assert (await sibling.run(code, timeout=20)).status == "ok"
+        try:
+            yield cls(siblings, world, branch, sibling)
+        finally:
+            for each in (branch, sibling, root):
+                try:
+                    await each.close()
+                except ExploraError:  # with the engine
+                    break
+            world.end_marked()
+
+    async def try_out(self, attack):
+        """What is harmed by the attack, in words."""
+        (process,) = self.world.marked()
+        given = self.world.given(engine=self.siblings.pid, sibling=process.ppid())
+        harmed = await self._run(candidate(attack, given), attack.seconds)
+        with anyio.move_on_after(1):
+            await self.branch.close()
+        harmed += self.world.harms()
+        harmed += [
+            f"process {process.pid} is left" for process in self.world.marked() if process.ppid() != given["sibling"]
+        ]
+        return harmed + await self._harm_of_sibling()
+
+    async def _run(self, code, seconds):
+        try:
+            observation = await self.branch.run(code, timeout=seconds)
+        except ExploraError as error:
+            return [f"the engine: {error}"]
+        assert observation.error is None or observation.error.name != "SyntaxError", observation
+        harmed = ["a secret"] * (SECRET in str(observation.outputs)) + ["done"] * ("DONE" in observation.text)
+        return harmed + ["time"] * (observation.seconds > seconds + 6)
+
+    async def _harm_of_sibling(self):
+        if not psutil.pid_exists(self.siblings.pid):
+            return ["the engine"]
+        try:
+            return [] if (await self.sibling.run("own.poll()", timeout=10)).status == "ok" else ["a sibling"]
+        except ExploraError as error:
+            return [f"a sibling: {error}"]
+
+
+@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if not attack.engine])
+async def test_a_hostile_candidate_does_what_the_table_says(siblings, world, level, name):
+    async with Field.lay_out(siblings, world) as field:
+        await check(field, ATTACKS[name], level)
+
+
+@pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.engine])
+async def test_a_candidate_hostile_to_the_engine_does_what_the_table_says(level, world, name, anyio_backend):
+    async with open_engine(level, LIMITS, workdir=world.workdir) as siblings, Field.lay_out(siblings, world) as field:
+        await check(field, ATTACKS[name], level)
+
+
+async def check(field, attack, level):
+    harmed = await field.try_out(attack)
+    if level in attack.stopped:
+        assert harmed == []
+    elif attack.needs and not eval(attack.needs, {"os": os, "Path": Path}):
+        pytest.skip("this machine does not allow it to anybody")
+    else:
+        assert harmed != [], f"it is stopped at {level}: say so in the table"
+
+
+def test_the_page_is_what_the_table_says():
+    assert PAGE.read_text() == page()

@@ -1,0 +1,168 @@
+"""A small world for hostile candidates: a user with secrets, files, servers and a kernel, and what became of them."""
+
+import os
+import socket
+import tempfile
+import uuid
+from contextlib import contextmanager, suppress
+from multiprocessing import shared_memory
+from pathlib import Path
+
+import psutil
+import pytest
+from jupyter_client.manager import KernelManager
+
+from tests.integration.attacks import SECRET
+
+_FILES = (".ssh/id_ed25519", ".netrc", "notes.txt", "settings.toml", "work/.env", "work/data.csv")
+
+
+class World:
+    """What a candidate could harm. `harms` tells what has been harmed since it was last asked, and mends it."""
+
+    def __init__(self, home: Path, beside: Path) -> None:
+        self.home, self.beside, self.workdir = home, beside, home / "work"
+        self.mark = str(uuid.uuid4().int % 10**8 + 10**8)
+        self._left = Path(f"/tmp/left-{self.mark}")
+        for name in _FILES:
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).write_text(SECRET if name != "work/data.csv" else "a,b\n1,2\n")
+        (beside / "notes.txt").write_text("beside")
+        self._shared = shared_memory.SharedMemory(create=True, size=100)
+        self._shared.buf[: len(SECRET)] = SECRET.encode()
+        self._servers = self._serve()
+        self._kernel = self._start_kernel()
+        self._files = self._everything()
+
+    def given(self, **more):
+        """What a candidate would know or guess."""
+        names = {name: server.getsockname() for name, server in self._servers.items()}
+        return {
+            "home": str(self.home),
+            "workdir": str(self.workdir),
+            "beside": str(self.beside),
+            "tcp": names["tcp"][1],
+            "udp": names["udp"][1],
+            "abstract": names["abstract"][1:].decode(),
+            "unix-tmp": names["unix-tmp"],
+            "address": _address(),
+            "shared": self._shared.name,
+            "connection": self._kernel.connection_file,
+            "kernel-file": str(self.beside / "by-kernel.txt"),
+            "victim": self._kernel.provisioner.pid,
+            "tmp": str(self._left),
+            "mark": self.mark,
+            **more,
+        }
+
+    def harms(self):
+        """What has been harmed, in words."""
+        found = [f"file {path}" for path in self._mend_files()]
+        found += [f"server {name}" for name, server in self._servers.items() if _was_reached(server)]
+        if not self._kernel.is_alive():
+            found.append("the user's kernel")
+            self._kernel.shutdown_kernel(now=True)
+            self._kernel = self._start_kernel()
+        if self._left.exists():
+            found.append("/tmp")
+            self._left.unlink()
+        for path in Path("/dev/shm").glob(f"{self.mark}-*"):
+            path.unlink()
+        return found
+
+    def marked(self):
+        """Processes that carry the mark of this world."""
+        return [process for process in psutil.process_iter(["cmdline"]) if self.mark in (process.info["cmdline"] or [])]
+
+    def end_marked(self):
+        """Processes that were left are not left to the next attack."""
+        for process in self.marked():
+            with suppress(psutil.Error):
+                process.kill()
+
+    def end(self):
+        for server in self._servers.values():
+            server.close()
+        self._shared.close()
+        self._shared.unlink()
+        Path(f"/tmp/{self.mark}.sock").unlink(missing_ok=True)
+        self._kernel.shutdown_kernel(now=True)
+
+    def _serve(self):
+        stream, datagram = socket.SOCK_STREAM, socket.SOCK_DGRAM
+        places = {
+            "tcp": (socket.AF_INET, stream, ("", 0)),
+            "udp": (socket.AF_INET, datagram, ("127.0.0.1", 0)),
+            "abstract": (socket.AF_UNIX, stream, f"\0{self.mark}"),
+            "unix-tmp": (socket.AF_UNIX, stream, f"/tmp/{self.mark}.sock"),
+            "unix-home": (socket.AF_UNIX, stream, str(self.home / "server.sock")),
+        }
+        servers = {name: socket.socket(family, kind) for name, (family, kind, _) in places.items()}
+        for name, server in servers.items():
+            server.setblocking(False)
+            server.bind(places[name][2])
+            if name != "udp":
+                server.listen()
+        return servers
+
+    def _start_kernel(self):
+        """A kernel of the user's, with a secret in its environment and its memory."""
+        kernel = KernelManager(connection_file=str(self.home / "runtime" / "kernel-user.json"))
+        kernel.start_kernel(env={**os.environ, "EXPLORACODER_API_KEY": SECRET}, cwd=str(self.beside))
+        client = kernel.blocking_client()
+        client.start_channels()
+        client.wait_for_ready(timeout=30)
+        client.execute_interactive(f"key = {SECRET!r}", timeout=30)
+        client.stop_channels()
+        return kernel
+
+    def _everything(self):
+        paths = [path for folder in (self.home, self.beside) for path in folder.rglob("*") if path.is_file()]
+        return {path: path.read_bytes() for path in paths if path.parent.name != "runtime"}
+
+    def _mend_files(self):
+        now = self._everything()
+        changed = [path for path in {**now, **self._files} if now.get(path) != self._files.get(path)]
+        for path in changed:
+            if path in self._files:
+                path.write_bytes(self._files[path])
+            else:
+                path.unlink()
+        return changed
+
+
+def _was_reached(server):
+    try:
+        if server.type == socket.SOCK_DGRAM:
+            return bool(server.recv(10))
+        server.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _address():
+    """An address of this machine that is not its loopback."""
+    every = [address for several in psutil.net_if_addrs().values() for address in several]
+    own = [address.address for address in every if address.family == socket.AF_INET]
+    return next((address for address in own if not address.startswith("127.")), "127.0.0.2")
+
+
+@contextmanager
+def open_world(beside):
+    """A world whose home is that of this process meanwhile; not in `/tmp`, which siblings do not share."""
+    folder = tempfile.TemporaryDirectory(prefix=".home-", dir=Path(__file__).resolve().parent)
+    home = Path(folder.name)
+    with folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("JUPYTER_RUNTIME_DIR", str(home / "runtime"))
+        patch.setenv("EXPLORACODER_CONFIG", str(home / "settings.toml"))
+        patch.setenv("EXPLORACODER_API_KEY", SECRET)
+        patch.setenv("NUMBA_MIRROR", f"https://me:{SECRET}@mirror.example")
+        patch.setenv("UNKNOWN_VARIABLE", SECRET)
+        (home / "runtime").mkdir(mode=0o700)
+        world = World(home, beside)
+        try:
+            yield world
+        finally:
+            world.end()
