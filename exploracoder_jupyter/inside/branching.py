@@ -77,12 +77,20 @@ def _answer(shell: Any, own: socket.socket) -> NoReturn:
 def _fork_for(shell: Any, own: socket.socket, descriptor: int, message: dict[str, Any]) -> None:
     with socket.socket(fileno=descriptor) as other:
         if refused := _refusal(shell, own, message):
-            line.tell(other, refused)
+            _decline(other, refused)
             return
         try:
             _context(shell).run(_fork, shell, lambda: other, leave=own)
         except OSError as error:
-            line.tell(other, {"error": str(error)})
+            _decline(other, {"error": str(error)})
+
+
+def _decline(other: socket.socket, why: dict[str, str]) -> None:
+    """Answer in the place of a child that is not made. Its order is taken: what lies unread would break the line."""
+    _, descriptors = line.receive(other)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    line.tell(other, why)
 
 
 def _refusal(shell: Any, own: socket.socket, message: dict[str, Any]) -> dict[str, str] | None:

@@ -1,0 +1,127 @@
+"""Tells a process that hangs since it was forked from one that waits for something.
+
+After a fork, code can wait for a thread that exists only in the parent: the main thread then sleeps on a futex, for
+ever, and nothing else in the process gets on. Sleeping, polling, reading, waiting for a child are other system calls;
+waiting for a worker is told by the worker, which works, sleeps otherwise than on a futex, or is a child process. Looks
+are taken from outside through `/proc`, at some 50 microseconds each; where `/proc` hides the system call's arguments
+(Yama), a wait with a time limit looks like one without, and the verdict takes five times as long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+Sleep = Literal["for ever", "on a lock", "otherwise"]
+"""How a thread sleeps: on a futex with no time limit; on a futex, limit unknown; or not so, or not at all."""
+_FUTEX: Final = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_WORKING: Final = 0.1
+_BLIND_FACTOR: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A process at one moment."""
+
+    at: float
+    cpu: float
+    """Seconds used by all of its threads."""
+    main: Sleep
+    switches: tuple[tuple[int, int], ...]
+    """Of the main thread and those begun since, how often each was switched away from: one that woke has more."""
+    busy: bool
+    """Whether a thread begun since waits otherwise than on a futex, or there is a new child."""
+
+
+class Stall:
+    """Watches one process. Make it when the process has been forked and serves, before it runs code that could hang.
+
+    Threads and children that exist by then are its housekeeping: what they wait for is no sign of life.
+    """
+
+    def __init__(self, pid: int, *, seconds: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pid, self._seconds, self._clock = pid, seconds, clock
+        self._threads, self._children = set(_threads(pid)), _children(pid)
+        self._first: _Look | None = None
+
+    def look(self) -> bool:
+        """Look once, best a few times a second; True when it has hung for `seconds`. False when it is gone."""
+        try:
+            now = self._take()
+        except (OSError, ValueError, IndexError, TypeError):  # it ended meanwhile
+            self._first = None
+            return False
+        if self._first is None or _got_on(self._first, now):
+            self._first = now
+        if now.main == "otherwise" or now.busy:
+            self._first = None
+            return False
+        return now.at - self._first.at >= self._seconds * (1 if now.main == "for ever" else _BLIND_FACTOR)
+
+    def _take(self) -> _Look:
+        main = _sleep(self._pid, self._pid)
+        if main == "otherwise":
+            return _Look(self._clock(), 0.0, main, (), False)
+        begun = [thread for thread in _threads(self._pid) if thread not in self._threads]
+        busy = any(_sleep(self._pid, thread) == "otherwise" for thread in begun)
+        switches = tuple((thread, _switches(self._pid, thread)) for thread in [self._pid, *begun])
+        busy = busy or bool(_children(self._pid) - self._children)
+        return _Look(self._clock(), _cpu(self._pid), main, switches, busy)
+
+
+def sleeping_on_lock(pid: int) -> bool:
+    """Whether the main thread of a process sleeps on a futex, without a time limit as far as can be seen, now."""
+    try:
+        return _sleep(pid, pid) != "otherwise"
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+def _got_on(first: _Look, now: _Look) -> bool:
+    """Whether a thread woke since, or the housekeeping did the work of one: pools of earlier code are part of it."""
+    return now.switches != first.switches or now.cpu - first.cpu > _WORKING * max(now.at - first.at, 0.1)
+
+
+def _sleep(pid: int, thread: int) -> Sleep:
+    folder = Path(f"/proc/{pid}/task/{thread}")
+    state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+    if state != "S":
+        return "otherwise"
+    with contextlib.suppress(PermissionError):
+        number, *arguments = (folder / "syscall").read_text().split()
+        if number != "running":
+            endless = int(number) == _FUTEX and int(arguments[3], 16) == 0
+            return "for ever" if endless else "otherwise"
+    return "on a lock" if "futex" in (folder / "wchan").read_text() else "otherwise"
+
+
+def _threads(pid: int) -> list[int]:
+    with contextlib.suppress(FileNotFoundError):
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    return []
+
+
+def _children(pid: int) -> set[int]:
+    found: set[int] = set()
+    for thread in _threads(pid):
+        with contextlib.suppress(OSError):
+            found.update(map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split()))
+    return found
+
+
+def _switches(pid: int, thread: int) -> int:
+    status = Path(f"/proc/{pid}/task/{thread}/status").read_text()
+    return sum(int(count) for count in re.findall(r"ctxt_switches:\s*(\d+)", status))
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
