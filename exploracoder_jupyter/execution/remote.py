@@ -10,13 +10,11 @@ machine is lost, they end themselves (`inside.guest`).
 from __future__ import annotations
 
 import codecs
-import io
 import json
-import tarfile
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -30,7 +28,7 @@ from exploracoder_jupyter.execution.factory import set_up
 from exploracoder_jupyter.execution.inspect import Inspect
 from exploracoder_jupyter.execution.pool import WarmPool
 from exploracoder_jupyter.execution.remote_gateway import Gateway, gateway_token, open_gateway
-from exploracoder_jupyter.execution.remote_parcel import MOST_MB, Parcel, pack
+from exploracoder_jupyter.execution.remote_parcel import MOST_MB, Parcel, pack, unpack_written
 from exploracoder_jupyter.execution.remote_sibling import PATIENCE_SECONDS, RemoteSibling
 from exploracoder_jupyter.execution.remote_steward import Steward
 from exploracoder_jupyter.execution.rerun import RerunBranch, Step
@@ -174,7 +172,7 @@ class RemoteSiblings:
             archive = await sibling.written(most)
         except KernelError:  # there is nothing that could be copied
             return ()
-        return await to_thread.run_sync(_unpack, archive, folder, most)
+        return await to_thread.run_sync(lambda: unpack_written(archive, folder, most=most))
 
     async def inspect(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         """Run a module of `inside` in the siblings' interpreter; see `execution.inspect.Inspect`."""
@@ -273,20 +271,3 @@ async def _lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) 
 def _isolation(gateway: Gateway) -> str:
     said = f"remote kernel at {gateway.host}: its isolation is that server's; limits only"
     return f"{said}; the connection is not encrypted" if gateway.is_exposed else said
-
-
-def _unpack(archive: bytes, folder: Path, most: int) -> tuple[str, ...]:
-    """Write the regular files of an archive that nobody vouches for into the folder; their relative paths, sorted."""
-    copied = []
-    with tarfile.open(fileobj=io.BytesIO(archive), mode="r|gz") as packed:
-        for entry in packed:
-            path = PurePosixPath(entry.name)
-            content = packed.extractfile(entry) if entry.isreg() else None
-            if content is None or path.is_absolute() or ".." in path.parts or entry.size > most:
-                continue
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content.read())
-            most -= entry.size
-            copied.append(path.as_posix())
-    return tuple(sorted(copied))

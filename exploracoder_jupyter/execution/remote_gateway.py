@@ -148,7 +148,9 @@ def _configure(url: str, token: SecretStr | None) -> Access:
     """Point jupyter_server's client at the server; it knows certificates and further headers from its environment."""
     from jupyter_server.gateway.gateway_client import GatewayClient
 
-    logging.getLogger("ServerApp").addHandler(logging.NullHandler())  # it prints what we say in our own words
+    for name in ("ServerApp", "tornado.application"):  # they print what we say in our own words
+        if not logging.getLogger(name).handlers:
+            logging.getLogger(name).addHandler(logging.NullHandler())
     GatewayClient.clear_instance()
     client = GatewayClient.instance(
         url=url,

@@ -1,4 +1,5 @@
-"""What a remote kernel needs of ours, as one archive: the code of `inside`, the working directory, the variables.
+"""What a remote kernel needs of ours, as one archive: the code of `inside`, the working directory, the variables; and
+the archive of what it wrote, which comes back.
 
 It travels within execute requests, in pieces that are far smaller than the ten megabytes at which servers refuse a
 message. `UNPACK` puts it into a fresh folder over there and lets `inside.guest` do the rest; no name of it stays in
@@ -8,14 +9,16 @@ the kernel's namespace.
 from __future__ import annotations
 
 import base64
-import io
 import json
 import os
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from io import BytesIO
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from exploracoder_jupyter.config import Sandbox
@@ -79,7 +82,7 @@ def pack(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = Non
 
     `patience`: seconds of silence after which the kernel ends itself.
     """
-    buffer = io.BytesIO()
+    buffer = BytesIO()
     with tempfile.TemporaryDirectory(prefix="xplora-parcel-") as name:
         folder = Path(name)
         write_inside(folder / "inside.zip")
@@ -94,6 +97,38 @@ def pack(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = Non
             if variables is not None:
                 archive.add(variables, "variables", filter=_anonymous)
     return Parcel(buffer.getvalue(), _options(sandbox, variables is not None, patience), note)
+
+
+def unpack_written(archive: bytes, folder: Path, *, most: int) -> tuple[str, ...]:
+    """Write the regular files of an archive that nobody vouches for into the folder, at most so many bytes.
+
+    Returns:
+        Their relative paths, sorted.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    copied: set[str] = set()
+    with (
+        suppress(tarfile.TarError, EOFError, zlib.error),
+        tarfile.open(fileobj=BytesIO(archive), mode="r|gz") as packed,
+    ):
+        for entry in packed:
+            path = PurePosixPath(entry.name)
+            inside = not path.is_absolute() and ".." not in path.parts
+            if entry.isreg() and inside and entry.size <= most and not _is_taken(folder, path):
+                content = packed.extractfile(entry)
+                assert content is not None
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(content.read())
+                most -= entry.size
+                copied.add(path.as_posix())
+    return tuple(sorted(copied))
+
+
+def _is_taken(folder: Path, path: PurePosixPath) -> bool:
+    """Whether there is something already at this path, or a file above it."""
+    return (folder / path).exists() or any((folder / parent).is_file() for parent in path.parents)
 
 
 def _snapshot(workdir: Path, folder: Path, copy_mb: int) -> Snapshot:

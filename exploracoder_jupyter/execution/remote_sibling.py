@@ -39,6 +39,9 @@ PATIENCE_SECONDS: Final = 600.0
 _PREPARE_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 2.0
 _LOOK_SECONDS: Final = 2.0
+_ANSWER_SECONDS: Final = 5.0
+_DELETE_SECONDS: Final = 15.0
+_LARGEST: Final = 1 << 22
 _MOST_MISSED: Final = 3
 _LOST_IDLE_SECONDS: Final = 3.0
 _LAST_WORDS_SECONDS: Final = 0.1
@@ -56,7 +59,7 @@ class RemoteSibling:
         self._gateway, self._manager, self._steward = gateway, manager, steward
         self._channel: Channel | None = None
         self._request: _Request | None = None
-        self._closed = self._deleted = False
+        self._closed = self._deleting = False
         self.end_reason = ""
         """Why the sibling was ended, or is dead; empty while it lives."""
 
@@ -128,7 +131,13 @@ class RemoteSibling:
             KernelError: the kernel was lost.
         """
         await self._demand(f"{_GUEST}.pack({most})")
-        return b"".join([piece async for piece in self._pieces("fetch")])
+        archive = bytearray()
+        async with aclosing(self._pieces("fetch")) as pieces:
+            async for piece in pieces:
+                archive += piece
+                if len(archive) > most + _LARGEST:  # what the cells have made of our code may go on for ever
+                    break
+        return bytes(archive)
 
     async def _pieces(self, method: str) -> AsyncGenerator[bytes, None]:
         """What the method of the guest gives until it says that this was all. Replies, unlike outputs, have no limit
@@ -145,11 +154,11 @@ class RemoteSibling:
     async def end(self, reason: str) -> None:
         """Have the server delete the kernel, and remember why. Where that fails, it is tried again at the very end."""
         self.end_reason = self.end_reason or reason
-        if self._deleted:
+        if self._deleting:
             return
-        with suppress(Exception):  # whatever goes wrong with the server, the steward knows the kernel
+        self._deleting = True
+        with suppress(Exception), anyio.move_on_after(_DELETE_SECONDS):  # if not, the steward knows the kernel
             await self._manager.shutdown_kernel()
-            self._deleted = True
             self._steward.forget(str(self._manager.kernel_id))
 
     async def close(self) -> None:
@@ -262,7 +271,7 @@ class RemoteSibling:
         return Ending(cause, note=self.end_reason)
 
     async def _stop(self, request: _Request) -> None:
-        with suppress(Exception):  # an interrupt that does not get through is as one that is not answered
+        with suppress(Exception), anyio.move_on_after(_ANSWER_SECONDS):  # lost is as good as not answered
             await self._manager.interrupt_kernel()
         with anyio.move_on_after(_GRACE_SECONDS):
             await request.ended.wait()
@@ -275,12 +284,13 @@ class RemoteSibling:
         while True:
             await anyio.sleep(_LOOK_SECONDS)
             try:
-                state = await self._gateway.look(self._manager)
+                with anyio.fail_after(_ANSWER_SECONDS):
+                    state = await self._gateway.look(self._manager)
                 missed = 0
-            except KernelError as error:
+            except (KernelError, TimeoutError):
                 missed += 1
                 if missed == _MOST_MISSED:
-                    self._lost(f"{_LOST}: {error.message.rstrip('.')}")
+                    self._lost(f"{_LOST}: {self._gateway.host} does not answer")
                 continue
             if state is None:
                 self._lost("the server has this kernel no more")
@@ -364,7 +374,7 @@ class _Answer:
 def _unpacked(reply: dict[str, Any]) -> _Answer:
     try:
         text = reply["user_expressions"]["wanted"]["data"]["text/plain"]
-        answer = json.loads(zlib.decompress(base64.b64decode(ast.literal_eval(text))))
+        answer = json.loads(zlib.decompressobj().decompress(base64.b64decode(ast.literal_eval(text)), _LARGEST))
         return _Answer(base64.b64decode(answer["data"]), answer["status"], str(answer["words"]))
     except (KeyError, TypeError, ValueError, SyntaxError, zlib.error) as error:
         raise KernelError("The remote kernel gave an answer that cannot be read.") from error

@@ -2,9 +2,11 @@
 left behind over there, and what is said when the server cannot be used."""
 
 import base64
+import io
 import os
 import subprocess
 import sys
+import tarfile
 import time
 from contextlib import aclosing, asynccontextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -21,7 +23,7 @@ from exploracoder_jupyter.execution import inspector, remote_channel
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.remote import RemoteSiblings, remote_inspector
 from exploracoder_jupyter.execution.remote_gateway import open_gateway
-from exploracoder_jupyter.execution.remote_parcel import pack
+from exploracoder_jupyter.execution.remote_parcel import pack, unpack_written
 from exploracoder_jupyter.execution.remote_sibling import RemoteSibling
 from exploracoder_jupyter.execution.remote_steward import Steward
 from exploracoder_jupyter.inside import variables
@@ -313,6 +315,9 @@ FAULTS = {
     "nobody there": ({"gateway": "http://127.0.0.1:9"}, TOKEN, MissingMeans, "cannot be reached: Connection refused"),
     "no address": ({"gateway": "localhost:8888"}, TOKEN, UsageError, "not an http"),
     "a token in it": ({"gateway": "http://localhost:1/?token=abc"}, None, UsageError, "EXPLORACODER_GATEWAY_TOKEN"),
+    "isolation": ({"isolation": "require"}, TOKEN, MissingMeans, "Nothing is known here of how"),
+    "live state": ({"state": "live"}, TOKEN, MissingMeans, "start in fresh kernels"),
+    "forks": ({"branching": "fork"}, TOKEN, MissingMeans, "are not forked"),
     "none": ({"gateway": None}, TOKEN, UsageError, "No gateway"),
 }
 
@@ -364,3 +369,20 @@ def sleepers():
         if process.info["cmdline"] == ["/bin/sleep", "98761"] and process.info["status"] != psutil.STATUS_ZOMBIE:
             found.append(process.pid)
     return found
+
+
+def test_an_archive_from_over_there_writes_nowhere_else(tmp_path):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as packed:
+        for name in ("good.txt", "../bad.txt", "/tmp/bad.txt", "deep/../../bad.txt", "large.txt", "good.txt/below.txt"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 2000 if name == "large.txt" else 2
+            packed.addfile(entry, io.BytesIO(bytes(entry.size)))
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
+            entry = tarfile.TarInfo(f"link{kind.decode()}")
+            entry.type, entry.linkname = kind, "/etc/passwd"
+            packed.addfile(entry)
+    kept = tmp_path / "kept"
+    assert unpack_written(buffer.getvalue(), kept, most=1000) == ("good.txt",)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["good.txt"]
+    assert unpack_written(b"no archive", kept, most=1000) == ()
