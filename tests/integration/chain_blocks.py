@@ -1,7 +1,7 @@
 """Snippet chains for the comparison of implementations, composed of blocks that interact through what they name.
 
 A chain draws a few topics and two to five steps; a step is one to four blocks of its topics, in the order of what they
-need, and ends by `look()`, defined in `SETUP`, which prints all the state that the topics can reach. `SPOIL` is what
+need, and ends by `look()`, defined in `START`, which prints all the state that the topics can reach. `SPOIL` is what
 the other fork does meanwhile: it changes everything that it can find.
 """
 
@@ -18,6 +18,9 @@ import numpy as np
 get_ipython().run_line_magic("matplotlib", "agg")
 import matplotlib.pyplot as plt
 from IPython.display import HTML, display
+"""
+
+START = """
 BASE = os.getcwd()
 random.seed(20); np.random.seed(20)
 
@@ -30,14 +33,14 @@ def _tree():
             if os.path.islink(path):
                 yield os.path.relpath(path, BASE), mode, os.readlink(path)
             elif os.path.isfile(path):
-                yield os.path.relpath(path, BASE), mode, hash(open(path, "rb").read())
+                yield os.path.relpath(path, BASE), mode, hash(Path(path).read_bytes())
             else:
                 yield os.path.relpath(path, BASE), mode
 
 _PLAIN = (int, str, float, bytes, list, dict, tuple, set, type(None))
 
 def look():
-    names = [name for name in sorted(globals()) if name[0] != "_" and name not in _FIRST and name not in ("In", "Out")]
+    names = [name for name in sorted(globals()) if name[0] != "_" and name not in _FIRST and name not in ("In", "Out", "fd")]
     values = {name: globals()[name] for name in names}
     print({name: value if type(value) in _PLAIN else type(value).__name__ for name, value in values.items()})
     print(*_tree(), os.path.relpath(os.getcwd(), BASE), os.environ.get("XP"), sep="|")

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.execution import find_isolation
-from tests.integration.chain_blocks import FILES, SETUP, SPOIL, WITH_PANDAS, generate
+from tests.integration.chain_blocks import FILES, SETUP, SPOIL, START, WITH_PANDAS, generate
 from tests.integration.siblings import open_engine
 
 pytestmark = pytest.mark.anyio
@@ -57,7 +57,9 @@ async def observe(level, chains, workdir, *, forked):
             async def one(place, siblings=siblings, at_once=at_once):
                 async with at_once:
                     walk = _forked if forked else _straight
-                    seen[place] = await walk(await siblings.root(), chains[place].steps)
+                    root = await siblings.root()
+                    assert (await root.run(START, timeout=_SECONDS)).status == "ok"
+                    seen[place] = await walk(root, chains[place].steps)
 
             async with anyio.create_task_group() as tasks:
                 for place in places:
