@@ -75,6 +75,7 @@ class Sandbox(BaseModel):
     memory_mb: int = Field(4096, ge=256, description="memory of one sibling")
     cpu_seconds: int = Field(600, ge=1, description="CPU seconds of one sibling")
     processes: int = Field(256, ge=1, description="processes and threads of one sibling")
+    open_files: int = Field(4096, ge=64, description="files that one process of a sibling has open")
     file_mb: int = Field(512, ge=1, description="size of one written file")
     output_kb: int = Field(1024, ge=1, description="output of one execution that is kept")
     copy_mb: int = Field(200, ge=0, description="largest working directory that is copied where it cannot be overlaid")

@@ -90,6 +90,7 @@ class Launcher:
             "memory": self.memory,
             "cpu": self.sandbox.cpu_seconds,
             "file": self.sandbox.file_mb * _MEGABYTE,
+            "open": self.sandbox.open_files,
             "processes": self.most_tasks if counted else None,
         }
 

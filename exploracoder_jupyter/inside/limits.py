@@ -17,8 +17,8 @@ _PR_SET_CHILD_SUBREAPER = 36
 def apply(limits: dict[str, int | None]) -> None:
     """Set the limits of this process.
 
-    Keys, each optional: `memory` and `file` in bytes, `cpu` in seconds, `processes` as a count (threads included),
-    `beyond`: whether `memory` is what may be used beyond what is used already.
+    Keys, each optional: `memory` and `file` in bytes, `cpu` in seconds, `processes` (threads included) and `open`
+    (files) as counts, `beyond`: whether `memory` is what may be used beyond what is used already.
     """
     try:
         import resource
@@ -31,6 +31,7 @@ def apply(limits: dict[str, int | None]) -> None:
     _set(resource.RLIMIT_DATA, memory)
     _set(resource.RLIMIT_FSIZE, limits.get("file"))
     _set(resource.RLIMIT_CPU, limits.get("cpu"))
+    _set(resource.RLIMIT_NOFILE, limits.get("open"))
     _set(resource.RLIMIT_CORE, 0)
     if hasattr(resource, "RLIMIT_NPROC"):
         _set(resource.RLIMIT_NPROC, limits.get("processes"))

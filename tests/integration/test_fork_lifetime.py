@@ -156,3 +156,13 @@ async def test_the_full_level_can_be_required(workdir, monkeypatch):
     with pytest.raises(MissingMeans, match="not be fully isolated"):
         async with open_siblings(Sandbox(isolation="require", branching="rerun"), workdir=workdir):
             pass
+
+
+@pytest.mark.parametrize("branching", ["fork", "rerun"])
+async def test_files_that_are_open_at_one_time_are_bounded(branching, workdir):
+    async with open_siblings(Sandbox(branching=branching, open_files=300), workdir=workdir) as siblings:
+        [branch] = await (await siblings.root()).fork(1)
+        observed = await branch.run("files = [open('/dev/null') for _ in range(400)]", timeout=20)
+        assert observed.error is not None
+        assert "Too many open files" in observed.error.message
+        assert (await branch.run("print(1)", timeout=20)).text == "1"
