@@ -1,10 +1,10 @@
 """Thousands of branches from one live kernel: does anything leak or hang? `python benchmarks/branching/soak.py`.
 
-One user's kernel with pandas, matplotlib, an open SQLite database and, where it is installed, torch, is forked for run
-after run; each run is a chain of subtasks of five candidates that work, write files, leave processes behind, crash, exit
-or hang. Between the runs the kernel's own cells must give the right answers. After each run the memory, descriptors,
-threads and children of the kernel and of the engine (this process) are counted, and the files, processes, mounts and
-namespaces that should be gone. Ends with status 1 if anything is wrong.
+One user's kernel with pandas, matplotlib, an open SQLite database and, where it is installed, torch, is forked for
+run after run; each run is a chain of subtasks of five candidates that work, write files, leave processes behind,
+crash, exit or hang. Between the runs the kernel's own cells must give the right answers. After each run the memory,
+descriptors, threads and children of the kernel and of the engine (this process) are counted, and the files,
+processes, mounts and namespaces that should be gone. Ends with status 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from exploracoder_jupyter.execution.fork import ForkBranch
 
 CANDIDATES, SUBTASKS = 5, 10
 SANDBOX = Sandbox(state="live", branching="fork", isolation="require")
-KINDS = ("mnt", "pid", "net", "ipc", "uts", "user")
 _PREPARE = """
 import sqlite3, threading, io, hashlib, os
 import numpy as np, pandas as pd, matplotlib
@@ -75,7 +74,10 @@ WORK = {
     "table": ("made_by_a_candidate = df.groupby('group')['n'].sum(); assert made_by_a_candidate.sum() > 0", "ok"),
     "file": ("df.head(100).to_csv('made.csv'); assert os.path.getsize('made.csv') > 100", "ok"),
     "figure": ("axes.plot([3, 2, 1]); plt.savefig('figure.png'); plt.gcf()", "ok"),
-    "database": ("assert database.execute('select count(*) from sales').fetchone()[0] == runs", "ok"),
+    "database": (
+        "again = sqlite3.connect('shop.db'); assert again.execute('select count(*) from sales').fetchone()[0] == runs",
+        "ok",
+    ),
     "processes": ("import subprocess; left = [subprocess.Popen(['sleep', '1000']) for _ in range(3)]", "ok"),
     "descriptors": ("import socket; left = [socket.socket() for _ in range(20)] + [open('many', 'a')] * 20", "ok"),
     "threads": (
@@ -96,32 +98,28 @@ class Seen:
     """What this soak made, to look for it afterwards."""
 
     processes: dict[int, float] = field(default_factory=dict)
-    namespaces: set[str] = field(default_factory=set)
     statuses: dict[str, int] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
 
     def note(self, branch: ForkBranch) -> None:
-        """Remember its processes and namespaces."""
+        """Remember its processes."""
         body = branch.process
         for pid in filter(None, (body and body.pid, body and body.reaper_pid)):
             with contextlib.suppress(psutil.Error):
                 self.processes[pid] = psutil.Process(pid).create_time()
-            self.namespaces.update(_namespaces(pid))
 
-    def left(self) -> tuple[int, int]:
-        """Processes that live on, and processes that are in one of the namespaces."""
-        own = set(_namespaces(os.getpid()))
-        alive = [pid for pid, born in self.processes.items() if _is_born(pid, born)]
-        pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
-        return len(alive), sum(1 for pid in pids if self.namespaces.intersection(_namespaces(pid)) - own)
+    def alive(self) -> int:
+        """How many of the branches live on."""
+        return sum(1 for pid, born in self.processes.items() if _is_born(pid, born))
 
 
-def _namespaces(pid: int) -> list[str]:
-    found = []
-    for kind in KINDS:
+def _inside(folder: Path) -> int:
+    """Processes that see a working directory of a branch: branches, what reaps in them, what candidates started."""
+    found = 0
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            found.append(os.readlink(f"/proc/{pid}/ns/{kind}"))
+            found += f" {folder} " in (process / "mountinfo").read_text()
     return found
 
 
@@ -205,16 +203,15 @@ def _slabs() -> dict[str, int]:
     return {wanted[name]: int(count) for name, count, *_ in map(str.split, lines) if name in wanted}
 
 
-def count(kernel: UserKernel, seen: Seen, temporary: Path) -> dict[str, float]:
+def count(kernel: UserKernel, seen: Seen, folder: Path, temporary: Path) -> dict[str, float]:
     """Everything that might grow."""
     gc.collect()
-    alive, inside = seen.left()
     return {
         **{f"kernel {name}": value for name, value in _process(kernel.pid).items()},
         **{f"engine {name}": value for name, value in _process(os.getpid()).items()},
         "temporary files": sum(1 for _ in temporary.rglob("*")),
-        "branch processes left": alive,
-        "processes in their namespaces": inside,
+        "branches left": seen.alive(),
+        "processes that see their files": _inside(folder),
         "mounts seen here": len(Path("/proc/self/mountinfo").read_text().splitlines()),
         **{f"system {name}": value for name, value in _slabs().items()},
     }
@@ -236,7 +233,13 @@ async def soak(branches: int, python: str | None, folder: Path, temporary: Path)
                 made += await run(kernel, codes, seen, folder / "work")
                 await kernel.run(check)
             await anyio.sleep(0.3)
-            rows.append({"branches": made, "ms": statistics.median(seen.starts), **count(kernel, seen, temporary)})
+            rows.append(
+                {
+                    "branches": made,
+                    "ms": statistics.median(seen.starts),
+                    **count(kernel, seen, folder / "work", temporary),
+                }
+            )
             seen.starts.clear()
             print("  ".join(f"{name} {value:.0f}" for name, value in rows[-1].items() if value), flush=True)
     show(rows, seen, time.monotonic() - begun)
