@@ -332,8 +332,8 @@ ATTACKS = {
     "kill-parent": Attack(
         "processes",
         "kill its parent process",
-        "os.kill(os.getppid(), 9); time.sleep(1)",
-        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+        "if os.getppid() != 1: os.kill(os.getppid(), 9); time.sleep(1)",
+        _at(mounts=_OWN, fork_landlock="it has none", fork_limits="it has none"),
         engine=True,
     ),
     "kill-sibling": Attack(

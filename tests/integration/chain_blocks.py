@@ -40,8 +40,8 @@ def _tree():
 _PLAIN = (int, str, float, bytes, list, dict, tuple, set, type(None))
 
 def look():
-    names = [name for name in sorted(globals()) if name[0] != "_" and name not in _FIRST and name not in ("In", "Out", "fd")]
-    values = {name: globals()[name] for name in names}
+    names = [name for name in sorted(globals()) if name[0] != "_" and name not in _FIRST]
+    values = {name: globals()[name] for name in names if name not in ("In", "Out", "fd")}
     print({name: value if type(value) in _PLAIN else type(value).__name__ for name, value in values.items()})
     print(*_tree(), os.path.relpath(os.getcwd(), BASE), os.environ.get("XP"), sep="|")
     print(random.getstate()[1][-1], np.random.get_state()[2], decimal.getcontext().prec, len(warnings.filters),

@@ -1,7 +1,7 @@
 """Each hostile candidate of the table, tried at each level: what is said to be stopped is, and nothing else."""
 
 import os
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -59,11 +59,9 @@ class Field:
         try:
             yield cls(siblings, world, branch, sibling)
         finally:
-            for each in (branch, sibling, root):
-                try:
+            with suppress(ExploraError):
+                for each in (branch, sibling, root):
                     await each.close()
-                except ExploraError:  # with the engine
-                    break
             world.end_marked()
 
     async def try_out(self, attack):
@@ -71,7 +69,7 @@ class Field:
         (process,) = self.world.marked()
         given = self.world.given(engine=self.siblings.pid, sibling=process.ppid())
         harmed = await self._run(candidate(attack, given), attack.seconds)
-        with anyio.move_on_after(1):
+        with anyio.move_on_after(5), suppress(ExploraError):  # with the engine
             await self.branch.close()
         harmed += self.world.harms()
         harmed += [
