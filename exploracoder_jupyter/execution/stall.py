@@ -105,7 +105,7 @@ def _sleep(pid: int, thread: int) -> Sleep:
 
 def _threads(pid: int) -> list[int]:
     with contextlib.suppress(FileNotFoundError):
-        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+        return [int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir()]
     return []
 
 

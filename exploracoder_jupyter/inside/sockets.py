@@ -1,8 +1,8 @@
 """What the open descriptors of this process say: connections to elsewhere, databases, devices of a GPU.
 
-Nothing is opened, read at an offset that counts, or made a Python socket of: closing a file a second time drops SQLite's
-locks on it, and a new socket object may change whether the shared descriptor blocks. So addresses are asked of the C
-library directly, and files are known by the first bytes that `pread` gives.
+Nothing is opened, read at an offset that counts, or made a Python socket of: closing a file a second time drops
+SQLite's locks on it, and a new socket object may change whether the shared descriptor blocks. So addresses are asked of
+the C library directly, and files are known by the first bytes that `pread` gives.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ def _connections(sockets: list[int], ports: set[int]) -> list[Connection]:
     }
     ends = {number: (_address(libc.getsockname, number), _address(libc.getpeername, number)) for number in sockets}
     inner = {here for here, _ in ends.values()}  # both ends here: how a debugger in the process talks to itself
-    found = []
-    for number, (here, peer) in ends.items():
-        if here and peer and peer[0] and peer not in inner and _is_stream(libc, number):
-            if peer[1] == 0 or (here[1] not in served and _is_established(libc, number)):
-                found.append(_described(*peer))
-    return found
+    outward = {
+        number: peer
+        for number, (here, peer) in ends.items()
+        if here and peer and peer[0] and peer not in inner and (peer[1] == 0 or here[1] not in served)
+    }
+    return [_described(*peer) for number, peer in outward.items() if _is_connected(libc, number, peer)]
 
 
 def _described(host: str, port: int) -> Connection:
@@ -142,9 +142,7 @@ def _listens(libc: ctypes.CDLL, number: int) -> bool:
     return _option(libc, number, socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
 
 
-def _is_stream(libc: ctypes.CDLL, number: int) -> bool:
-    return _option(libc, number, socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_STREAM
-
-
-def _is_established(libc: ctypes.CDLL, number: int) -> bool:
-    return _option(libc, number, socket.IPPROTO_TCP, _TCP_INFO) == _ESTABLISHED
+def _is_connected(libc: ctypes.CDLL, number: int, peer: Address) -> bool:
+    """Whether it is a stream whose other side has not hung up, as far as can be told."""
+    stream = _option(libc, number, socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_STREAM
+    return stream and (peer[1] == 0 or _option(libc, number, socket.IPPROTO_TCP, _TCP_INFO) == _ESTABLISHED)
