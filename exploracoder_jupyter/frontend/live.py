@@ -43,6 +43,7 @@ def can_fork(shell: InteractiveShell) -> bool:
 
 def fork_of(shell: InteractiveShell) -> Fork:
     """The function that forks this kernel."""
-    from exploracoder_jupyter.inside import branching
+    from exploracoder_jupyter.inside import branching, context
 
+    context.follow(shell)
     return partial(branching.fork, shell)

@@ -26,10 +26,9 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterable
-from contextvars import Context, copy_context
 from typing import Any, NoReturn
 
-from exploracoder_jupyter.inside import confine, hazards, limits, line, names, output, rebuild, surroundings
+from exploracoder_jupyter.inside import confine, context, hazards, limits, line, names, output, rebuild, surroundings
 from exploracoder_jupyter.inside.descriptors import Inherited
 from exploracoder_jupyter.inside.mappings import make_private
 
@@ -50,7 +49,7 @@ def fork(shell: Any, address: str) -> None:
         except OSError as error:
             refused.append(error)
 
-    thread = threading.Thread(target=copy_context().run, args=(make,), name="explora-fork")
+    thread = threading.Thread(target=context.latest(shell).run, args=(make,), name="explora-fork")
     thread.start()
     thread.join()
     if refused:
@@ -59,6 +58,7 @@ def fork(shell: Any, address: str) -> None:
 
 def listen(shell: Any, own: socket.socket) -> threading.Thread:
     """Answer the engine from a thread of its own, until the line ends."""
+    context.follow(shell)
     thread = threading.Thread(target=_answer, args=(shell, own), daemon=True, name="explora-line")
     thread.start()
     return thread
@@ -80,7 +80,7 @@ def _fork_for(shell: Any, own: socket.socket, descriptor: int, message: dict[str
             _decline(other, refused)
             return
         try:
-            _context(shell).run(_fork, shell, lambda: other, leave=own)
+            context.latest(shell).run(_fork, shell, lambda: other, leave=own)
         except OSError as error:
             _decline(other, {"error": str(error)})
 
@@ -103,12 +103,6 @@ def _refusal(shell: Any, own: socket.socket, message: dict[str, Any]) -> dict[st
     found = hazards.find(shell.user_ns, ours={own.fileno(), *rebuild.plumbing()})
     refused = next((hazard for hazard in found if hazard["kind"] == "refuse"), None)
     return {"refused": refused["what"], "library": refused["library"]} if refused else None
-
-
-def _context(shell: Any) -> Context:
-    """The context variables as the last cell left them, where that is known."""
-    found = getattr(shell, "explora_context", None)
-    return found.copy() if isinstance(found, Context) else copy_context()
 
 
 def _end() -> NoReturn:

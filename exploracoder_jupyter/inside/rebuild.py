@@ -62,6 +62,8 @@ def detach(shell: Any) -> None:
     zmq.Context._instance = None
     sys.stdout, sys.stderr, sys.displayhook = sys.__stdout__, sys.__stderr__, sys.__displayhook__
     shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been within a cell
+    if hasattr(shell, "enable_tip"):
+        shell.enable_tip = False  # a tip is drawn whenever a client asks who we are: the user's random state would move
     _without_history(shell)
     _without_helpers()
     gc.enable()
