@@ -166,6 +166,7 @@ class ForkBranch:
     def __init__(self, branches: Branches, sibling: Sibling | None, origin: Reserve, steps: tuple[Step, ...]) -> None:
         self._branches, self._sibling, self._origin, self._steps = branches, sibling, origin, steps
         self._ahead: Reserve | None = None
+        self._stall: Stall | None = None
         self._lost = ""
         self._turn = anyio.Lock()
 
@@ -283,8 +284,9 @@ class ForkBranch:
         body = self.process
         if body is None or not body.loaded:
             return
-        stall = Stall(body.pid)
-        while not stall.look():
+        if self._stall is None:
+            self._stall = Stall(body.pid)
+        while not self._stall.look():
             await anyio.sleep(_LOOK_SECONDS)
         hung.set()
         await sibling.end("it hung since it was forked")
