@@ -28,7 +28,18 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from exploracoder_jupyter.inside import confine, context, hazards, limits, line, names, output, rebuild, surroundings
+from exploracoder_jupyter.inside import (
+    confine,
+    context,
+    hazards,
+    limits,
+    line,
+    names,
+    output,
+    rebuild,
+    surroundings,
+    warming,
+)
 from exploracoder_jupyter.inside.descriptors import Inherited
 from exploracoder_jupyter.inside.mappings import make_private
 
@@ -193,6 +204,7 @@ def _become(
     for descriptor in given:
         os.close(descriptor)
     if app is None:
+        warming.warm_up(shell)
         _answer(shell, own)
     listen(shell, own)
     app.start()
