@@ -113,7 +113,8 @@ class Service:
 
     def __init__(self, server: Row, answers: TextIO) -> None:
         self._server, self._answers = server, answers
-        self._kernels: dict[str, None] = {}
+        self._kernels: set[str] = set()
+        self._ending = False
         self._lock = threading.Lock()
         context = ssl.create_default_context(cafile=server["ca"])
         if server["certificate"]:
@@ -125,19 +126,17 @@ class Service:
 
     def serve(self, lines: TextIO) -> None:
         """Do what the lines say; at their end, delete what is left."""
-        threads = []
         for line in lines:
             row = json.loads(line)
             if "start" in row:
-                threads.append(threading.Thread(target=self._start, args=(row["start"],)))
-                threads[-1].start()
+                threading.Thread(target=self._start, args=(row["start"],)).start()
             else:
                 with self._lock:
-                    self._kernels.pop(row["deleted"], None)
-        for thread in threads:
-            thread.join()
-        for kernel in self._kernels:
-            self._delete(kernel)
+                    self._kernels.discard(row["deleted"])
+        with self._lock:
+            self._ending, left = True, tuple(self._kernels)
+        for kernel in left:  # the process ends when all threads have: those that still start a kernel delete it
+            threading.Thread(target=self._delete, args=(kernel,)).start()
 
     def _start(self, number: int) -> None:
         body = json.dumps({"name": self._server["kernel"], "env": {}}).encode()
@@ -150,10 +149,14 @@ class Service:
             row = {"number": number, "why": str(error)}
         else:
             row = {"number": number, "id": kernel}
-        with self._lock, suppress(OSError):  # nobody may be there to hear it
+        with self._lock:
+            late = self._ending
             if "id" in row:
-                self._kernels[row["id"]] = None
-            print(json.dumps(row), file=self._answers, flush=True)
+                self._kernels.add(row["id"])
+            with suppress(OSError):  # nobody may be there to hear it
+                print(json.dumps(row), file=self._answers, flush=True)
+        if late and "id" in row:
+            self._delete(row["id"])
 
     def _delete(self, kernel: str) -> None:
         for attempt in range(_TRIES):

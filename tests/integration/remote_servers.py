@@ -46,7 +46,13 @@ class Server:
 
     def kernels(self):
         """Ids of the kernels that it has."""
-        return {kernel["id"] for kernel in self._ask("api/kernels")}
+        while True:
+            try:
+                return {kernel["id"] for kernel in self._ask("api/kernels")}
+            except urllib.error.HTTPError as error:
+                if error.code != 500:  # which it answers when a kernel vanishes while it makes the list
+                    raise
+            time.sleep(0.1)
 
     def answers(self):
         try:

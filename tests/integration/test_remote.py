@@ -280,7 +280,7 @@ async def test_a_killed_engine_leaves_no_kernel_behind(quiet, tmp_path):
         assert engine.stdout.readline() == "ok\n"
         assert len(quiet.kernels()) >= 1
         engine.kill()
-    assert await soon(lambda: quiet.kernels() == set(), seconds=30)
+    assert await soon(lambda: quiet.kernels() == set(), seconds=60)
     assert await soon(lambda: quiet.leftovers() == [])
 
 
