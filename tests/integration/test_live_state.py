@@ -1,0 +1,204 @@
+"""The user's running kernel is forked between cells, from another thread, and during a cell; nothing of it changes.
+
+One story is told for each transport: a kernel gets everything of `live_aspects`, is forked in the three ways, branches
+look at all of it and spoil all of it, and then the kernel looks. Each test is about one part of the story.
+"""
+
+import shutil
+import socketserver
+import sqlite3
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution import open_siblings
+from exploracoder_jupyter.execution.live import LiveKernel as Offered
+from tests.integration.live_aspects import ASPECTS
+from tests.integration.live_kernel import live_kernel
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
+
+WAYS = ("between cells", "from another thread", "during a cell")
+BUSY = "turns = 0\nwhile not os.path.exists('stop'):\n    turns += 1; time.sleep(0.005)\nprint('turned')\nturns > 10"
+NOISE = """
+import os, time
+print('from a branch'); os.system('echo from a branch'); os.write(2, b'from a branch'); time.sleep(0.5)
+'from a branch'
+"""
+_SECONDS = 20
+
+
+@dataclass
+class Story:
+    """What happened."""
+
+    branches: dict = field(default_factory=dict)
+    """Way, aspect -> what its look said in a branch."""
+    spoiled: dict = field(default_factory=dict)
+    kernel: dict = field(default_factory=dict)
+    """Aspect -> what its look and its `after` said in the kernel."""
+    cells: dict = field(default_factory=dict)
+    """Other cells -> their reply, or observation, where they were run in a branch."""
+    censuses: list = field(default_factory=list)
+    strays: list = field(default_factory=list)
+    heard: list = field(default_factory=list)
+    """By the server that the kernel is connected to."""
+    history: list = field(default_factory=list)
+
+
+@contextmanager
+def echoing(heard):
+    """The port of a server that answers with what it hears."""
+
+    class Echo(socketserver.BaseRequestHandler):
+        def handle(self):
+            while said := self.request.recv(100):
+                heard.append(said)
+                self.request.sendall(said)
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Echo) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+async def tell(folder, transport):
+    story = Story()
+    with echoing(story.heard) as port:
+        async with live_kernel(folder, transport=transport) as kernel:
+            await begin(kernel, port)
+            await anyio.sleep(1)
+            story.censuses.append(kernel.census())
+            for way in WAYS:
+                await branch_off(kernel, way, story)
+            await kernel.run("pass")  # IPython ends its history's thread at a fork, and begins another at the next cell
+            await anyio.sleep(0.5)
+            story.censuses.append(kernel.census())
+            await look_again(kernel, story)
+            story.strays = kernel.strays
+    with sqlite3.connect(folder / "ipython" / "profile_default" / "history.sqlite") as database:
+        story.history = [source for (source,) in database.execute("select source from history order by line")]
+    database.close()
+    return story
+
+
+async def begin(kernel, port):
+    given = [f"PORT, IN_BRANCH = {port}, False", *(aspect.given for aspect in ASPECTS.values()), "6 * 7"]
+    for code in given:
+        reply = await kernel.run(code)
+        assert reply.said == "ok", (code, reply)
+
+
+async def branch_off(kernel, way, story):
+    """Fork in this way; look at everything in a branch, spoil everything, and end it."""
+    workdir = Path(kernel.process.cwd())
+    busy = kernel.client.execute(BUSY, allow_stdin=False) if way == "during a cell" else None
+    await anyio.sleep(0.3 if busy else 0)
+    fork = kernel.fork_between_cells if way == "between cells" else kernel.fork
+    sandbox = Sandbox(state="live", branching="fork")
+    async with open_siblings(sandbox, workdir=workdir, live=Offered(fork)) as siblings:
+        branch = await (await siblings.root()).fork(1)
+        await visit(branch[0], way, story)
+        if busy:
+            (workdir / "stop").touch()
+            story.cells["busy"] = await kernel.finish(busy)
+
+
+async def visit(branch, way, story):
+    async def run(code):
+        observation = await branch.run(code, timeout=_SECONDS)
+        said = observation.status if observation.ran else f"{observation.status}: {observation.error}"
+        return said, observation
+
+    assert (await run("IN_BRANCH = True"))[0] == "ok"
+    if way == "during a cell":
+        story.branches[way, "turns"] = (await run("assert turns > 10"))[0]
+    story.branches[way, "history"] = (await run("assert (_, Out[max(Out)]) == (42, 42) and '6 * 7' in In[-5:]"))[0]
+    for name, aspect in ASPECTS.items():
+        story.branches[way, name] = (await run(aspect.look))[0]
+    for name, aspect in ASPECTS.items():
+        story.spoiled[way, name] = (await run(aspect.spoil))[0]
+    story.cells[way, "noise"] = (await run(NOISE))[1]
+
+
+async def look_again(kernel, story):
+    story.cells["history"] = await kernel.run("assert (Out[max(Out)], In[-3][:5]) == (True, 'turns')\n%history -l 3")
+    for name, aspect in ASPECTS.items():
+        for part, code in (("look", aspect.look), ("after", aspect.after)):
+            story.kernel[name, part] = (await kernel.run(code)).said
+    story.cells["shown"] = await kernel.run(
+        "print('printed'); sys.stdout.flush(); os.system('echo written'); time.sleep(0.5); slider"
+    )
+    story.cells["comm"] = (await kernel.run("print(slider.comm.comm_id)")).printed.strip()
+    content = {"comm_id": story.cells["comm"], "data": {"method": "update", "state": {"value": 7}}}
+    kernel.client.shell_channel.send(kernel.client.session.msg("comm_msg", content))
+    story.cells["widget"] = await kernel.run("assert (slider.value, moved) == (7, [7]), moved")
+    story.cells["figure"] = await kernel.run("plt.plot([1, 2]); plt.show()")
+    story.cells["last"] = await kernel.run("'the last cell'")
+    await kernel.run("get_ipython().history_manager.writeout_cache(); time.sleep(0.3)")
+
+
+@pytest.fixture(scope="module", params=["tcp", "ipc"])
+def story(request):
+    folder = Path(tempfile.mkdtemp(prefix="live"))
+    yield anyio.run(tell, folder, request.param)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("name", ["history", *ASPECTS])
+@pytest.mark.parametrize("way", WAYS)
+def test_a_branch_sees_the_current_value_and_may_do_what_it_likes(story, way, name):
+    assert story.branches[way, name] == "ok"
+    if name in ASPECTS:
+        assert story.spoiled[way, name] == "ok"
+
+
+@pytest.mark.parametrize("name", ASPECTS)
+def test_the_kernel_behaves_as_if_nothing_had_happened(story, name):
+    assert story.kernel[name, "look"] == "ok"
+    assert story.kernel[name, "after"] == "ok"
+
+
+def test_a_cell_goes_on_while_the_kernel_is_forked(story):
+    assert story.branches["during a cell", "turns"] == "ok"
+    assert story.cells["busy"].said == "ok"
+    assert story.cells["busy"].printed == "turned\n"
+    assert story.cells["busy"].data[0]["text/plain"] == "True"
+
+
+def test_nothing_is_left_in_the_kernel(story):
+    before, after = story.censuses
+    assert after == before
+
+
+def test_what_branches_say_is_heard_of_them_and_not_of_the_kernel(story):
+    for way in WAYS:
+        assert story.cells[way, "noise"].text.count("from a branch") == 4, way
+    assert "from a branch" not in str(story.strays)
+    assert story.heard == [b"before", b"after"]
+
+
+def test_outputs_widgets_and_figures_go_on(story):
+    assert story.cells["shown"].printed == "printed\nwritten\n"
+    assert "application/vnd.jupyter.widget-view+json" in story.cells["shown"].data[0]
+    assert story.cells["widget"].said == "ok"
+    if "figures" in ASPECTS:
+        assert story.cells["figure"].data[0]["image/png"]
+
+
+def test_the_history_goes_on_and_has_nothing_of_the_branches(story):
+    assert story.cells["history"].said == "ok"
+    assert story.cells["history"].printed.startswith("6 * 7\nturns = 0")
+    assert story.history[-2:][0] == "'the last cell'"
+    assert not any("from a branch" in source for source in story.history)
+    assert story.cells["last"].count == len(story.history) - 1
