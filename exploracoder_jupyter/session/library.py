@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Layer, resolve, secrets
 from exploracoder_jupyter.events import Event
-from exploracoder_jupyter.execution import inspector
+from exploracoder_jupyter.execution import inspector_of
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.session.parts import Advance, open_knowledge
 from exploracoder_jupyter.types import ScoredApi
@@ -40,7 +40,7 @@ async def _opened(libraries: Sequence[str], layers: Sequence[Layer], advance: Ad
             libraries,
             settings,
             secrets(),
-            inspect=inspector(settings.sandbox),
+            inspect=inspector_of(settings.sandbox),
             advance=advance,
             tell=_unheard,
             stack=stack,

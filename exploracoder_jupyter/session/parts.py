@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.config import OFFLINE, Endpoint, Exploration, Secrets, Settings
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.events import Event, Notice
-from exploracoder_jupyter.execution import Inspect
+from exploracoder_jupyter.execution import Inspect, gateway_token
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, is_local, probe, resolve_model
 from exploracoder_jupyter.models.offline import OfflineModel
@@ -97,9 +97,10 @@ def recorded(settings: Settings) -> dict[str, JsonValue]:
 
 
 def hidden_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
-    """What nobody is told, wherever it turns up: the key, and the password and query values of the address."""
+    """What nobody is told, wherever it turns up: key and token, and the password and query values of the address."""
     parts = urlsplit(endpoint.base_url or "")
-    found = [keys.api_key.get_secret_value() if keys.api_key else None, parts.password]
+    kept = (keys.api_key, gateway_token())
+    found = [*(secret.get_secret_value() for secret in kept if secret), parts.password]
     return [text for text in [*found, *(value for _, value in parse_qsl(parts.query))] if text]
 
 
