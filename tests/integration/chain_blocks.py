@@ -20,13 +20,21 @@ import matplotlib.pyplot as plt
 from IPython.display import HTML, display
 """
 
+BEGIN = "BASE = _base()\n"
+"""Before each step: where the working directory is copied, it has another path in each branch."""
+
 START = """
-BASE = os.getcwd()
+os.mkdir(".base")
+def _base():
+    place = Path.cwd()
+    while not (place / ".base").exists(): place = place.parent
+    return str(place)
+BASE = _base()
 random.seed(20); np.random.seed(20)
 
 def _tree():
     for folder, names, files in os.walk(BASE):
-        names[:] = sorted(name for name in names if name != "__pycache__")
+        names[:] = sorted(name for name in names if name not in ("__pycache__", ".base"))
         for name in sorted([*names, *files]):
             path = os.path.join(folder, name)
             mode = oct(os.lstat(path).st_mode)
@@ -290,9 +298,9 @@ TOPICS = {
         ("§ + 1", ""),
         ("_", ""),
         ("__, ___", ""),
-        ("In[-2][:30]", ""),
+        ("In[-2][15:45]", ""),
         ("Out[max(Out)] if Out else 'nothing yet'", ""),
-        ("_i[:20]", ""),
+        ("_i[15:40]", ""),
         ("sorted(type(value).__name__ for value in Out.values())", ""),
         ("_ = 'bound §'", ""),
         ("['§'] * 2", ""),

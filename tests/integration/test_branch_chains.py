@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.execution import find_isolation
-from tests.integration.chain_blocks import FILES, SETUP, SPOIL, START, WITH_PANDAS, generate
+from tests.integration.chain_blocks import BEGIN, FILES, SETUP, SPOIL, START, WITH_PANDAS, generate
 from tests.integration.siblings import open_engine
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,7 @@ async def observe(level, chains, workdir, *, forked):
 
 
 async def _straight(root, steps):
-    seen = [_facts(await root.run(step, timeout=_SECONDS)) for step in steps]
+    seen = [_facts(await root.run(BEGIN + step, timeout=_SECONDS)) for step in steps]
     await root.close()
     return seen
 
@@ -79,7 +79,7 @@ async def _forked(base, steps):
         forks = await base.fork(2)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_spoil, forks[1])
-            seen.append(_facts(await forks[0].run(step, timeout=_SECONDS)))
+            seen.append(_facts(await forks[0].run(BEGIN + step, timeout=_SECONDS)))
         await base.close()
         await forks[1].close()
         base = forks[0]
@@ -88,8 +88,8 @@ async def _forked(base, steps):
 
 
 async def _spoil(branch):
-    observation = await branch.run(SPOIL, timeout=_SECONDS)
-    assert observation.status == "ok", observation
+    observation = await branch.run(BEGIN + SPOIL, timeout=_SECONDS)
+    assert observation.status == "ok", observation.error
 
 
 def _facts(observation):
