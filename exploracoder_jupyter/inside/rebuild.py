@@ -16,7 +16,7 @@ import logging
 import os
 import sys
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 import zmq
 from traitlets.config import Config
@@ -76,11 +76,13 @@ def application(shell: Any, connection: dict[str, Any]) -> Any:
     asyncio.set_event_loop(asyncio.new_event_loop())
     for cls in (type(old_app), type(old_kernel)):
         cls.clear_instance()
-    with _unchanged_globals():
+    with _unchanged_globals(), _unseen_modules():
         app = type(old_app).instance(config=_configuration(old_app), log=old_app.log)
         _connect(app, old_app, connection)
     shell.configurables[:] = [item for item in shell.configurables if item is not old_app]
     shell.kernel = shell.parent = app.kernel
+    if hasattr(old_kernel, "_kernel_modules"):
+        app.kernel._kernel_modules[:] = old_kernel._kernel_modules
     _note_plumbing(shell, before)
     return app
 
@@ -131,6 +133,24 @@ def _unchanged_globals() -> Any:
     finally:
         tornado.handlers[:] = handlers
         faulthandler.enable, faulthandler.register = enable, register
+
+
+@contextlib.contextmanager
+def _unseen_modules() -> Any:
+    """A new kernel lists the files of all modules for its debugger; to look at each copies a page of memory for it."""
+
+    class System:
+        modules: ClassVar[dict[str, Any]] = {}
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(sys, name)
+
+    ipkernel: Any = sys.modules["ipykernel.ipkernel"]
+    ipkernel.sys = System()
+    try:
+        yield
+    finally:
+        ipkernel.sys = sys
 
 
 def _without_history(shell: Any) -> None:
