@@ -73,8 +73,14 @@ class Forker:
 
         Raises:
             ForkRefused: the parent says that it cannot be forked.
-        KernelError: it could not be made.
+            KernelError: it could not be made.
         """
+        order = self.orders.branch(next(self._serial), parent.home)
+        body = await self.child(parent, order)
+        return await Sibling.connected(self._client(order, body), body)
+
+    async def child(self, parent: Forked, order: Order) -> Forked:
+        """A fork of the parent that carries out the order. Raises like `branch`."""
         ours, theirs = Line.pair()
         try:
             request = {"ask": "fork", "check": parent.parent is not None, "suspects": self.suspects}
@@ -84,9 +90,7 @@ class Forker:
             raise KernelError("The state that was to be branched is gone.") from error
         finally:
             theirs.close()
-        order = self.orders.branch(next(self._serial), parent.home)
-        body = await self._made(ours, order, parent=parent)
-        return await Sibling.connected(self._client(order, body), body)
+        return await self._made(ours, order, parent=parent)
 
     async def _made(self, line: Line, order: Order, *, parent: Forked | None) -> Forked:
         """The process that was forked, once it says that it is ready."""

@@ -30,17 +30,20 @@ class Orders:
     launcher: Launcher
     snapshot: Snapshot
     level: Level
+    watched: bool = True
+    """Whether branches tell which names their cells bind, and bound their outputs."""
 
     def root(self, *, chdir: Path | None) -> Order:
         """For the first generation: a child of a kernel that is not confined. It is forked, and runs nothing."""
         home = self.launcher.folder / "r"
         order = self._common(first=True, serve=False, home=home, parent=None)
+        confined = self.level.name != "open"
         return {
             **order,
             "chdir": None if chdir is None else str(chdir),
-            "environ": self._environ(home),
-            "output": self.launcher.sandbox.output_kb * 1000,
-            "limits": {**self.launcher.limits(), "processes": None, "beyond": True},
+            "environ": self._environ(home) if confined else None,
+            "output": self.launcher.sandbox.output_kb * 1000 if self.watched else None,
+            "limits": {**self.launcher.limits(), "processes": None, "beyond": True} if confined else {},
             **self._view(),
         }
 
@@ -61,7 +64,7 @@ class Orders:
             "first": first,
             "serve": serve,
             "network": self.launcher.sandbox.network,
-            "hidden": [str(path) for path in (*self.launcher.hidden, self.launcher.folder)],
+            "hidden": [str(path) for path in self._hidden],
             "workdir": str(self.snapshot.source),
             "lower": str(self.snapshot.folder),
             "overlay": self.level.overlay,
@@ -75,6 +78,10 @@ class Orders:
             "from": str(self.snapshot.folder if parent is None else source),
             "landlock": self._landlock(home),
         }
+
+    @property
+    def _hidden(self) -> tuple[Path, ...]:
+        return () if self.level.name == "open" else (*self.launcher.hidden, self.launcher.folder)
 
     def _environ(self, home: Path) -> dict[str, str]:
         private = Path(confine.HOME) if self.level.name == "namespaces" else home

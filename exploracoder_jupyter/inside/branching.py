@@ -183,6 +183,15 @@ def _spawn_reaper(lifeline: int, inherited: Iterable[int]) -> int:
     return os.posix_spawn(program, ["explora-branch"], {}, file_actions=wired, setsigdef=[signal.SIGTERM])
 
 
+def _settle_in(shell: Any, order: dict[str, Any]) -> None:
+    """What all later generations inherit."""
+    if order["environ"] is not None:
+        surroundings.scrub(order["environ"])
+    if order["output"] is not None:
+        output.Bounds(order["output"]).install_once()
+        names.Tracker.of(shell)
+
+
 def _become(
     shell: Any, order: dict[str, Any], own: socket.socket, inherited: Inherited, reaper: int | None
 ) -> NoReturn:
@@ -194,10 +203,9 @@ def _become(
     notes = inherited.restore(carried, hidden=order["hidden"], quiet=quiet)
     rebuild.detach(shell)
     if order["first"]:
-        surroundings.scrub(order["environ"])
-        output.Bounds(order["output"]).install_once()
-        names.Tracker.of(shell)
-    limits.apply(order["limits"])
+        _settle_in(shell, order)
+    if order["level"] != "open":
+        limits.apply(order["limits"])
     given = [] if reaper is None else [reaper]
     app = rebuild.application(shell, order["connection"]) if order["serve"] else None
     line.send(own, {"ready": True, "notes": notes, "loaded": hazards.loaded(sys.modules)}, given)

@@ -23,6 +23,9 @@ def move_in(order: dict[str, Any]) -> dict[str, str]:
         confine.build_view(order)
         places = (order["workdir"], *(() if order["first"] else confine.PRIVATE))
         carried = {path: path for path in places}
+    elif order["level"] == "open":
+        _make_home(order)
+        carried = {}
     else:
         carried = {order["source"]: _settle(order)}
     _change_directory(before, carried, order["workdir"])
@@ -33,12 +36,18 @@ def move_in(order: dict[str, Any]) -> dict[str, str]:
     return carried
 
 
-def _settle(order: dict[str, Any]) -> str:
-    """The level of copies: a folder of the branch's own, with a copy of the working directory in it."""
-    home, source = order["home"], order["source"]
+def _make_home(order: dict[str, Any]) -> str:
+    """A folder of the branch's own."""
+    home: str = order["home"]
     os.mkdir(home, 0o700)
     for name in _OWN:
         os.mkdir(f"{home}/{name}", 0o700)
+    return home
+
+
+def _settle(order: dict[str, Any]) -> str:
+    """The level of copies: a folder of the branch's own, with a copy of the working directory in it."""
+    home, source = _make_home(order), order["source"]
     for fonts in order["fonts"]:
         shutil.copy(fonts, f"{home}/matplotlib")
     os.mkdir(f"{home}/work", 0o700)

@@ -125,7 +125,8 @@ class LiveKernel:
 
     def census(self):
         """What it holds of the system: descriptors and what they are, threads, children and their states."""
-        links = sorted(str(path.readlink()) for path in Path(f"/proc/{self.process.pid}/fd").iterdir())
+        open_files = [str(path.readlink()) for path in Path(f"/proc/{self.process.pid}/fd").iterdir()]
+        links = sorted(path for path in open_files if not path.endswith("-journal"))
         children = sorted((child.pid, child.status()) for child in self.process.children(recursive=True))
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/comm")
         return {"descriptors": links, "threads": sorted(path.read_text() for path in tasks), "children": children}

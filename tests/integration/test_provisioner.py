@@ -1,0 +1,257 @@
+"""Forks of a running kernel, started by unmodified jupyter_client, nbclient and jupyter_server."""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import nbformat
+import psutil
+import pytest
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+
+from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.provisioner import open_fork
+from tests.integration.live_kernel import live_kernel
+
+pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
+WAYS = pytest.mark.parametrize("confined", [True, False], ids=["confined", "open"])
+_SECONDS = 30
+ATTACH = f"""
+import sys
+from jupyter_client import BlockingKernelClient
+client = BlockingKernelClient()
+client.load_connection_file(sys.argv[1])
+client.start_channels()
+client.wait_for_ready(timeout={_SECONDS})
+print(client.execute_interactive("print(items)", timeout={_SECONDS})["content"]["status"])
+client.stop_channels()
+"""
+BLOCKING = f"""
+from jupyter_client import KernelManager
+manager = KernelManager(kernel_name="fork")
+manager.start_kernel()
+client = manager.client()
+client.start_channels()
+client.wait_for_ready(timeout={_SECONDS})
+first = client.execute_interactive("assert items == [1, 2]", timeout={_SECONDS})["content"]["status"]
+manager.restart_kernel()
+client.wait_for_ready(timeout={_SECONDS})
+again = client.execute_interactive("assert items == [1, 2]", timeout={_SECONDS})["content"]["status"]
+client.stop_channels()
+manager.shutdown_kernel()
+print(first, again, manager.is_alive())
+"""
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def folder():
+    """Of a short path, as sockets need it."""
+    path = Path(tempfile.mkdtemp(prefix="prov"))
+    yield path
+    shutil.rmtree(path)
+
+
+@asynccontextmanager
+async def running(folder):
+    """A running kernel with something in it."""
+    async with live_kernel(folder, transport="ipc") as kernel:
+        given = "import os, threading\nitems, lock = [1, 2], threading.Lock()\nopen('data.txt', 'w').write('given')"
+        assert (await kernel.run(given)).said == "ok"
+        yield kernel
+
+
+def specs_of(kernel, *, confined=True, **config):
+    """A kernelspec that is a fork of this kernel, and nothing else."""
+    config = {"connection_file": kernel.manager.connection_file, "confined": confined, **config}
+    metadata = {"kernel_provisioner": {"provisioner_name": "explora-fork", "config": config}}
+    spec = KernelSpec(argv=[], display_name="fork", language="python", metadata=metadata)
+
+    class Specs(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name):
+            return spec
+
+    return Specs()
+
+
+@asynccontextmanager
+async def started(kernel, **config):
+    """A manager that has started a fork, and a client of it."""
+    manager = AsyncKernelManager(kernel_name="fork", kernel_spec_manager=specs_of(kernel, **config))
+    await manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    try:
+        await client.wait_for_ready(timeout=_SECONDS)
+        yield manager, client
+    finally:
+        client.stop_channels()
+        await manager.shutdown_kernel(now=True)
+
+
+async def ended(pid):
+    """Whether the process ends soon; whose child it has become is to be told, and that may take its time."""
+    with anyio.move_on_after(5):
+        while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+            await anyio.sleep(0.05)
+        return True
+    return False
+
+
+async def ask(client, expression):
+    """The value of an expression, as text."""
+    reply = await client.execute_interactive(
+        "", silent=True, user_expressions={"x": expression}, timeout=_SECONDS, output_hook=lambda message: None
+    )
+    answer = reply["content"]["user_expressions"]["x"]
+    return answer["data"]["text/plain"] if answer["status"] == "ok" else answer["evalue"]
+
+
+@WAYS
+async def test_a_fork_has_the_state_of_the_running_kernel_and_leaves_it_alone(folder, confined):
+    async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
+        assert await ask(client, "items, type(lock).__name__, open('data.txt').read()") == "([1, 2], 'lock', 'given')"
+        assert await ask(client, "items.append(3)") == "None"
+        assert (await kernel.run("assert items == [1, 2]")).said == "ok"
+        assert manager.provisioner.pid != kernel.process.pid
+        assert psutil.pid_exists(manager.provisioner.pid)
+
+
+async def test_a_confined_fork_writes_to_nobody_else_and_an_open_one_to_the_same_files(folder):
+    write = "__import__('pathlib').Path('data.txt').write_text('spoiled')"
+    async with running(folder) as kernel:
+        async with started(kernel) as (_, client):
+            assert await ask(client, write) == "7"
+            assert (folder / "work" / "data.txt").read_text() == "given"
+        async with started(kernel, confined=False) as (_, client):
+            assert await ask(client, write) == "7"
+            assert (folder / "work" / "data.txt").read_text() == "spoiled"
+
+
+@WAYS
+async def test_a_restart_is_another_fork_at_the_same_address(folder, confined):
+    async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
+        before, file = manager.get_connection_info(), Path(manager.connection_file).read_text()
+        first = manager.provisioner.pid
+        assert await ask(client, "items.clear()") == "None"
+        assert (await kernel.run("items.append('later')")).said == "ok"
+        await manager.restart_kernel()
+        assert (manager.get_connection_info(), Path(manager.connection_file).read_text()) == (before, file)
+        await client.wait_for_ready(timeout=_SECONDS)
+        assert await ask(client, "items") == "[1, 2, 'later']"
+        assert manager.provisioner.pid != first
+        assert await ended(first)
+
+
+@WAYS
+async def test_a_fork_is_interrupted_and_goes_on(folder, confined):
+    async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
+        request = client.execute("import time; time.sleep(60)")
+        await anyio.sleep(0.5)
+        await manager.interrupt_kernel()
+        while (reply := await client.get_shell_msg(timeout=_SECONDS))["parent_header"]["msg_id"] != request:
+            pass
+        assert reply["content"]["ename"] == "KeyboardInterrupt"
+        assert await ask(client, "len(items)") == "2"
+
+
+@WAYS
+@pytest.mark.parametrize("now", [True, False], ids=["now", "politely"])
+async def test_a_shutdown_leaves_nothing(folder, confined, now):
+    async with running(folder) as kernel:
+        census = kernel.census()
+        async with started(kernel, confined=confined) as (manager, client):
+            fork = psutil.Process(manager.provisioner.pid)
+            assert await ask(client, "__import__('subprocess').Popen(['/bin/sleep', '600']).pid > 0") == "True"
+            tree, address = [fork, *fork.children(recursive=True)], Path(manager.ip).parent
+            assert len(tree) == 2 and address.exists()
+            await manager.shutdown_kernel(now=now)
+            assert not await manager.is_alive()
+            assert [await ended(process.pid) for process in tree] == [True, True]
+            assert not address.exists()
+        assert (await kernel.run("pass")).said == "ok"  # which begins the thread of the history again
+        await anyio.sleep(0.3)
+        assert kernel.census() == census
+
+
+@WAYS
+async def test_a_fork_that_dies_is_noticed_and_can_be_restarted(folder, confined):
+    async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
+        await manager.signal_kernel(signal.SIGKILL)
+        with anyio.fail_after(_SECONDS):
+            while await manager.is_alive():
+                await anyio.sleep(0.05)
+        await manager.restart_kernel(now=True)
+        await client.wait_for_ready(timeout=_SECONDS)
+        assert await ask(client, "items") == "[1, 2]"
+
+
+@WAYS
+async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined):
+    async with running(folder) as kernel:
+
+        async def execute(*sources, **options):
+            notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+            specs = specs_of(kernel, confined=confined)
+            manager = AsyncKernelManager(kernel_name="fork", kernel_spec_manager=specs)
+            await NotebookClient(notebook, km=manager, **{"timeout": _SECONDS, **options}).async_execute()
+            return notebook.cells
+
+        cells = await execute("items.append(3); total = sum(items)", "print('seen'); total")
+        assert cells[0].outputs == []
+        assert [output["output_type"] for output in cells[1].outputs] == ["stream", "execute_result"]
+        assert cells[1].outputs[1]["data"]["text/plain"] == "6"
+        with pytest.raises(CellTimeoutError):
+            await execute("while True: pass", timeout=2)
+        with pytest.raises(DeadKernelError):
+            await execute("os._exit(3)")
+        assert (await kernel.run("assert items == [1, 2]")).said == "ok"
+
+
+@WAYS
+async def test_any_client_attaches_by_the_connection_file(folder, confined):
+    async with running(folder) as kernel:
+        async with open_fork(Path(kernel.manager.connection_file), confined=confined) as fork:
+            path = folder / "fork.json"
+            path.write_text(json.dumps(fork.connection))
+            done = await anyio.run_process([sys.executable, "-c", ATTACH, path], stderr=None)
+            assert done.stdout == b"[1, 2]\nok\n"
+            pid = fork.body.pid
+        assert await ended(pid)
+
+
+async def test_a_blocking_manager_finds_it_by_its_kernelspec(folder):
+    async with running(folder) as kernel:
+        spec = specs_of(kernel).get_kernel_spec("fork").to_dict()
+        (folder / "kernels" / "fork").mkdir(parents=True)
+        (folder / "kernels" / "fork" / "kernel.json").write_text(json.dumps(spec))
+        command, environ = [sys.executable, "-c", BLOCKING], {**os.environ, "JUPYTER_PATH": str(folder)}
+        done = await anyio.run_process(command, env=environ, check=False, stderr=None)
+        assert (done.stdout, done.returncode) == (b"ok ok False\n", 0)
+
+
+async def test_what_cannot_be_forked_is_one_sentence(folder):
+    async with running(folder) as kernel:
+        pool = (
+            "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1); pool.submit(int).result()"
+        )
+        assert (await kernel.run(pool)).said == "ok"
+        with pytest.raises(KernelError, match=r"^The kernel cannot be forked: a thread pool is open, .*\.$"):
+            async with started(kernel):
+                pass
+    with pytest.raises(KernelError, match=r"There is no connection file of a kernel at .*none\.json\."):
+        async with open_fork(folder / "none.json"):
+            pass
