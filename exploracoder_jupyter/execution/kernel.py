@@ -49,7 +49,7 @@ class Body(Protocol):
         ...
 
     def owned(self) -> int:
-        """Bytes of memory that would be free without it, files in memory included. Takes a while for a large process."""
+        """Bytes of memory that would be free without it, files in memory included. Slow for a large process."""
         ...
 
     async def end(self) -> None:

@@ -113,7 +113,7 @@ class Orders:
         if self.level.name != "landlock":
             return {}
         hidden = (*self.launcher.hidden, *self.snapshot.hidden, self.launcher.folder)
-        devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty")]
+        devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
         return {
             "readable": [str(path) for path in (*around(hidden), self.launcher.archive)],
             "writable": [str(home), *devices],
@@ -146,7 +146,7 @@ def _written(steps: Sequence[Mount]) -> list[list[str]]:
 
 def _short(serial: int) -> str:
     """Folder names in folders, for as many generations as there are: paths of sockets end at 107 characters."""
-    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # no name of a branch's own folders
     text = ""
     while serial:
         serial, digit = divmod(serial, len(digits))

@@ -138,6 +138,7 @@ def _descend(
 ) -> NoReturn:
     """The middle process: prepare what needs a process before the branch, make the branch, go."""
     own: socket.socket | None = None
+    collecting = gc.isenabled()
     try:
         gc.disable()
         own = get_line()
@@ -151,7 +152,7 @@ def _descend(
             os._exit(0)
         random.setstate(state)
         os.setsid()
-        _become(shell, order, own, inherited, reaper)
+        _become(shell, order, own, inherited, reaper, collecting)
     except BaseException:
         if own is not None:
             line.tell(own, {"error": traceback.format_exc(limit=-3).strip()})
@@ -193,17 +194,19 @@ def _settle_in(shell: Any, order: dict[str, Any]) -> None:
 
 
 def _become(
-    shell: Any, order: dict[str, Any], own: socket.socket, inherited: Inherited, reaper: int | None
+    shell: Any, order: dict[str, Any], own: socket.socket, inherited: Inherited, reaper: int | None, collecting: bool
 ) -> NoReturn:
     """The branch itself."""
     if shared := make_private():
         raise RuntimeError(f"memory would still be shared: {'; '.join(shared)}")
-    quiet = inherited.at(rebuild.addresses(shell)) | inherited.pipes()
+    quiet = inherited.at(rebuild.addresses(shell)) | inherited.pipes() | inherited.below(rebuild.history_file(shell))
     carried = surroundings.move_in(order)
     notes = inherited.restore(carried, hidden=order["hidden"], quiet=quiet)
     rebuild.detach(shell)
+    (gc.enable if collecting else gc.disable)()
     if order["first"]:
         _settle_in(shell, order)
+    surroundings.point_to_own(order)
     if order["level"] != "open":
         limits.apply(order["limits"])
     given = [] if reaper is None else [reaper]

@@ -54,6 +54,10 @@ class Inherited:
         sockets = [one.number for one in self.found if stat.S_ISSOCK(one.status.st_mode)]
         return {number for number in sockets if not peers.ends(number).isdisjoint(addresses)}
 
+    def below(self, *paths: str) -> set[int]:
+        """Which of them are files whose path begins so, as a kernel's history is: for `quiet`."""
+        return {one.number for one in self.found if one.path.startswith(paths)}
+
     def pipes(self) -> set[int]:
         """Which of them are pipes: as a rule those to a kernel's own helpers, and for `quiet`."""
         return {one.number for one in self.found if stat.S_ISFIFO(one.status.st_mode)}

@@ -28,6 +28,12 @@ _plumbing: set[int] = set()
 _PORTS = ("shell", "iopub", "stdin", "control", "hb")
 
 
+def history_file(shell: Any) -> str:
+    """Path of the shell's history, of which a fork has none; the line end where there is none, which no path is."""
+    history = shell.history_manager
+    return str(getattr(history, "hist_file", "")) or "\n"
+
+
 def plumbing() -> set[int]:
     """Descriptors of the application that was made here."""
     return _plumbing

@@ -103,7 +103,7 @@ class Workshop:
     def _made(self, one: Found) -> tuple[int | None, str]:
         """A new descriptor, None for nothing, and what to say of it."""
         if one.is_file or one.is_folder:
-            if _below(one.path, ("/proc", *self._hidden)) is not None:  # a process's files are windows into it
+            if not self._may_show(one.path):
                 return None, f"{one.path} is closed"
             return self._folder(one) if one.is_folder else self._file(one)
         if stat.S_ISCHR(one.status.st_mode):
@@ -113,6 +113,10 @@ class Workshop:
         if stat.S_ISFIFO(one.status.st_mode):
             return None, self._pipes.lost(one.status.st_ino, one.path)
         return None, f"the device {one.path} is closed" if stat.S_ISBLK(one.status.st_mode) else ""
+
+    def _may_show(self, path: str) -> bool:
+        """Not what is hidden, unless a copy of it came along; nor a process's files, which are windows into it."""
+        return _below(path, self._places) is not None or _below(path, ("/proc", *self._hidden)) is None
 
     def _folder(self, one: Found) -> tuple[int | None, str]:
         """The folder that is at this path now, whatever became of the parent's."""

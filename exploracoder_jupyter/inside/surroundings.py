@@ -6,13 +6,16 @@ import contextlib
 import ctypes
 import os
 import shutil
+import sys
 from typing import Any
 
-from exploracoder_jupyter.inside import confine, landlock
+from exploracoder_jupyter.inside import confine, landlock, limits
 from exploracoder_jupyter.inside.copying import copy_tree
 
 _ENV_START, _ENV_END = 47, 48
 """Fields of `/proc/self/stat`, counted behind the command's name (proc(5): 50 and 51)."""
+_KEPT = ("MPLBACKEND",)
+"""Variables that kernels set for themselves: where figures go."""
 _OWN = ("tmp", "ipython", "matplotlib", "k")
 
 
@@ -27,12 +30,13 @@ def move_in(order: dict[str, Any]) -> dict[str, str]:
         _make_home(order)
         carried = {}
     else:
-        carried = {order["source"]: _settle(order)}
+        carried = _settle(order)
     _change_directory(before, carried, order["workdir"])
     if order["level"] == "namespaces":
         confine.give_up_privileges()
     elif order["level"] == "landlock":
         landlock.restrict(**order["landlock"])
+        confine.give_up_privileges()  # Landlock does not keep root from the environment of other processes
     return carried
 
 
@@ -45,14 +49,31 @@ def _make_home(order: dict[str, Any]) -> str:
     return home
 
 
-def _settle(order: dict[str, Any]) -> str:
-    """The level of copies: a folder of the branch's own, with a copy of the working directory in it."""
+def _settle(order: dict[str, Any]) -> dict[str, str]:
+    """The level of copies: a folder of the branch's own, with copies of the working directory and `tmp` in it."""
     home, source = _make_home(order), order["source"]
     for fonts in order["fonts"]:
         shutil.copy(fonts, f"{home}/matplotlib")
     os.mkdir(f"{home}/work", 0o700)
     copy_tree(order["from"], f"{home}/work")
-    return f"{home}/work" if source else ""
+    if order["first"]:
+        return {source: f"{home}/work"}
+    parent = os.path.dirname(source)
+    copy_tree(f"{parent}/tmp", f"{home}/tmp")
+    return {source: f"{home}/work", f"{parent}/tmp": f"{home}/tmp"}
+
+
+def point_to_own(order: dict[str, Any]) -> None:
+    """Let what names folders of the parent's name the branch's own."""
+    if order["level"] == "open":
+        return
+    if order["level"] != "namespaces":
+        limits.adopt_orphans()
+        home = order["home"]
+        os.environ.update(TMPDIR=f"{home}/tmp", IPYTHONDIR=f"{home}/ipython", MPLCONFIGDIR=f"{home}/matplotlib")
+    tempfile: Any = sys.modules.get("tempfile")
+    if tempfile is not None:
+        tempfile.tempdir = None
 
 
 def _working_directory() -> str:
@@ -76,8 +97,9 @@ def _change_directory(before: str, carried: dict[str, str], otherwise: str) -> N
 
 def scrub(environ: dict[str, str]) -> None:
     """Replace the environment, and wipe what the system keeps of the one that this process was started with."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     os.environ.clear()
-    os.environ.update(environ)
+    os.environ.update(environ | kept)
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     start, end = int(fields[_ENV_START]), int(fields[_ENV_END])
