@@ -106,6 +106,13 @@ class LiveKernel:
                     reply.status, reply.count = message["content"]["status"], message["content"]["execution_count"]
                     return reply
 
+    def send_cell(self, code):
+        """Begin a cell like a front end that shows a page."""
+        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        message = self.client.session.msg("execute_request", content, metadata={"cellId": "a-cell"})
+        self.client.shell_channel.send(message)
+        return message["header"]["msg_id"]
+
     async def fork(self, address):
         """Fork it from a thread that is not its main one; see `execution.live.LiveKernel.fork`."""
         async with await anyio.connect_unix(self._address) as line:

@@ -172,6 +172,7 @@ async def test_a_fork_is_interrupted_and_goes_on(folder, confined):
 @pytest.mark.parametrize("now", [True, False], ids=["now", "politely"])
 async def test_a_shutdown_leaves_nothing(folder, confined, now):
     async with running(folder) as kernel:
+        await anyio.sleep(0.5)  # the history is being written
         census = kernel.census()
         async with started(kernel, confined=confined) as (manager, client):
             fork = psutil.Process(manager.provisioner.pid)

@@ -1,0 +1,138 @@
+"""`%%explora` in a notebook whose variables nobody named: experiments see them where that is safe.
+
+Where it is not, the page says why. The embedded model takes the names that a check reads for names that the solution is
+to bind; `eval` keeps those of the kernel from it.
+"""
+
+import shutil
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import anyio
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from tests.integration.live_kernel import live_kernel
+
+pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
+
+GIVEN = """
+import pandas as pd
+frame = pd.DataFrame({"n": [3, 1, 2], "s": list("cab")})
+def twice(x):
+    return 2 * x * len(frame)
+open("notes.txt", "w").write("one\\ntwo\\nthree\\n")
+notes = open("notes.txt")
+notes.readline()
+prices = [3.0, 1.0, 2.0]
+def probe():
+    return twice(2), int(frame.n.sum()), notes.readline()
+def spoil():
+    frame.drop(columns="n", inplace=True); prices.clear(); open("notes.txt", "w").close()
+"""
+CHECK = "assert result and eval('probe()') == (12, 6, 'two\\n') and eval('spoil()') is None"
+FRESH = "assert result == 2 and 'frame' not in globals()"
+EXPLORE = '%%explora statistics --candidates 2 {options} --check "{check}"\nCompute the median of prices.'
+LOOK = "frame.shape, twice(2), notes.readline(), prices, open('notes.txt').read()[:3]"
+UNCHANGED = "((3, 2), 12, 'two\\n', [3.0, 1.0, 2.0], 'one')"
+POOL = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\npool.submit(int).result()"
+POLARS = "import polars\npolars.DataFrame({'n': range(10)}).lazy().select(polars.col('n').sum()).collect().item()"
+KEY = "api_key = 'sk-' + '0123456789abcdef' * 2"
+_SECONDS = 60
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+async def execute(folder, *sources):
+    """The notebook's cells after their execution."""
+    sources = ("%load_ext exploracoder_jupyter", GIVEN, *sources)
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    resources = {"metadata": {"path": str(folder)}}
+    client = NotebookClient(notebook, timeout=240, kernel_name="python3", resources=resources, allow_errors=True)
+    await client.async_execute()
+    return notebook.cells[2:]
+
+
+def text(cell):
+    """What a cell shows, errors included."""
+    shown = {"stream": lambda o: o["text"], "error": lambda o: f"{o['ename']}: {o['evalue']}"}
+    return "".join(shown.get(o["output_type"], lambda o: o["data"]["text/plain"])(o) for o in cell.outputs)
+
+
+def trace_of(folder):
+    (path,) = folder.glob("explorations/*.ipynb")
+    return nbformat.read(path, as_version=4)
+
+
+@pytest.mark.parametrize("options", ["", "--state live", "--use prices"])
+async def test_experiments_see_what_nobody_named_and_change_nothing(tmp_path, options):
+    explored, look = await execute(tmp_path, EXPLORE.format(options=options, check=CHECK), LOOK)
+    assert "Solved. The solution ran and its check passed." in text(explored)
+    assert "state live: every variable is seen as it is" in text(explored)
+    assert text(look) == UNCHANGED
+    trace = trace_of(tmp_path)
+    facts = trace.metadata.exploracoder_jupyter.environment
+    assert (facts.branching, facts.state) == ("fork", "live: every variable is seen as it is")
+    if "--use" in options:
+        (solution,) = [cell for cell in trace.cells if "explora-solution" in cell.metadata.get("tags", [])]
+        assert "median(prices)" in solution.source
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        pytest.param(POOL, "a thread pool is open, whose workers a fork leaves behind", id="thread pool"),
+        pytest.param(
+            POLARS,
+            "polars keeps a thread pool that does not survive a fork",
+            id="polars",
+            marks=pytest.mark.skipif(find_spec("polars") is None, reason="polars is not installed"),
+        ),
+        pytest.param(KEY, "variables look like credentials (api_key)", id="credential"),
+    ],
+)
+async def test_what_speaks_against_a_fork_is_said_and_the_run_starts_fresh(tmp_path, given, why):
+    explore = EXPLORE.format(options="--use prices", check=FRESH)
+    _, explored, look = await execute(tmp_path, given, explore, LOOK)
+    assert "Solved." in text(explored)
+    assert f"state fresh: {why}" in text(explored)
+    assert text(look) == UNCHANGED
+    assert trace_of(tmp_path).metadata.exploracoder_jupyter.environment.state.startswith(f"fresh: {why}")
+
+
+async def test_state_live_is_taken_at_its_word_where_only_credentials_speak_against_it(tmp_path):
+    explore = EXPLORE.format(options="--state live", check=CHECK)
+    _, explored, look = await execute(tmp_path, KEY, explore, LOOK)
+    assert "Solved." in text(explored)
+    assert "state live: " in text(explored)
+    assert text(look) == UNCHANGED
+
+
+async def test_cells_go_on_while_a_run_in_the_background_starts_from_them():
+    folder = Path(tempfile.mkdtemp(prefix="live"))
+    try:
+        async with live_kernel(folder) as kernel:
+            for code in ("%load_ext exploracoder_jupyter", GIVEN, "counts = []"):
+                assert (await kernel.run(code)).said == "ok"
+            explore = EXPLORE.format(options="--state live", check=f"{CHECK} and eval('counts == list(range(len(counts)))')")
+            begun = await kernel.finish(kernel.send_cell(explore))
+            assert begun.said == "ok"
+            busy = await kernel.run(
+                "import time\nfor n in range(30):\n    counts.append(n); time.sleep(0.05)\nlen(counts)"
+            )
+            assert busy.data[0]["text/plain"] == "30"
+            with anyio.fail_after(_SECONDS):
+                while "Solved." not in (status := (await kernel.run("%explora status")).printed):
+                    await anyio.sleep(0.3)
+            assert "state live: " in status
+            assert (await kernel.run(f"assert ({LOOK}) == {UNCHANGED} and counts == list(range(30))")).said == "ok"
+            assert (await kernel.run("%unload_ext exploracoder_jupyter")).said == "ok"
+    finally:
+        shutil.rmtree(folder)
