@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
-import anyio
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from pydantic import ValidationError
@@ -75,8 +74,8 @@ class ForkProvisioner(KernelProvisionerBase):
 
     async def wait(self) -> int | None:
         """Wait for its end."""
-        if self._body:
-            await anyio.wait_readable(self._body.process)
+        if self._served:
+            await self._served.ended()
             await self._let_go()
         return 0
 

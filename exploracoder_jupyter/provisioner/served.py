@@ -7,6 +7,7 @@ connected find the next fork there, as they find a restarted kernel at its old p
 
 from __future__ import annotations
 
+import json
 import secrets
 import shutil
 import tempfile
@@ -30,6 +31,7 @@ from exploracoder_jupyter.execution.scratch import Snapshot, take_snapshot
 from exploracoder_jupyter.provisioner.asking import RunningKernel
 
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
+_LONGEST_FOLDER: Final = 60
 
 
 @dataclass(slots=True)
@@ -45,7 +47,7 @@ class Served:
     """How far the last fork is confined."""
     body: Forked | None = None
     """The last fork's process."""
-    _folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="xfork-")))
+    _folder: Path = field(default_factory=lambda: _make_folder())
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
@@ -59,6 +61,16 @@ class Served:
             "signature_scheme": "hmac-sha256",
             "kernel_name": "",
         }
+
+    @property
+    def connection_file(self) -> Path:
+        """A file with that, for clients; it is there from the first start on."""
+        return self._folder / "connection.json"
+
+    @property
+    def isolation(self) -> str:
+        """How far the fork is confined, for people; empty before the first start."""
+        return self.level.describe(network=self.sandbox.network) if self.level else ""
 
     async def start(self) -> None:
         """Fork the kernel as it is now.
@@ -74,6 +86,11 @@ class Served:
             forker = await self._forker(launcher, self.level, workdir, stack)
             self.body = await self._fork(forker, stack)
             self._stack = stack.pop_all()
+
+    async def ended(self) -> None:
+        """Wait until the fork has ended."""
+        if self.body:
+            await anyio.wait_readable(self.body.process)
 
     async def end(self) -> None:
         """End the fork with all that it started."""
@@ -116,6 +133,13 @@ class Served:
             with suppress(FileNotFoundError):
                 link.unlink()
             link.symlink_to(f"{there}-{port}")
+        self.connection_file.write_text(json.dumps(self.connection, indent=2))
+
+
+def _make_folder() -> Path:
+    """A private folder with a short path: those of sockets end at about 107 characters."""
+    usual = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix="xfork-", dir=usual if len(usual) <= _LONGEST_FOLDER else "/tmp"))
 
 
 async def _let_go(body: Forked) -> None:

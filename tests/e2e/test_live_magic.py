@@ -121,7 +121,9 @@ async def test_cells_go_on_while_a_run_in_the_background_starts_from_them():
         async with live_kernel(folder) as kernel:
             for code in ("%load_ext exploracoder_jupyter", GIVEN, "counts = []"):
                 assert (await kernel.run(code)).said == "ok"
-            explore = EXPLORE.format(options="--state live", check=f"{CHECK} and eval('counts == list(range(len(counts)))')")
+            explore = EXPLORE.format(
+                options="--state live", check=f"{CHECK} and eval('counts == list(range(len(counts)))')"
+            )
             begun = await kernel.finish(kernel.send_cell(explore))
             assert begun.said == "ok"
             busy = await kernel.run(

@@ -1,11 +1,13 @@
 """Forks of a running kernel, started by unmodified jupyter_client, nbclient and jupyter_server."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import sys
 import tempfile
+import urllib.request
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.provisioner import open_fork
+from tests.integration import remote_servers
 from tests.integration.live_kernel import live_kernel
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
@@ -85,6 +88,28 @@ def specs_of(kernel, *, confined=True, **config):
             return spec
 
     return Specs()
+
+
+def write_spec(kernel, folder):
+    """The same as a file, for a `JUPYTER_PATH`."""
+    (folder / "kernels" / "fork").mkdir(parents=True)
+    spec = specs_of(kernel).get_kernel_spec("fork").to_dict()
+    (folder / "kernels" / "fork" / "kernel.json").write_text(json.dumps(spec))
+
+
+def call(server, path, body, method):
+    """The answer of a Jupyter Server."""
+    headers = {"Authorization": f"token {remote_servers.TOKEN}"}
+    request = urllib.request.Request(f"{server.url}/{path}", json.dumps(body).encode(), headers, method=method)
+    with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def command_of(pid):
+    """The words of a process's command; none where it has ended."""
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).cmdline()
+    return []
 
 
 @asynccontextmanager
@@ -226,9 +251,7 @@ async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined):
 async def test_any_client_attaches_by_the_connection_file(folder, confined):
     async with running(folder) as kernel:
         async with open_fork(Path(kernel.manager.connection_file), confined=confined) as fork:
-            path = folder / "fork.json"
-            path.write_text(json.dumps(fork.connection))
-            done = await anyio.run_process([sys.executable, "-c", ATTACH, path], stderr=None)
+            done = await anyio.run_process([sys.executable, "-c", ATTACH, fork.connection_file], stderr=None)
             assert done.stdout == b"[1, 2]\nok\n"
             pid = fork.body.pid
         assert await ended(pid)
@@ -236,12 +259,54 @@ async def test_any_client_attaches_by_the_connection_file(folder, confined):
 
 async def test_a_blocking_manager_finds_it_by_its_kernelspec(folder):
     async with running(folder) as kernel:
-        spec = specs_of(kernel).get_kernel_spec("fork").to_dict()
-        (folder / "kernels" / "fork").mkdir(parents=True)
-        (folder / "kernels" / "fork" / "kernel.json").write_text(json.dumps(spec))
+        write_spec(kernel, folder)
         command, environ = [sys.executable, "-c", BLOCKING], {**os.environ, "JUPYTER_PATH": str(folder)}
         done = await anyio.run_process(command, env=environ, check=False, stderr=None)
         assert (done.stdout, done.returncode) == (b"ok ok False\n", 0)
+
+
+@WAYS
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+async def test_the_command_keeps_a_fork_until_it_is_interrupted_or_killed(folder, confined, end):
+    async with running(folder) as kernel:
+        before = set(psutil.pids())
+        command = [sys.executable, "-m", "exploracoder_jupyter.cli", "fork", kernel.manager.connection_file]
+        process = await anyio.open_process([*command, *([] if confined else ["--open"])], stderr=None)
+        async with process:
+            path = (await process.stdout.receive()).decode().strip()
+            done = await anyio.run_process([sys.executable, "-c", ATTACH, path], stderr=None)
+            assert done.stdout == b"[1, 2]\nok\n"
+            process.send_signal(end)
+            assert await process.wait() == (0 if end == signal.SIGINT else -signal.SIGKILL)
+        left = set(psutil.pids()) - before
+        assert all([await ended(pid) for pid in left if "ipykernel" in " ".join(command_of(pid))])
+        assert (await kernel.run("items")).data[0]["text/plain"] == "[1, 2]"
+
+
+async def test_a_jupyter_server_starts_interrupts_restarts_and_ends_it(folder, monkeypatch):
+    async with running(folder) as kernel:
+        monkeypatch.setenv("JUPYTER_PATH", str(folder))
+        monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
+        write_spec(kernel, folder)
+        (folder / "server").mkdir()
+        with remote_servers.serve("jupyter server", folder / "server") as server:
+
+            async def post(path, body=None, method="POST"):
+                return await anyio.to_thread.run_sync(call, server, path, body, method)
+
+            id = (await post("api/kernels", {"name": "fork"}))["id"]
+            path = folder / "runtime" / f"kernel-{id}.json"
+
+            async def attach():
+                return (await anyio.run_process([sys.executable, "-c", ATTACH, path], stderr=None)).stdout
+
+            assert await attach() == b"[1, 2]\nok\n"
+            await post(f"api/kernels/{id}/interrupt")
+            assert (await kernel.run("items.append(3)")).said == "ok"
+            await post(f"api/kernels/{id}/restart")
+            assert await attach() == b"[1, 2, 3]\nok\n"
+            await post(f"api/kernels/{id}", method="DELETE")
+            assert not path.exists()
 
 
 async def test_what_cannot_be_forked_is_one_sentence(folder):
