@@ -202,3 +202,55 @@ def test_the_history_goes_on_and_has_nothing_of_the_branches(story):
     assert story.history[-2:][0] == "'the last cell'"
     assert not any("from a branch" in source for source in story.history)
     assert story.cells["last"].count == len(story.history) - 1
+
+
+BUSY_CELLS = {
+    "a cell that awaits": "import asyncio\nwhile not os.path.exists('stop'): await asyncio.sleep(0.01)",
+    "a cell that prints": "while not os.path.exists('stop'): print('x' * 50); time.sleep(0.0005)",
+    "threads that log and start processes": """
+import logging, subprocess, threading
+def work():
+    while not os.path.exists("stop"):
+        logging.warning("x"); subprocess.run(["true"]); time.sleep(0.005)
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+""",
+}
+USE_LOCKS = """
+import asyncio, logging, subprocess, threading
+print("a"); logging.warning("b"); subprocess.run(["true"], check=True)
+thread = threading.Thread(target=print, args=("c",)); thread.start(); thread.join()
+await asyncio.sleep(0.01)
+42
+"""
+
+
+async def fork_while(folder, busy):
+    """What branches say that were forked while the kernel is busy, and what it says in the end."""
+    async with live_kernel(folder) as kernel:
+        workdir, said = Path(kernel.process.cwd()), []
+        assert (await kernel.run("import os, time")).said == "ok"
+        request, replies = kernel.client.execute(busy, allow_stdin=False), []
+
+        async def read():
+            replies.append(await kernel.finish(request))
+
+        async with anyio.create_task_group() as reading:
+            reading.start_soon(read)
+            for _ in range(3):
+                sandbox = Sandbox(state="live", branching="fork")
+                async with open_siblings(sandbox, workdir=workdir, live=Offered(kernel.fork)) as siblings:
+                    for branch in await (await siblings.root()).fork(2):
+                        said.append((await branch.run(USE_LOCKS, timeout=_SECONDS)).text.split())
+            (workdir / "stop").touch()
+        return said, replies[0].said
+
+
+@pytest.mark.parametrize("busy", BUSY_CELLS)
+def test_locks_that_other_threads_take_hold_up_neither_branch_nor_kernel(busy):
+    folder = Path(tempfile.mkdtemp(prefix="live"))
+    said, kernel = anyio.run(fork_while, folder, BUSY_CELLS[busy])
+    shutil.rmtree(folder)
+    assert kernel == "ok"
+    assert all({"a", "c", "42"} <= {*words} for words in said), said
