@@ -9,11 +9,13 @@ that was started and one that was forked is its `Body`.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 import anyio
+import zmq
 from jupyter_client.asynchronous.client import AsyncKernelClient
 
 from exploracoder_jupyter.errors import KernelError
@@ -123,7 +125,12 @@ class Sibling:
         if not self.is_alive:
             return Ending(note=self.end_reason or self.body.death())
         started = time.monotonic()
-        request = _Request(self._client.execute(encodable(code), store_history=True, allow_stdin=False), collector)
+        try:
+            id_ = self._client.execute(encodable(code), store_history=True, allow_stdin=False)
+        except zmq.Again:
+            await self.end("earlier code broke its connection, and its kernel was ended")
+            return Ending(note=self.end_reason)
+        request = _Request(id_, collector)
         try:
             async with anyio.create_task_group() as readers:
                 readers.start_soon(self._read_reply, request)
@@ -156,6 +163,10 @@ class Sibling:
 
     async def _wait_until_ready(self) -> None:
         self._client.start_channels(stdin=False, hb=False)
+        for channel in (self._client.shell_channel, self._client.control_channel):
+            channel.socket.sndtimeo = (
+                0  # code in the sibling can break the connection: then sending would wait for ever
+            )
         with anyio.move_on_after(_START_SECONDS):
             patience = iter(_ASK_AGAIN_SECONDS)
             while self.is_alive:
@@ -184,7 +195,8 @@ class Sibling:
 
     async def _stop(self, request: _Request) -> None:
         # Signals do not reach through a process namespace, messages do.
-        self._client.control_channel.send(self._client.session.msg("interrupt_request"))
+        with suppress(zmq.Again):
+            self._client.control_channel.send(self._client.session.msg("interrupt_request"))
         with anyio.move_on_after(_GRACE_SECONDS):
             await request.ended.wait()
         if not request.ended.is_set():
