@@ -90,10 +90,10 @@ def specs_of(kernel, *, confined=True, **config):
     return Specs()
 
 
-def write_spec(kernel, folder):
+def write_spec(kernel, folder, *, confined=True):
     """The same as a file, for a `JUPYTER_PATH`."""
     (folder / "kernels" / "fork").mkdir(parents=True)
-    spec = specs_of(kernel).get_kernel_spec("fork").to_dict()
+    spec = specs_of(kernel, confined=confined).get_kernel_spec("fork").to_dict()
     (folder / "kernels" / "fork" / "kernel.json").write_text(json.dumps(spec))
 
 
@@ -226,14 +226,14 @@ async def test_a_fork_that_dies_is_noticed_and_can_be_restarted(folder, confined
 
 
 @WAYS
-async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined):
+async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined, monkeypatch):
+    monkeypatch.setenv("JUPYTER_PATH", str(folder))
     async with running(folder) as kernel:
+        write_spec(kernel, folder, confined=confined)
 
-        async def execute(*sources, **options):
+        async def execute(*sources, timeout=_SECONDS):
             notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-            specs = specs_of(kernel, confined=confined)
-            manager = AsyncKernelManager(kernel_name="fork", kernel_spec_manager=specs)
-            await NotebookClient(notebook, km=manager, **{"timeout": _SECONDS, **options}).async_execute()
+            await NotebookClient(notebook, kernel_name="fork", timeout=timeout).async_execute()
             return notebook.cells
 
         cells = await execute("items.append(3); total = sum(items)", "print('seen'); total")
