@@ -99,7 +99,7 @@ ATTACKS = {
         "secrets",
         "read the environment of other processes",
         "for path in glob.glob('/proc/[0-9]*/environ'): print(attempt(read, path))",
-        _at(mounts=_OWN),
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
     ),
     "memory-of-others": Attack(
         "secrets",
@@ -232,14 +232,14 @@ ATTACKS = {
         "as root, make a device",
         "os.mknod('log', stat.S_IFCHR | 0o600, os.makedev(1, 11))\n"
         "os.close(os.open('log', os.O_RDONLY | os.O_NONBLOCK)); print('DONE')",
-        _at(mounts=_CAPS),
+        _at(mounts=_CAPS, fork_landlock=_CAPS),
         needs=_HAS_CAPABILITY.format(27),
     ),
     "raise-limits": Attack(
         "machine",
         "as root, raise its own limits",
         "import resource; resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY,) * 2); print('DONE')",
-        _at(mounts=_CAPS),
+        _at(mounts=_CAPS, fork_landlock=_CAPS),
         needs=_HAS_CAPABILITY.format(24),
     ),
     "remount": Attack(
