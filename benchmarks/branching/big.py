@@ -116,7 +116,7 @@ async def compare(kernel: UserKernel, name: str, code: str) -> None:
     before = private_mb(kernel.pid)
     _, height = await highest(kernel.pid, lambda: kernel.run(code))
     await kernel.run("del result")
-    row(f"{name}: the same in the kernel itself, at its height", [height - before], unit="MB")
+    row(f"in the kernel itself, at its height: {name}", [height - before], unit="MB")
 
 
 async def measure(folder: Path, *, rows: int, objects: bool) -> None:

@@ -31,7 +31,6 @@ from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.execution.fork import ForkBranch
 
 CANDIDATES, SUBTASKS = 5, 10
-SANDBOX = Sandbox(state="live", branching="fork", isolation="require")
 _PREPARE = """
 import sqlite3, threading, io, hashlib, os
 import numpy as np, pandas as pd, matplotlib
@@ -109,9 +108,9 @@ class Seen:
             with contextlib.suppress(psutil.Error):
                 self.processes[pid] = psutil.Process(pid).create_time()
 
-    def alive(self) -> int:
-        """How many of the branches live on."""
-        return sum(1 for pid, born in self.processes.items() if _is_born(pid, born))
+    def states(self) -> list[str]:
+        """How those of the branches are that are still there."""
+        return [state for pid, born in self.processes.items() if (state := _state(pid, born))]
 
 
 def _inside(folder: Path) -> int:
@@ -123,11 +122,12 @@ def _inside(folder: Path) -> int:
     return found
 
 
-def _is_born(pid: int, born: float) -> bool:
+def _state(pid: int, born: float) -> str:
     try:
-        return psutil.Process(pid).create_time() == born
+        process = psutil.Process(pid)
+        return process.status() if process.create_time() == born else ""
     except psutil.Error:
-        return False
+        return ""
 
 
 def _codes(*, torch: bool) -> Iterator[str]:
@@ -154,9 +154,9 @@ async def candidate(base: ForkBranch, name: str, seen: Seen) -> ForkBranch:
     return branch
 
 
-async def run(kernel: UserKernel, codes: Iterator[str], seen: Seen, folder: Path) -> int:
+async def run(kernel: UserKernel, sandbox: Sandbox, codes: Iterator[str], seen: Seen, folder: Path) -> int:
     """One run: a chain of subtasks from the live state; how many branches."""
-    async with open_siblings(SANDBOX, workdir=folder, live=kernel.live) as siblings:
+    async with open_siblings(sandbox, workdir=folder, live=kernel.live) as siblings:
         base = await siblings.root()
         assert isinstance(base, ForkBranch)
         root = base
@@ -206,18 +206,20 @@ def _slabs() -> dict[str, int]:
 def count(kernel: UserKernel, seen: Seen, folder: Path, temporary: Path) -> dict[str, float]:
     """Everything that might grow."""
     gc.collect()
+    states = seen.states()
     return {
         **{f"kernel {name}": value for name, value in _process(kernel.pid).items()},
         **{f"engine {name}": value for name, value in _process(os.getpid()).items()},
         "temporary files": sum(1 for _ in temporary.rglob("*")),
-        "branches left": seen.alive(),
+        "branches left": sum(state != psutil.STATUS_ZOMBIE for state in states),
+        "branches ended and not yet reaped": states.count(psutil.STATUS_ZOMBIE),
         "processes that see their files": _inside(folder),
         "mounts seen here": len(Path("/proc/self/mountinfo").read_text().splitlines()),
         **{f"system {name}": value for name, value in _slabs().items()},
     }
 
 
-async def soak(branches: int, python: str | None, folder: Path, temporary: Path) -> int:
+async def soak(branches: int, sandbox: Sandbox, python: str | None, folder: Path, temporary: Path) -> int:
     """The soak; how many things were wrong."""
     seen, rows, made, begun = Seen(), [], 0, time.monotonic()
     async with UserKernel(folder / "work", python=python) as kernel:
@@ -230,7 +232,7 @@ async def soak(branches: int, python: str | None, folder: Path, temporary: Path)
         await kernel.run(check)
         while made < branches:
             with anyio.fail_after(120):
-                made += await run(kernel, codes, seen, folder / "work")
+                made += await run(kernel, sandbox, codes, seen, folder / "work")
                 await kernel.run(check)
             await anyio.sleep(0.3)
             rows.append(
@@ -249,10 +251,10 @@ async def soak(branches: int, python: str | None, folder: Path, temporary: Path)
 def show(rows: list[dict[str, float]], seen: Seen, seconds: float) -> None:
     """The table: after the first run, at the middle, at the end."""
     chosen = [rows[0], rows[len(rows) // 2], rows[-1]]
-    print(f"\n| {'':32} |" + "".join(f" {row['branches']:8.0f} |" for row in chosen))
+    print(f"\n| {'':33} |" + "".join(f" {row['branches']:8.0f} |" for row in chosen))
     for name in rows[0]:
         if name != "branches":
-            print(f"| {name:32} |" + "".join(f" {row[name]:8.0f} |" for row in chosen))
+            print(f"| {name:33} |" + "".join(f" {row[name]:8.0f} |" for row in chosen))
     print(f"{seconds:.0f} s; ended as: {seen.statuses}; not as expected: {len(seen.wrong)}")
     for what in seen.wrong[:20]:
         print(what)
@@ -263,10 +265,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--branches", type=int, default=2000)
     parser.add_argument("--python", help="interpreter of the kernel, e.g. one that has torch")
+    parser.add_argument("--isolation", choices=("require", "best"), default="require")
     arguments = parser.parse_args()
+    sandbox = Sandbox(state="live", branching="fork", isolation=arguments.isolation)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as temporary:
         tempfile.tempdir = temporary
-        wrong = anyio.run(lambda: soak(arguments.branches, arguments.python, Path(folder), Path(temporary)))
+        wrong = anyio.run(lambda: soak(arguments.branches, sandbox, arguments.python, Path(folder), Path(temporary)))
     sys.exit(wrong > 0)
 
 
