@@ -18,7 +18,7 @@ from tests.integration.siblings import open_engine
 pytestmark = pytest.mark.anyio
 
 CHAINS = generate(100)
-FEW = CHAINS[::5]
+FEW = CHAINS[::10]
 _SECONDS = 30.0
 _TOGETHER = 4
 _VARYING = re.compile(r"0x[0-9a-f]+|ipykernel_\d+/\d+|(?<=/)tmp\w{8}\b|\bIn ?\[\d+\]|\bCell In\S*")
@@ -137,7 +137,7 @@ async def test_the_chains_do_what_they_are_meant_to(reference):
 @pytest.mark.parametrize(
     "level, chains",
     [
-        ("rerun-bubblewrap", CHAINS[::20]),
+        ("rerun-bubblewrap", CHAINS[::50]),
         ("fork-namespaces", CHAINS),
         ("fork-landlock", FEW),
         ("fork-limits", FEW),
