@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import posix
 import shutil
 import sys
 from typing import Any
@@ -14,6 +15,9 @@ from exploracoder_jupyter.inside.copying import copy_tree
 
 _ENV_START, _ENV_END = 47, 48
 """Fields of `/proc/self/stat`, counted behind the command's name (proc(5): 50 and 51)."""
+_BYTES_HEADER = bytes.__basicsize__ - 1
+_libc = ctypes.CDLL(None)
+_libc.getenv.restype = ctypes.c_void_p
 _KEPT = ("MPLBACKEND",)
 """Variables that kernels set for themselves: where figures go."""
 _OWN = ("tmp", "ipython", "matplotlib", "k")
@@ -96,10 +100,30 @@ def _change_directory(before: str, carried: dict[str, str], otherwise: str) -> N
 
 
 def scrub(environ: dict[str, str]) -> None:
-    """Replace the environment, and wipe what the system keeps of the one that this process was started with."""
+    """Replace the environment, and wipe what this process has of the old one: the interpreter's copies, the C
+    library's, and the block that it was started with, which `/proc/self/environ` shows."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    old = [*posix.environ.items(), *os.environ._data.items()]  # type: ignore[attr-defined]
+    secret = [value for name, value in old if os.fsdecode(name) not in environ and len(value) > 1]
+    for name, _ in old:
+        _wipe_string(os.fsencode(name))
     os.environ.clear()
+    posix.environ.clear()
+    for value in secret:
+        ctypes.memset(id(value) + _BYTES_HEADER, 0, len(value))
     os.environ.update(environ | kept)
+    posix.environ.update(os.environ._data)  # type: ignore[attr-defined]
+    _wipe_initial_block()
+
+
+def _wipe_string(name: bytes) -> None:
+    """Wipe the value that the C library has for a variable, which removing it leaves in memory."""
+    address = _libc.getenv(name)
+    if address:
+        ctypes.memset(address, 0, len(ctypes.string_at(address)))
+
+
+def _wipe_initial_block() -> None:
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     start, end = int(fields[_ENV_START]), int(fields[_ENV_END])
