@@ -236,6 +236,7 @@ def _order(start: Start, line: KernelLine) -> Order:
         variables=Path(start.variables) if start.variables else None,
         unsent=start.unsent,
         live=line.kernel(start.live) if start.live else None,
+        mentioned=tuple(start.live.mentioned) if start.live else (),
     )
 
 

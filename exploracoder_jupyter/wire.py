@@ -33,6 +33,8 @@ class LiveOffer(BaseModel):
     hazards: list[Hazard] = []
     secretive: list[str] = []
     """Names of variables that look like credentials; never their values."""
+    mentioned: list[str] = []
+    """Names of variables that the task or its check has in it: the model is told that they exist, if they then do."""
 
 
 class Start(BaseModel):
@@ -55,7 +57,7 @@ class Start(BaseModel):
     variables: str | None = None
     """Folder with the values of `uses`, if any were sent; both ends remove it, whichever lives longer."""
     unsent: str = ""
-    """Which of `uses` could not be written there, and why; empty when all were."""
+    """Which of `uses` are not there, and why: they cannot be written, or experiments need none. Empty when all are."""
     live: LiveOffer | None = None
     """Set where the kernel can be forked, as far as it knows itself."""
 

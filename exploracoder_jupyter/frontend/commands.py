@@ -21,16 +21,18 @@ from exploracoder_jupyter.frontend.display import Display, LineDisplay, Notebook
 from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.files import copy_out, listing
 from exploracoder_jupyter.frontend.keys import explain, save_key
-from exploracoder_jupyter.frontend.live import can_fork, fork_of, offer
+from exploracoder_jupyter.frontend.live import fork_of, offer, will_be_forked
 from exploracoder_jupyter.frontend.options import Call
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.frontend.render import as_text, cost, headline
 from exploracoder_jupyter.frontend.runs import Run, Runs
-from exploracoder_jupyter.frontend.sending import send
+from exploracoder_jupyter.frontend.sending import Forks, send
 from exploracoder_jupyter.wire import Start
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
+_FORK_SECONDS = 15.0
+"""How long a cell in the background waits until its kernel was forked; it takes about a second."""
 _TAKE = "%explora solution puts the solution into a new cell."
 
 
@@ -53,10 +55,11 @@ class Commands:
         """
         caller = find_caller(self._shell)
         layers = [call.layer, self._configured()]
-        settings = resolve(*layers)
-        sandbox, resources = settings.sandbox, ExitStack()
-        wanted = sandbox.state != "fresh" and can_fork(self._shell)
-        variables, unsent = send(call.uses, self._shell.user_ns, resources, sandbox, strict=not wanted)
+        sandbox, resources = resolve(*layers).sandbox, ExitStack()
+        wanted = sandbox.state != "fresh"
+        live = offer(self._shell, task=task, check=call.check) if wanted else None
+        forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
+        variables, unsent = send(call.uses, self._shell.user_ns, resources, sandbox, forks=forks)
         order = Start(
             task=task,
             libraries=list(call.libraries),
@@ -69,7 +72,7 @@ class Commands:
             workdir=str(Path.cwd()),
             variables=variables,
             unsent=unsent,
-            live=offer(self._shell) if wanted else None,
+            live=live,
         )
         background = caller.watched and not call.wait
         run = self.runs.start(
@@ -77,9 +80,14 @@ class Commands:
             command=engine_command(sandbox.engine_python),
             display=lambda stop: _display(caller, stop if background else None),
             resources=resources,
-            fork=fork_of(self._shell) if wanted else None,
+            fork=fork_of(self._shell) if live else None,
         )
-        run.detach() if background else self._wait(run)
+        try:
+            run.detach(patience=_FORK_SECONDS if forks == "will" else 0.0) if background else run.wait()
+        except KeyboardInterrupt:
+            raise UsageError(_last_line(run)) from None
+        if not background:
+            self._show_end(run)
 
     def run(self, line: str) -> None:
         """Do what `%explora` asks for.
@@ -115,11 +123,7 @@ class Commands:
         """Write to the cell's output."""
         sys.stdout.write(f"{text}\n")
 
-    def _wait(self, run: Run) -> None:
-        try:
-            run.wait()
-        except KeyboardInterrupt:
-            raise UsageError(_last_line(run)) from None
+    def _show_end(self, run: Run) -> None:
         if run.state.failure:
             raise ExploraError(run.state.failure)
         if run.state.solution:

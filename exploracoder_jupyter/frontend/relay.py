@@ -2,7 +2,8 @@
 
 A reader thread puts what the engine says into a queue; whoever follows the run takes it from there with a timeout, so
 that stop, interrupt and the engine's death are noticed at any moment. A request to fork this kernel is answered by the
-reader thread itself: nobody may be following, and the main thread may be in a cell. The engine has a session of its
+reader thread itself: nobody may be following, and the main thread may be in a cell. `past_fork` tells whoever must not
+change the kernel before. The engine has a session of its
 own: the interrupt of a cell does not reach it, so nothing but this link ends it: a message first, then signals. When
 this process dies, the engine sees the end of its standard input and closes the trace by itself.
 """
@@ -23,11 +24,13 @@ from typing import IO
 from pydantic import ValidationError
 
 from exploracoder_jupyter.errors import MissingMeans
+from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.wire import (
     Failed,
     Finished,
     ForkKernel,
     KernelForked,
+    RecordMessage,
     Skip,
     Start,
     Stop,
@@ -55,6 +58,8 @@ class Relay:
         Raises:
             MissingMeans: the interpreter cannot be started.
         """
+        self.past_fork = threading.Event()
+        """Set once this kernel was forked, or it is clear that it will not be."""
         self._queue: SimpleQueue[Told | None] = SimpleQueue()
         self._fork = fork
         self._log: deque[str] = deque(maxlen=200)
@@ -146,9 +151,13 @@ class Relay:
                     continue
                 if isinstance(message, ForkKernel):
                     self._send(KernelForked(number=message.number, problem=self._fork_problem(message)))
+                    self.past_fork.set()
                 else:
                     self._queue.put(message)
+                    if _is_past_fork(message):
+                        self.past_fork.set()
         self._queue.put(None)
+        self.past_fork.set()
 
     def _fork_problem(self, request: ForkKernel) -> str:
         """Fork this kernel; why that could not be done, or nothing."""
@@ -176,6 +185,13 @@ class Relay:
         return Failed(
             error=f"The engine ended unexpectedly ({how}).", remedy=f"It said last: {last[:300]}" if last else ""
         )
+
+
+def _is_past_fork(message: Told) -> bool:
+    """Whether an engine that says this asks for no fork any more, if it ever did."""
+    if isinstance(message, RecordMessage):
+        return isinstance(message.record.event, RunStarted)
+    return isinstance(message, Finished | Failed)
 
 
 def _launch(command: Sequence[str]) -> subprocess.Popen[str]:

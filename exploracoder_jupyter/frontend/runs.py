@@ -23,6 +23,8 @@ MakeDisplay = Callable[[Callable[[], None]], Display]
 """Makes the display, given the function that stops the run."""
 
 _TICK = 1.0
+_SHORT_TICK = 0.02
+"""While a cell waits for something that is over in about a second."""
 _BETWEEN_UPDATES = 0.5
 _AFTER_STOP = 1.0
 """Patience with an engine that was asked to stop and has had its time."""
@@ -54,15 +56,23 @@ class Run:
             KeyboardInterrupt: the user interrupted; the run was stopped, its trace closed, its processes ended.
         """
         try:
-            self._follow()
-        except KeyboardInterrupt:
-            self._interrupted()
-            raise
+            self._follow_or_stop(lambda: False)
         finally:
             self._release()
 
-    def detach(self) -> None:
-        """Follow the run in a thread; returns at once."""
+    def detach(self, *, patience: float = 0.0) -> None:
+        """Follow the run in a thread, as soon as this kernel was forked or will not be; or after `patience` seconds.
+
+        Until then it is followed here: what the user changes next must not be seen by experiments.
+
+        Raises:
+            KeyboardInterrupt: the user interrupted; see `wait`.
+        """
+        until = time.monotonic() + patience
+        with ExitStack() as broken_off:
+            broken_off.callback(self._release)
+            self._follow_or_stop(lambda: self._relay.past_fork.is_set() or time.monotonic() >= until, tick=_SHORT_TICK)
+            broken_off.pop_all()
         self._thread = threading.Thread(target=self._follow_and_release, daemon=True, name="explora-run")
         self._thread.start()
 
@@ -76,6 +86,13 @@ class Run:
         """Wait until a detached run has ended and released everything."""
         if self._thread:
             self._thread.join(seconds)
+
+    def _follow_or_stop(self, enough: Callable[[], bool], *, tick: float = _TICK) -> None:
+        try:
+            self._follow(enough, tick=tick)
+        except KeyboardInterrupt:
+            self._interrupted()
+            raise
 
     def _interrupted(self) -> None:
         """A message and some patience first; a second interrupt skips the patience."""
@@ -92,12 +109,12 @@ class Run:
         finally:
             self._release()
 
-    def _follow(self) -> None:
-        for message in self._relay.messages(tick=_TICK):
+    def _follow(self, enough: Callable[[], bool] = lambda: False, *, tick: float = _TICK) -> None:
+        for message in self._relay.messages(tick=tick):
             if message is not None:
                 self.state = self._after(message)
             self._refresh()
-            if time.monotonic() >= self._deadline:
+            if enough() or time.monotonic() >= self._deadline:
                 return
 
     def _after(self, message: Told) -> State:

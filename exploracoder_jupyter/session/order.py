@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -13,7 +13,7 @@ from exploracoder_jupyter.config import Layer, Settings, resolve
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.execution.live import LiveKernel
 from exploracoder_jupyter.pipeline.verify import check_code
-from exploracoder_jupyter.types import Task
+from exploracoder_jupyter.types import Environment, Task
 
 MOST_TASK_CHARACTERS = 64_000
 
@@ -34,6 +34,8 @@ class Order:
     """Which of `task.uses` are not there, and why; a sentence, or empty."""
     live: LiveKernel | None = None
     """The caller's kernel, where it may be forked."""
+    mentioned: tuple[str, ...] = ()
+    """Variables of that kernel that the task speaks of."""
 
 
 class RunSteering:
@@ -64,6 +66,22 @@ class RunSteering:
         self._end = lambda: loop.call_soon_threadsafe(scope.cancel)
         if self._stopped:
             scope.cancel()
+
+
+def told_of_variables(order: Order, environment: Environment) -> Task:
+    """The task, with the variables that it speaks of named where experiments have them all: in forks of the kernel."""
+    task = order.task
+    if not environment.state.startswith("live"):
+        return task
+    more = (name for name in order.mentioned if name != task.solution_name)
+    return replace(task, uses=tuple(dict.fromkeys([*task.uses, *more])))
+
+
+def lacking(order: Order, task: Task) -> str:
+    """Which variables that the task names experiments lack that start from no fork of the kernel; sentences."""
+    unnamed = [name for name in task.uses if name not in order.task.uses]
+    more = f"They lack {', '.join(unnamed)}: `--state fresh --use {' '.join(unnamed)}` sends that." if unnamed else ""
+    return f"{order.unsent} {more}".strip()
 
 
 def checked(order: Order) -> Settings:

@@ -15,7 +15,7 @@ from exploracoder_jupyter.events import Notice, RunStarted
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
-from exploracoder_jupyter.session.order import Order, RunSteering, checked
+from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables
 from exploracoder_jupyter.session.parts import (
     choose_model,
     exploration,
@@ -26,7 +26,7 @@ from exploracoder_jupyter.session.parts import (
     settled,
 )
 from exploracoder_jupyter.session.teller import Listener, Place, Summary, Teller
-from exploracoder_jupyter.types import Environment
+from exploracoder_jupyter.types import Environment, Task
 
 
 async def run(
@@ -64,7 +64,8 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         root = await siblings.root()  # at once: it is the caller's kernel as it is now
         environment = siblings.environment()
         _check_variables(order, environment)
-        tell(_started(order, settings, environment))
+        task = told_of_variables(order, environment)
+        tell(_started(task, settings, environment))
         for notice in (*map(Notice, siblings.notices), *notices(settings, keys)):
             tell(notice)
         knowledge = await open_knowledge(
@@ -78,7 +79,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         )
         model = await choose_model(settings, keys, knowledge, stack)
         run = Run(
-            order.task,
+            task,
             exploration(settings),
             model,
             knowledge,
@@ -89,7 +90,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             sharing=settings.endpoint.share,
             parallel=os.cpu_count() or 2,
             files=files_path(tell.path) if settings.view.keep_files else None,
-            unsent=order.unsent,
+            unsent=lacking(order, task),
         )
         try:
             await run_task(run)
@@ -99,9 +100,12 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
 
 def _check_variables(order: Order, environment: Environment) -> None:
     """Refuse to explore without variables that were named: a fresh kernel has only what could be sent."""
-    if order.unsent and not environment.state.startswith("live"):
-        why = f" Experiments start {environment.state}." if ":" in environment.state else ""
-        raise UsageError(f"--use: {order.unsent}{why}", remedy="--pickle may carry more.")
+    if not order.unsent or environment.state.startswith("live"):
+        return
+    why = f"Experiments start {environment.state}." if ":" in environment.state else ""
+    if order.variables is None:
+        raise UsageError(f"{why} {order.unsent}".strip())
+    raise UsageError(f"--use: {order.unsent} {why}".strip(), remedy="--pickle may carry more.")
 
 
 def _leave_no_empty(folder: Path | None) -> None:
@@ -110,10 +114,10 @@ def _leave_no_empty(folder: Path | None) -> None:
             folder.rmdir()
 
 
-def _started(order: Order, settings: Settings, environment: Environment) -> RunStarted:
+def _started(task: Task, settings: Settings, environment: Environment) -> RunStarted:
     return RunStarted(
         os.urandom(4).hex(),
-        order.task,
+        task,
         recorded(settings),
         settings.endpoint.model or OFFLINE,
         environment,

@@ -1,12 +1,13 @@
 """`%%explora` in a notebook whose variables nobody named: experiments see them where that is safe.
 
-Where it is not, the page says why. The embedded model takes the names that a check reads for names that the solution is
-to bind; `eval` keeps those of the kernel from it.
+Where it is not, the page says why. A variable that the task or its check names is told to the model; `eval` in a check
+keeps the others from it.
 """
 
 import shutil
 import sys
 import tempfile
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -66,6 +67,28 @@ def text(cell):
     return "".join(shown.get(o["output_type"], lambda o: o["data"]["text/plain"])(o) for o in cell.outputs)
 
 
+@asynccontextmanager
+async def background():
+    """A kernel whose cells somebody looks at, with the extension and what is given."""
+    folder = Path(tempfile.mkdtemp(prefix="live"))
+    try:
+        async with live_kernel(folder) as kernel:
+            for code in ("%load_ext exploracoder_jupyter", GIVEN):
+                assert (await kernel.run(code)).said == "ok"
+            yield kernel
+            assert (await kernel.run("%unload_ext exploracoder_jupyter")).said == "ok"
+    finally:
+        shutil.rmtree(folder)
+
+
+async def until_solved(kernel):
+    """What `%explora status` says then."""
+    with anyio.fail_after(_SECONDS):
+        while "Solved." not in (status := (await kernel.run("%explora status")).printed):
+            await anyio.sleep(0.3)
+    return status
+
+
 def trace_of(folder):
     (path,) = folder.glob("explorations/*.ipynb")
     return nbformat.read(path, as_version=4)
@@ -80,9 +103,9 @@ async def test_experiments_see_what_nobody_named_and_change_nothing(tmp_path, op
     trace = trace_of(tmp_path)
     facts = trace.metadata.exploracoder_jupyter.environment
     assert (facts.branching, facts.state) == ("fork", "live: every variable is seen as it is")
-    if "--use" in options:
-        (solution,) = [cell for cell in trace.cells if "explora-solution" in cell.metadata.get("tags", [])]
-        assert "median(prices)" in solution.source
+    (solution,) = [cell for cell in trace.cells if "explora-solution" in cell.metadata.get("tags", [])]
+    assert "median(prices)" in solution.source
+    assert "- **Variables:** <code>prices</code>" in trace.cells[0].source
 
 
 @pytest.mark.parametrize(
@@ -115,26 +138,32 @@ async def test_state_live_is_taken_at_its_word_where_only_credentials_speak_agai
     assert text(look) == UNCHANGED
 
 
+async def test_a_named_variable_that_cannot_be_sent_is_there_in_a_fork(tmp_path):
+    given = "prices = (price for price in [9.0, 3.0, 1.0, 2.0]); next(prices)"
+    _, explored, look = await execute(
+        tmp_path, given, EXPLORE.format(options="--use prices", check="assert result == 2"), "list(prices)"
+    )
+    assert "Solved. The solution ran and its check passed." in text(explored)
+    assert text(look) == "[3.0, 1.0, 2.0]"
+
+
+async def test_experiments_in_the_background_see_what_was_there_when_the_cell_was_run():
+    async with background() as kernel:
+        assert (await kernel.run("x = 1")).said == "ok"
+        explore = kernel.send_cell(EXPLORE.format(options="", check="assert result and eval('x') == 1"))
+        change = kernel.send_cell("x = 2\nx")
+        assert (await kernel.finish(explore)).said == "ok"
+        assert (await kernel.finish(change)).data[0]["text/plain"] == "2"
+        assert "state live: " in await until_solved(kernel)
+        assert (await kernel.run("assert x == 2")).said == "ok"
+
+
 async def test_cells_go_on_while_a_run_in_the_background_starts_from_them():
-    folder = Path(tempfile.mkdtemp(prefix="live"))
-    try:
-        async with live_kernel(folder) as kernel:
-            for code in ("%load_ext exploracoder_jupyter", GIVEN, "counts = []"):
-                assert (await kernel.run(code)).said == "ok"
-            explore = EXPLORE.format(
-                options="--state live", check=f"{CHECK} and eval('counts == list(range(len(counts)))')"
-            )
-            begun = await kernel.finish(kernel.send_cell(explore))
-            assert begun.said == "ok"
-            busy = await kernel.run(
-                "import time\nfor n in range(30):\n    counts.append(n); time.sleep(0.05)\nlen(counts)"
-            )
-            assert busy.data[0]["text/plain"] == "30"
-            with anyio.fail_after(_SECONDS):
-                while "Solved." not in (status := (await kernel.run("%explora status")).printed):
-                    await anyio.sleep(0.3)
-            assert "state live: " in status
-            assert (await kernel.run(f"assert ({LOOK}) == {UNCHANGED} and counts == list(range(30))")).said == "ok"
-            assert (await kernel.run("%unload_ext exploracoder_jupyter")).said == "ok"
-    finally:
-        shutil.rmtree(folder)
+    async with background() as kernel:
+        assert (await kernel.run("counts = []")).said == "ok"
+        explore = EXPLORE.format(options="--state live", check=f"{CHECK} and eval('counts == []')")
+        assert (await kernel.finish(kernel.send_cell(explore))).said == "ok"
+        busy = await kernel.run("import time\nfor n in range(30):\n    counts.append(n); time.sleep(0.05)\nlen(counts)")
+        assert busy.data[0]["text/plain"] == "30"
+        assert "state live: " in await until_solved(kernel)
+        assert (await kernel.run(f"assert ({LOOK}) == {UNCHANGED} and counts == list(range(30))")).said == "ok"

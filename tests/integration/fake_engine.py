@@ -69,6 +69,18 @@ def main():
     order = {**start.model_dump(), "pid": os.getpid(), "session": os.getsid(0) == os.getpid()}
     Path("order.json").write_text(json.dumps(order))
     kind = start.libraries[0]
+    if kind == "hesitates":
+        how = until_stopped()
+        Path("ended").write_text(how)
+        say(Failed(error="It was stopped before it began."))
+        return
+    if kind == "cannot":
+        say(Failed(error="There is no memory."))
+        time.sleep(600)
+    if kind == "forks-late":
+        time.sleep(1)
+        Path("forked.json").write_text(json.dumps(answer_of_a_fork()))
+        time.sleep(1)
     tell(
         RunStarted(
             "0123abcd",

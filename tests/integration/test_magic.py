@@ -143,7 +143,7 @@ import exploracoder_jupyter.inside as inside
 from pathlib import Path
 
 def fork(shell, address):
-    Path("asked").write_text(f"{shell is get_ipython()} {address}")
+    Path("asked").write_text(f"{shell is get_ipython()} {address} {shell.user_ns.get('x')}")
     if refusal:
         raise OSError(refusal)
 
@@ -200,7 +200,7 @@ def ended(pid, seconds=10):
 
 
 def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
-    line = "%%explora quick --candidates 3 --use mine --check 'assert answer' --name f"
+    line = "%%explora quick --candidates 3 --use mine --state fresh --check 'assert answer' --name f"
     reply, said = kernel.run(f"{line}\nFind the <answer>.")
     assert (reply["status"], said) == ("ok", "")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
@@ -212,7 +212,7 @@ def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
     order = kernel.order()
     assert order["session"] is True
     assert order["task"] == "Find the <answer>."
-    assert order["layers"][0] == {"exploration": {"candidates": 3}}
+    assert order["layers"][0] == {"exploration": {"candidates": 3}, "sandbox": {"state": "fresh"}}
     assert list(order["layers"][1]) == ["sandbox"]
     assert (order["uses"], order["check"], order["solution_name"]) == (["mine"], "assert answer", "f")
     assert (order["cell"], order["notebook"], order["workdir"]) == (None, None, str(kernel.folder))
@@ -413,11 +413,11 @@ def forked(kernel):
 def test_the_kernel_offers_itself_and_is_forked_while_the_cell_waits(forkable):
     assert forkable.run("%%explora forks\ntask")[0]["status"] == "ok"
     hazard = {"kind": "warn", "library": "", "what": "True threads"}
-    assert forkable.order()["live"] == {"hazards": [hazard], "secretive": ["api_key"]}
+    assert forkable.order()["live"] == {"hazards": [hazard], "secretive": ["api_key"], "mentioned": []}
     answer = forked(forkable)
     assert (answer["type"], answer["number"], answer["problem"]) == ("kernel_forked", 7, "")
     assert answer["seconds"] < 1
-    assert (forkable.folder / "asked").read_text() == "True /run/engine"
+    assert (forkable.folder / "asked").read_text() == "True /run/engine None"
 
 
 def test_the_kernel_is_forked_in_the_background_although_a_cell_is_busy(forkable):
@@ -457,6 +457,59 @@ def test_a_variable_that_cannot_be_sent_is_an_error_only_where_it_has_to_be_sent
     forkable.run("%%explora quick --use mine handle --pickle\ntask")
     assert forkable.order()["unsent"] == ""
     assert forkable.order()["layers"][0] == {"sandbox": {"pickle": True}}
+
+
+def test_variables_of_which_a_fork_has_all_are_not_written_anywhere(forkable):
+    forkable.run("big = object()")
+    assert forkable.run("%%explora quick --use mine big --state live\ntask")[0]["status"] == "ok"
+    order = forkable.order()
+    assert (order["variables"], order["uses"]) == (None, ["mine", "big"])
+    assert order["unsent"] == "The variables of --use were not sent; --state fresh sends them."
+    _, said = forkable.run("%%explora quick --use missing --state live\ntask")
+    assert said == "UsageError: --use: There is no variable 'missing'.\n"
+
+
+def test_the_engine_is_told_which_variables_the_task_speaks_of(forkable):
+    forkable.run("prices, sizes, other = [1], [2], [3]")
+    forkable.run("%%explora quick --check 'assert order == sizes'\nSort `prices` and json, not mine.sizes.")
+    assert forkable.order()["live"]["mentioned"] == ["prices", "mine", "sizes"]
+    assert forkable.order()["uses"] == []
+
+
+def test_a_cell_in_the_background_returns_when_the_kernel_was_forked(forkable):
+    forkable.run("x = 1")
+    explore = forkable.send("%%explora forks-late --state live\ntask", cell="cell-1")
+    change = forkable.send("x = 2", cell="cell-2")
+    assert forkable.reply(explore)["status"] == "ok"
+    assert (forkable.folder / "asked").read_text() == "True /run/engine 1"
+    assert not any("Look <around>" in data["text/plain"] for data in forkable.displays.values())
+    assert forkable.reply(change)["status"] == "ok"
+    assert forked(forkable)["problem"] == ""
+    forkable.shows("Not checked")
+    forkable.run("del x")
+
+
+@pytest.mark.parametrize(("kind", "options"), [("cannot", "--state live"), ("hesitates", "")])
+def test_a_cell_in_the_background_waits_for_no_fork_that_will_not_come(forkable, kind, options):
+    before = time.monotonic()
+    assert forkable.run(f"%%explora {kind} {options}\ntask", cell="cell-1")[0]["status"] == "ok"
+    assert time.monotonic() - before < 5
+    forkable.run("%explora stop")
+    assert ended(forkable.order()["pid"])
+
+
+def test_an_interrupt_while_the_fork_is_waited_for_stops_the_run(forkable):
+    sent = forkable.send("%%explora hesitates --state live\ntask", cell="cell-1")
+    forkable.order()
+    before = time.monotonic()
+    forkable.manager.interrupt_kernel()
+    reply = forkable.reply(sent)
+    assert time.monotonic() - before < 3
+    assert (reply["status"], reply["ename"]) == ("error", "UsageError")
+    assert "Stopped. It was stopped before it began." in reply["evalue"]
+    assert (forkable.folder / "ended").read_text() == "asked"
+    assert ended(forkable.order()["pid"])
+    assert forkable.run("mine")[0]["status"] == "ok"
 
 
 def test_the_files_of_a_solution_are_shown_and_copied_on_request(forkable):

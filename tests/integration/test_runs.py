@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -31,3 +32,31 @@ def test_a_display_that_fails_leaves_no_engine_and_no_resources(tmp_path, monkey
     assert not psutil.pid_exists(json.loads(Path("order.json").read_text())["pid"])
     assert closed == [True]
     assert runs.all == []
+
+
+class Silent:
+    """A display that shows nothing."""
+
+    def show(self, state):
+        pass
+
+    def close(self, state):
+        pass
+
+
+def test_an_engine_that_asks_for_no_fork_is_waited_for_only_so_long(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs, resources, closed = Runs(), ExitStack(), []
+    resources.callback(closed.append, True)
+    order = Start(task="t", libraries=["hesitates"])
+    run = runs.start(
+        order, command=(sys.executable, str(FAKE)), display=lambda _: Silent(), resources=resources, fork=None
+    )
+    before = time.monotonic()
+    run.detach(patience=0.5)
+    assert 0.5 <= time.monotonic() - before < 2
+    assert (run.over, closed) == (False, [])
+    run.stop()
+    run.join(10)
+    assert run.state.failure == "Stopped. It was stopped before it began."
+    assert closed == [True]

@@ -1,13 +1,15 @@
 """A whole run with an endpoint: real siblings, a real index, a server that answers as a model would."""
 
 import json
+import sys
 from dataclasses import replace
 
 import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.errors import EndpointError, MissingMeans, UsageError
+from exploracoder_jupyter.errors import EndpointError, KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.execution.live import LiveKernel
 from exploracoder_jupyter.notebook.trace import load
 from exploracoder_jupyter.session import Order, RunSteering, run
 from exploracoder_jupyter.types import Task
@@ -143,10 +145,27 @@ def test_a_solution_that_writes_nothing_leaves_no_folder(endpoint, tmp_path):
 
 
 def test_without_a_live_kernel_named_variables_have_to_be_there(tmp_path):
-    order = Order(Task("x", ("statistics",)), workdir=tmp_path, unsent="The variable 'handle' cannot be sent.")
-    with pytest.raises(UsageError, match=r"^--use: The variable 'handle' cannot be sent\.") as caught:
-        _run(order)
+    said, sent = "The variable 'handle' cannot be sent.", tmp_path / "sent"
+    sent.mkdir()
+    with pytest.raises(UsageError, match=rf"^--use: {said}") as caught:
+        _run(Order(Task("x", ("statistics",)), workdir=tmp_path, variables=sent, unsent=said))
     assert "--pickle" in caught.value.remedy
+    assert list(tmp_path.iterdir()) == [sent]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
+def test_a_kernel_that_cannot_be_forked_after_all_is_an_error_where_its_variables_were_not_sent(tmp_path):
+    async def fork(address):
+        raise KernelError("There is no memory.")
+
+    order = Order(Task("x", ("statistics",)), ({"sandbox": {"state": "live"}},), workdir=tmp_path)
+    order = replace(order, unsent="They were not sent; --state fresh sends them.", live=LiveKernel(fork))
+    with pytest.raises(UsageError) as caught:
+        _run(order)
+    assert caught.value.message.startswith(
+        "Experiments start fresh: the kernel could not be forked (There is no memory"
+    )
+    assert caught.value.message.endswith("They were not sent; --state fresh sends them.")
     assert list(tmp_path.iterdir()) == []
 
 

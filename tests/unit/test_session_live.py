@@ -2,13 +2,16 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import anyio
 import pytest
 
 from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.execution.live import Hazard
-from exploracoder_jupyter.session import KernelLine
+from exploracoder_jupyter.session import KernelLine, Order
+from exploracoder_jupyter.session.order import lacking, told_of_variables
+from exploracoder_jupyter.types import Environment, Task
 from exploracoder_jupyter.wire import (
     ForkKernel,
     KernelForked,
@@ -109,8 +112,29 @@ def test_an_offer_becomes_a_kernel_that_can_be_forked():
     assert live.fork == line.fork
 
 
+ENVIRONMENT = Environment("3", "L", "python3", "namespaces", "fork")
+ORDER = Order(
+    Task("Sort a and b into f", ("x",), uses=("a",), solution_name="f"),
+    unsent="They were not sent.",
+    mentioned=("a", "b", "f", "c"),
+)
+
+
+def test_where_experiments_start_live_the_task_names_the_variables_that_it_speaks_of():
+    task = told_of_variables(ORDER, replace(ENVIRONMENT, state="live: nothing speaks against it"))
+    assert task == replace(ORDER.task, uses=("a", "b", "c"))
+    assert lacking(ORDER, task) == "They were not sent. They lack b, c: `--state fresh --use b c` sends that."
+    assert lacking(replace(ORDER, unsent=""), replace(task, uses=("a",))) == ""
+
+
+def test_where_they_start_fresh_the_task_names_only_what_was_sent():
+    task = told_of_variables(ORDER, replace(ENVIRONMENT, state="fresh: a pool is open"))
+    assert task == ORDER.task
+    assert lacking(ORDER, task) == "They were not sent."
+
+
 def test_the_messages_survive_the_wire():
-    start = Start(task="t", libraries=["x"], unsent="No.", live=LiveOffer(secretive=["token"]))
+    start = Start(task="t", libraries=["x"], unsent="No.", live=LiveOffer(secretive=["token"], mentioned=["prices"]))
     assert decode_to_engine(encode(start)) == start
     assert decode_to_engine('{"type": "start", "task": "t", "libraries": []}').live is None
     asked, answered = ForkKernel(number=3, address="/run/x"), KernelForked(number=3, problem="no")
