@@ -21,11 +21,11 @@ TASK = "Compute the mean of a list of numbers. Compute the median of a list of n
 
 
 class Engine:
-    def __init__(self, folder):
+    def __init__(self, folder, temporary):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
         with (folder / "stderr").open("w") as stderr:
             self.process = subprocess.Popen(engine_command(), stderr=stderr, start_new_session=True, **pipes)
-        self.folder = folder
+        self.folder, self.temporary = folder, temporary
 
     def order(self, *libraries, task=TASK, **settings):
         start = Start(task=task, libraries=list(libraries), layers=[settings], workdir=str(self.folder))
@@ -47,8 +47,15 @@ class Engine:
         *_, line = self.process.stdout
         return decode_from_engine(line)
 
-    def children(self):
-        return psutil.Process(self.process.pid).children(recursive=True)
+    def siblings(self):
+        """Processes in the run's folders: a branch is nobody's child."""
+        found = []
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                places = (process.cwd() or "", *process.cmdline())
+                if any(str(folder) in place for place in places for folder in (self.folder, self.temporary)):
+                    found.append(process)
+        return found
 
     def traces(self):
         return [nbformat.read(path, as_version=4) for path in self.folder.glob("explorations/*.ipynb")]
@@ -60,10 +67,12 @@ def cache(tmp_path_factory):
 
 
 @pytest.fixture
-def engine(tmp_path, cache, monkeypatch):
+def engine(tmp_path, tmp_path_factory, cache, monkeypatch):
     """One engine; what is indexed once is found again by the next."""
+    temporary = tmp_path_factory.mktemp("t")
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    engine = Engine(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    engine = Engine(tmp_path, temporary)
     yield engine
     engine.process.kill()
     with contextlib.suppress(ValueError):  # its input may be closed already
@@ -116,8 +125,8 @@ def test_a_stop_before_the_beginning_is_obeyed_at_once(engine):
 def test_a_stop_in_the_middle_leaves_a_closed_trace_and_no_process(engine, how):
     engine.order("statistics")
     engine.until("candidate_proposed")
-    children = engine.children()
-    assert children
+    siblings = engine.siblings()
+    assert siblings
     before = time.monotonic()
     if how == "message":
         engine.write(encode(Stop()))
@@ -131,17 +140,18 @@ def test_a_stop_in_the_middle_leaves_a_closed_trace_and_no_process(engine, how):
     assert (last.type, last.summary["status"]) == ("finished", "stopped")
     (trace,) = engine.traces()
     nbformat.validate(trace)
-    _, alive = psutil.wait_procs(children, timeout=5)
-    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+    _, alive = psutil.wait_procs(siblings, timeout=5)
+    assert [sibling for sibling in alive if sibling.status() != psutil.STATUS_ZOMBIE] == []
+    assert list(engine.temporary.iterdir()) == []
 
 
 def test_an_engine_that_is_killed_leaves_no_process(engine):
     engine.order("statistics")
     engine.until("candidate_proposed")
-    children = engine.children()
+    siblings = engine.siblings()
     engine.process.kill()
-    _, alive = psutil.wait_procs(children, timeout=10)
-    assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+    _, alive = psutil.wait_procs(siblings, timeout=10)
+    assert [sibling for sibling in alive if sibling.status() != psutil.STATUS_ZOMBIE] == []
 
 
 def test_the_values_that_were_sent_do_not_outlive_it_when_the_kernel_is_killed(engine, tmp_path):
@@ -229,7 +239,7 @@ def test_prints_within_the_engine_do_not_reach_the_protocol(tmp_path, monkeypatc
         "if 'exploracoder_jupyter.engine' in sys.orig_argv: threading.Thread(target=noise, daemon=True).start()\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    engine = Engine(tmp_path)
+    engine = Engine(tmp_path, tmp_path)
     engine.order("no_such_library_at_all")
     lines = list(engine.process.stdout)
     engine.process.communicate()
