@@ -49,6 +49,8 @@ class Forked:
     reaper_pid: int | None = field(init=False)
     _census: Census = field(init=False)
     _base: int = field(init=False)
+    _ending: anyio.Lock = field(default_factory=anyio.Lock)
+    """The guard may end it while its branch is being closed, and only one can wait for a descriptor."""
     _ended: bool = False
     _released: bool = False
 
@@ -85,8 +87,12 @@ class Forked:
 
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone; what descends from it by forking lives on."""
-        if self._ended:
-            return
+        async with self._ending:
+            if not self._ended:
+                await self._end()
+                self._ended = True
+
+    async def _end(self) -> None:
         if self.reaper is not None and not self.children:
             _kill(self.reaper)
             if self.parent is not None:  # the root is reaped by the system's first process, whenever it likes
@@ -94,7 +100,6 @@ class Forked:
         else:
             await self._census.end(root_follows=False)
         await self._gone(self.process)
-        self._ended = True
 
     async def release(self) -> None:
         """Close what was held for it here, as soon as no descendant needs it."""
