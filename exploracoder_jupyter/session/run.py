@@ -56,12 +56,12 @@ async def run(
 
 async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Teller, steering: RunSteering) -> None:
     meter = Meter(settings.budget)
-    settings = await settled(settings, keys)
     async with AsyncExitStack() as stack:
         siblings = await stack.enter_async_context(
             open_siblings(settings.sandbox, workdir=order.workdir, variables=order.variables, live=order.live)
         )
         root = await siblings.root()  # at once: it is the caller's kernel as it is now
+        settings = await settled(settings, keys)  # an endpoint may take its time
         environment = siblings.environment()
         _check_variables(order, environment)
         task = told_of_variables(order, environment)

@@ -154,11 +154,15 @@ def test_without_a_live_kernel_named_variables_have_to_be_there(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
-def test_a_kernel_that_cannot_be_forked_after_all_is_an_error_where_its_variables_were_not_sent(tmp_path):
+def test_a_kernel_that_cannot_be_forked_after_all_is_an_error_where_its_variables_were_not_sent(
+    endpoint, tmp_path, httpserver
+):
     async def fork(address):
+        assert httpserver.log == [], "an endpoint may take its time, the kernel is forked at once"
         raise KernelError("There is no memory.")
 
-    order = Order(Task("x", ("statistics",)), ({"sandbox": {"state": "live"}},), workdir=tmp_path)
+    order = _order(tmp_path, endpoint)
+    order = replace(order, layers=(*order.layers, {"sandbox": {"state": "live"}}))
     order = replace(order, unsent="They were not sent; --state fresh sends them.", live=LiveKernel(fork))
     with pytest.raises(UsageError) as caught:
         _run(order)
