@@ -33,6 +33,7 @@ from exploracoder_jupyter.types import Observation
 _AT_ONCE: Final = max(4, CORES)
 _MOST_AHEAD: Final = 8
 _LOOK_SECONDS: Final = 0.3
+_PROOF_SECONDS: Final = 20.0
 
 
 FallBack = Callable[[], Awaitable[RerunSiblings]]
@@ -42,10 +43,13 @@ FallBack = Callable[[], Awaitable[RerunSiblings]]
 class Reserve:
     """Forks of one state that are made before they are asked for."""
 
-    def __init__(self, forker: Forker, parent: Forked, tasks: TaskGroup, at_once: anyio.CapacityLimiter) -> None:
-        self._forker, self._parent, self._tasks, self._at_once = forker, parent, tasks, at_once
+    def __init__(
+        self, forker: Forker, parent: Forked, guard: Guard, tasks: TaskGroup, at_once: anyio.CapacityLimiter
+    ) -> None:
+        self._forker, self._parent, self._guard = forker, parent, guard
+        self._tasks, self._at_once = tasks, at_once
         self._give, self._receive = anyio.create_memory_object_stream[Sibling | KernelError](float("inf"))
-        self._making = self._expected = 0
+        self._making = self._expected = self._waiting = 0
         self._closed = False
 
     def expect(self, n: int) -> None:
@@ -60,11 +64,7 @@ class Reserve:
             KernelError: it could not be made.
         """
         while True:
-            if not self._making and not self._ready:
-                return await self._make()
-            given = await self._receive.receive()
-            self._expected = max(0, self._expected - 1)
-            self._top_up()
+            given = await self._next()
             if isinstance(given, KernelError):
                 raise given
             if given.is_alive:
@@ -73,7 +73,7 @@ class Reserve:
 
     async def close(self) -> None:
         """End those that nobody took."""
-        self._closed, self._expected = True, 0
+        self._closed = True
         while self._ready:
             given = self._receive.receive_nowait()
             if isinstance(given, Sibling):
@@ -85,26 +85,46 @@ class Reserve:
     def _ready(self) -> int:
         return self._receive.statistics().current_buffer_used
 
-    def _top_up(self) -> None:
-        for _ in range(min(self._expected, _MOST_AHEAD) - self._making - self._ready):
-            self._making += 1
-            self._tasks.start_soon(self._make_ahead)
-
-    async def _make(self) -> Sibling:
-        async with self._at_once:
-            return await self._forker.branch(self._parent)
-
-    async def _make_ahead(self) -> None:
+    async def _next(self) -> Sibling | KernelError:
+        self._waiting += 1
+        self._top_up()
         try:
-            made: Sibling | KernelError = await self._make()
-        except KernelError as error:
-            made = error
+            given = await self._receive.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError):
+            return KernelError("The state that was to be branched is gone.")
+        finally:
+            self._waiting -= 1
+        self._expected = max(0, self._expected - 1)
+        self._top_up()
+        return given
+
+    def _top_up(self) -> None:
+        wanted = 0 if self._closed else max(self._waiting, min(self._expected, _MOST_AHEAD))
+        for _ in range(wanted - self._making - self._ready):
+            self._making += 1
+            self._tasks.start_soon(self._make)
+
+    async def _make(self) -> None:
+        try:
+            made = await self._forked()
         finally:
             self._making -= 1
         if not self._closed:
             self._give.send_nowait(made)
         elif isinstance(made, Sibling):
             await made.close()
+
+    async def _forked(self) -> Sibling | KernelError:
+        """A fork, watched from its first moment: code of its parent may be at work in it. Never raises."""
+        try:
+            async with self._at_once:
+                sibling = await self._forker.branch(self._parent)
+        except KernelError as error:
+            return error
+        except Exception as error:  # one fork less, and not the end of the run
+            return KernelError(f"A kernel could not be forked: {type(error).__name__}: {error}.")
+        self._guard.watch(sibling)
+        return sibling
 
 
 class Branches:
@@ -114,7 +134,7 @@ class Branches:
         self, forker: Forker, root: Forked, guard: Guard, tasks: TaskGroup, *, output_kb: int, fall_back: FallBack
     ) -> None:
         self.forker, self.guard, self._tasks = forker, guard, tasks
-        self.output_kb, self._fall_back = output_kb, fall_back
+        self.output_kb, self.fall_back = output_kb, fall_back
         self.rerunning: RerunSiblings | None = None
         """Makes all branches from now on, once a state could not be forked."""
         self.at_once = anyio.CapacityLimiter(_AT_ONCE)
@@ -140,12 +160,12 @@ class Branches:
 
     def reserve(self, parent: Forked) -> Reserve:
         """Forks of this process, made ahead."""
-        return Reserve(self.forker, parent, self._tasks, self._forks_at_once)
+        return Reserve(self.forker, parent, self.guard, self._tasks, self._forks_at_once)
 
     async def change(self, refused: ForkRefused) -> BranchingChanged:
         """Make branches by re-running from now on; the error that tells the pipeline."""
         if self.rerunning is None:
-            self.rerunning = await self._fall_back()
+            self.rerunning = await self.fall_back()
         return BranchingChanged(
             f"{refused.message} From here on, experiments run in kernels that repeat what was run before."
         )
@@ -153,11 +173,13 @@ class Branches:
     async def close(self) -> None:
         """End all of them, and the root."""
         with anyio.CancelScope(shield=True):
-            await self._roots.close()
-            for branch in tuple(self._open):
-                await branch.close()
-            await self._root.end()
-            await self._root.release()
+            try:
+                await self._roots.close()
+                for branch in tuple(self._open):
+                    await branch.close()
+            finally:
+                await self._root.end()
+                await self._root.release()
 
 
 class ForkBranch:
@@ -205,6 +227,8 @@ class ForkBranch:
         async with self._turn:
             if self._branches.rerunning is not None:
                 return [self._branches.rerunning.branch(self._steps) for _ in range(n)]
+            if self._lost:
+                raise KernelError(f"It cannot be branched: {self._lost}.")
             origin = self._forks()
             origin.expect(n)
             made: list[ForkBranch] = []
@@ -254,7 +278,6 @@ class ForkBranch:
         return self._ahead
 
     def _adopt(self, sibling: Sibling) -> ForkBranch:
-        self._branches.guard.watch(sibling)
         return self._branches.branch(sibling, self._origin, self._steps)
 
     async def _awake(self) -> Sibling:
@@ -263,7 +286,6 @@ class ForkBranch:
                 self._sibling = await self._origin.take()
             except ForkRefused as refused:
                 raise await self._branches.change(refused) from None
-            self._branches.guard.watch(self._sibling)
         return self._sibling
 
     async def _execute(self, sibling: Sibling, code: str, timeout: float) -> Observation:
@@ -274,10 +296,23 @@ class ForkBranch:
             ending = await sibling.execute(code, timeout=timeout, collector=collector)
             watching.cancel_scope.cancel()
         if hung.is_set() and self.process is not None:
-            library = self.process.loaded[0]
-            await to_thread.run_sync(remember, library)
-            raise await self._branches.change(ForkRefused(f"its forks hang, {library} above all", library=library))
+            return await self._without_forking(code, timeout, self.process.loaded[0])
         return observe(ending, collector, timeout=timeout)
+
+    async def _without_forking(self, code: str, timeout: float, library: str) -> Observation:
+        """Tell a fork that hangs from code that does: run it in a kernel that was not forked.
+
+        Raises:
+            BranchingChanged: there, it comes to an end.
+        """
+        again = (await self._branches.fall_back()).branch(self._steps)
+        observed = await again.run(code, timeout=min(timeout, _PROOF_SECONDS))
+        await again.close()
+        if observed.status == "timeout":
+            return observed
+        if observed.status == "ok":
+            await to_thread.run_sync(remember, library)
+        raise await self._branches.change(ForkRefused(f"forks of it hang, for {library} is loaded", library=library))
 
     async def _watch(self, sibling: Sibling, hung: anyio.Event) -> None:
         """End a kernel that hangs since it was forked. Only where something was loaded that is known to do that."""

@@ -131,25 +131,26 @@ class ForkSiblings:
         root = await self._fork_root(context)
         guard = Guard(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
         self._tasks.start_soon(guard.run)
+        stack.push_async_callback(lambda: self._branches.close())
+        making = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(making.cancel_scope.cancel)  # what is being made is given up before the rest is ended
         self._branches = Branches(
-            self._forker, root, guard, self._tasks, output_kb=sandbox.output_kb, fall_back=self.fall_back
+            self._forker, root, guard, making, output_kb=sandbox.output_kb, fall_back=self.fall_back
         )
-        stack.push_async_callback(self._branches.close)
 
     async def _fork_root(self, context: zmq.asyncio.Context) -> Forked:
+        """The live kernel's fork, or that of a fresh one, which is started, prepared, forked and ended."""
         if self._origin.live is not None:
             return await self._forker.root(self._origin.live.fork, chdir=None)
-        return await self._forker.root(lambda address: self._fork_fresh(address, context), chdir=self._workdir)
-
-    async def _fork_fresh(self, address: str, context: zmq.asyncio.Context) -> None:
-        """Start a kernel that calls at the address once it has been forked, prepare it, fork it, end it."""
-        sibling = await self._start_fresh(context)
+        fresh = await self._start_fresh(context)
         try:
-            await set_up(sibling, self._origin.setup)
-            await set_up(sibling, f"get_ipython().explora_fork({address!r})")
+            await set_up(fresh, self._origin.setup)
+            return await self._forker.root(
+                lambda address: set_up(fresh, f"get_ipython().explora_fork({address!r})"), chdir=self._workdir
+            )
         finally:
             with anyio.CancelScope(shield=True):
-                await sibling.close()
+                await fresh.close()
 
     async def _start_fresh(self, context: zmq.asyncio.Context) -> Sibling:
         """A kernel that is not confined, because it never runs anything that a model wrote."""

@@ -20,7 +20,7 @@ from typing import Final
 
 import anyio
 
-from exploracoder_jupyter.execution.line import Heard, Line
+from exploracoder_jupyter.execution.line import Line
 from exploracoder_jupyter.execution.processes import Census, TreeUse, private_memory
 
 _END_SECONDS: Final = 5.0
@@ -53,6 +53,7 @@ class Forked:
     """The guard may end it while its branch is being closed, and only one can wait for a descriptor."""
     _ended: bool = False
     _released: bool = False
+    _let_go: bool = False
 
     def __post_init__(self) -> None:
         self.reaper_pid = None if self.reaper is None else _pid_of(self.reaper)
@@ -60,16 +61,6 @@ class Forked:
         self._base = private_memory(self.pid)
         if self.parent is not None:
             self.parent.children.add(self)
-
-    @classmethod
-    def of(
-        cls, heard: Heard, line: Line, lifeline: int, *, home: Path, folder: Path | None, parent: Forked | None
-    ) -> Forked:
-        """The process that said it was ready."""
-        reaper = heard.descriptors[0] if heard.descriptors else None
-        process = os.pidfd_open(heard.pid)
-        loaded = tuple(str(name) for name in heard.content.get("loaded", ()))
-        return cls(line, heard.pid, process, reaper, lifeline, home, folder, parent, loaded)
 
     @property
     def is_alive(self) -> bool:
@@ -102,11 +93,12 @@ class Forked:
         await self._gone(self.process)
 
     async def release(self) -> None:
-        """Close what was held for it here, as soon as no descendant needs it."""
+        """Close what was held for it here, as soon as no descendant needs it. Idempotent."""
         self._released = True
         self.line.close()
-        if self.children:
+        if self.children or self._let_go:
             return
+        self._let_go = True
         if self.parent is not None:
             self.parent.children.discard(self)
         if self.reaper is not None:

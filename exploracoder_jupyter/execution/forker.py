@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -12,14 +13,18 @@ from typing import Any, Final
 import anyio
 import zmq.asyncio
 from jupyter_client.asynchronous.client import AsyncKernelClient
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from exploracoder_jupyter.errors import KernelError, unwrapped
 from exploracoder_jupyter.execution.forked import Forked
 from exploracoder_jupyter.execution.kernel import Sibling
 from exploracoder_jupyter.execution.line import Heard, Line, Listener
 from exploracoder_jupyter.execution.order import Order, Orders
+from exploracoder_jupyter.inside.hazards import RISKY
 
 _SECONDS: Final = 20.0
+_MOST_NOTES: Final = 20
+_MOST_LETTERS: Final = 300
 _PORTS: Final = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 
 Ask = Callable[[str], Coroutine[Any, Any, None]]
@@ -54,34 +59,52 @@ class Forker:
             KernelError: it could not be made.
         """
         listener = Listener(self.orders.launcher.folder / "call")
+        root: Forked | None = None
         try:
             with anyio.fail_after(_SECONDS):
                 async with anyio.create_task_group() as asking:
                     asking.start_soon(ask, str(listener.address))
                     line = await listener.accept()
                     root = await self._made(line, self.orders.root(chdir=chdir), parent=None)
-        except TimeoutError as error:
-            raise KernelError("The kernel was asked to fork itself and did not answer.") from error
-        except BaseExceptionGroup as group:
-            raise unwrapped(group) from None
+        except BaseException as error:
+            if root is not None:
+                with anyio.CancelScope(shield=True):
+                    await root.end()
+                    await root.release()
+            if isinstance(error, TimeoutError):
+                raise KernelError("The kernel was asked to fork itself and did not answer.") from error
+            raise unwrapped(error) from None
         finally:
             listener.close()
+        assert root is not None
         return root
 
     async def branch(self, parent: Forked) -> Sibling:
         """A kernel that starts from exactly the state of the parent. Cancelling leaves nothing behind.
 
         Raises:
+            ForkRefused: it cannot be made; the state can still be had by repeating what led to it.
+        """
+        order = self.orders.branch(next(self._serial), parent.home)
+        try:
+            body = await self.child(parent, order)
+            return await Sibling.connected(self._client(order, body), body)
+        except KernelError as error:
+            if isinstance(error, ForkRefused):
+                raise
+            raise ForkRefused(error.message.rstrip(".")) from error
+
+    async def child(self, parent: Forked, order: Order) -> Forked:
+        """A fork of the parent that carries out the order.
+
+        Raises:
             ForkRefused: the parent says that it cannot be forked.
             KernelError: it could not be made.
         """
-        order = self.orders.branch(next(self._serial), parent.home)
-        body = await self.child(parent, order)
-        return await Sibling.connected(self._client(order, body), body)
-
-    async def child(self, parent: Forked, order: Order) -> Forked:
-        """A fork of the parent that carries out the order. Raises like `branch`."""
-        ours, theirs = Line.pair()
+        try:
+            ours, theirs = Line.pair()
+        except OSError as error:
+            raise KernelError(f"A kernel could not be forked: {error.strerror}.") from error
         try:
             request = {"ask": "fork", "check": parent.parent is not None, "suspects": self.suspects}
             parent.line.send(request, [theirs.fileno()])
@@ -93,26 +116,40 @@ class Forker:
         return await self._made(ours, order, parent=parent)
 
     async def _made(self, line: Line, order: Order, *, parent: Forked | None) -> Forked:
-        """The process that was forked, once it says that it is ready."""
-        theirs, ours = os.pipe()
-        try:
+        """The process that was forked, once it says that it is ready. The line is closed if it does not."""
+        with ExitStack() as undo:
+            undo.callback(line.close)
             try:
-                line.send(order, [theirs])
-            finally:
-                os.close(theirs)
-            with anyio.fail_after(_SECONDS):
-                heard = _agreed(await line.receive())
-            home = self.orders.home_of(order)
-            on_disk = None if self.orders.level.name == "namespaces" else home
-            body = Forked.of(heard, line, ours, home=home, folder=on_disk, parent=parent)
-        except (EOFError, OSError, TimeoutError) as error:
-            _let_go(line, ours)
-            raise KernelError("A kernel could not be forked: the child gave no answer.") from error
-        except BaseException:
-            _let_go(line, ours)
-            raise
+                lifeline = _send_order(line, order)
+                undo.callback(os.close, lifeline)
+                with anyio.fail_after(_SECONDS):
+                    heard = await line.receive()
+                body = self._body(heard, line, lifeline, order, parent)
+            except (EOFError, OSError, TimeoutError) as error:
+                raise KernelError("A kernel could not be forked: the child gave no answer.") from error
+            undo.pop_all()
+        return body
+
+    def _body(self, heard: Heard, line: Line, lifeline: int, order: Order, parent: Forked | None) -> Forked:
+        """The process that sent this. What it hands over is taken only where it can be nobody else's."""
+        apart = self.orders.level.name == "namespaces"
+        with ExitStack() as unused:
+            for descriptor in heard.descriptors[1 if apart else 0 :]:
+                unused.callback(os.close, descriptor)
+            reaper = heard.descriptors[0] if apart and heard.descriptors else None
+            with ExitStack() as undo:
+                if reaper is not None:
+                    undo.callback(os.close, reaper)
+                answer = _understood(heard)
+                process = os.pidfd_open(heard.pid)
+                undo.callback(os.close, process)
+                home = self.orders.home_of(order)
+                loaded = tuple(name for name in answer.loaded if name in RISKY)
+                on_disk = None if apart else home
+                body = Forked(line, heard.pid, process, reaper, lifeline, home, on_disk, parent, loaded)
+                undo.pop_all()
         if parent is None:
-            self.notes = [str(note) for note in heard.content.get("notes", [])]
+            self.notes = [_short(note) for note in answer.notes[:_MOST_NOTES]]
         return body
 
     def _client(self, order: Order, body: Forked) -> AsyncKernelClient:
@@ -126,19 +163,47 @@ class Forker:
         return client
 
 
-def _agreed(heard: Heard) -> Heard:
-    """What was heard, unless that is a refusal."""
-    if "refused" in heard.content:
-        raise ForkRefused(str(heard.content["refused"]), library=str(heard.content.get("library", "")))
-    if "error" in heard.content:
-        raise KernelError(f"A kernel could not be forked: {_last_line(str(heard.content['error']))}")
-    return heard
+class _Answer(BaseModel):
+    """What a child says of itself. It may be lying: code of a model may have run in its parent."""
+
+    model_config = ConfigDict(extra="ignore")
+    ready: bool = False
+    notes: list[str] = []
+    loaded: list[str] = []
+    refused: str = ""
+    library: str = ""
+    error: str = ""
 
 
-def _let_go(line: Line, lifeline: int) -> None:
-    """Nobody holds the child any more: it ends."""
-    os.close(lifeline)
-    line.close()
+def _understood(heard: Heard) -> _Answer:
+    """The answer of a child that is ready.
+
+    Raises:
+        ForkRefused: its parent is not to be forked.
+        KernelError: it could not be made.
+    """
+    try:
+        answer = _Answer.model_validate(heard.content)
+    except ValidationError as error:
+        raise KernelError("A kernel could not be forked: it gave an answer that makes no sense.") from error
+    if answer.refused:
+        raise ForkRefused(_short(answer.refused), library=_short(answer.library))
+    if not answer.ready:
+        raise KernelError(f"A kernel could not be forked: {_short(_last_line(answer.error))}")
+    return answer
+
+
+def _send_order(line: Line, order: Order) -> int:
+    """Send the order with the end of a pipe; the other end, which ties the child to this process."""
+    theirs, ours = os.pipe()
+    try:
+        line.send(order, [theirs])
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    return ours
 
 
 def seen_from_here(path: str, body: Forked) -> str:
@@ -148,3 +213,8 @@ def seen_from_here(path: str, body: Forked) -> str:
 
 def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["no reason given"])[-1]
+
+
+def _short(text: str) -> str:
+    """The text as one line of a bounded length, without control characters."""
+    return "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_LETTERS])

@@ -7,6 +7,8 @@ before the system chooses a victim.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -41,51 +43,55 @@ class Guard:
 
     async def run(self) -> None:
         """Watch until cancelled."""
+        looks = (
+            (self._look_at_trees, _SECONDS),
+            (self._look_at_disk, _DISK_SECONDS),
+            (self._look_at_all, _DISK_SECONDS),
+        )
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._watch_disk)
-            tasks.start_soon(self._watch_total)
-            await self._watch_memory()
+            for look, seconds in looks:
+                tasks.start_soon(self._repeat, look, seconds)
 
-    async def _watch_memory(self) -> None:
+    async def _repeat(self, look: Callable[[], Awaitable[None]], seconds: float) -> None:
         while True:
-            await anyio.sleep(_SECONDS)
-            self._watched = {sibling for sibling in self._watched if sibling.is_alive}
-            uses = {sibling: self._use(sibling) for sibling in self._watched}
-            for sibling, use in uses.items():
-                if reason := self._excess(use.processes, use.memory):
-                    await sibling.end(reason)
-            if uses and _machine_is_full():
-                greedy = max(uses, key=lambda sibling: uses[sibling].memory)
-                await greedy.end("the machine ran out of memory and this kernel, the largest, was ended")
+            await anyio.sleep(seconds)
+            with suppress(OSError):  # without descriptors nothing can be looked at; the next look may be luckier
+                await look()
 
-    async def _watch_disk(self) -> None:
+    async def _look_at_trees(self) -> None:
+        self._watched = {sibling for sibling in self._watched if sibling.is_alive}
+        uses = {sibling: self._use(sibling) for sibling in self._watched}
+        for sibling, use in uses.items():
+            if reason := self._excess(use.processes, use.memory):
+                await sibling.end(reason)
+        if uses and _machine_is_full():
+            greedy = max(uses, key=lambda sibling: uses[sibling].memory)
+            await greedy.end("the machine ran out of memory and this kernel, the largest, was ended")
+
+    async def _look_at_disk(self) -> None:
         """Less often, and aside: it looks at every file."""
-        while True:
-            await anyio.sleep(_DISK_SECONDS)
-            watched = {sibling: sibling.folder for sibling in self._watched if sibling.folder}
-            uses = {sibling: await to_thread.run_sync(disk_use, folder) for sibling, folder in watched.items()}
-            for sibling, use in uses.items():
-                if use > self._disk:
-                    await sibling.end(f"it wrote more than {self._disk // _MEGABYTE} MB and its kernel was ended")
-            if uses and disk_is_full(next(iter(watched.values())).parent):
-                await max(watched, key=uses.__getitem__).end(
-                    "the disk ran full and this kernel, which had written most, was ended"
-                )
+        watched = {sibling: sibling.folder for sibling in self._watched if sibling.folder}
+        uses = {sibling: await to_thread.run_sync(disk_use, folder) for sibling, folder in watched.items()}
+        for sibling, use in uses.items():
+            if use > self._disk:
+                await sibling.end(f"it wrote more than {self._disk // _MEGABYTE} MB and its kernel was ended")
+        if uses and disk_is_full(next(iter(watched.values())).parent):
+            await max(watched, key=uses.__getitem__).end(
+                "the disk ran full and this kernel, which had written most, was ended"
+            )
 
-    async def _watch_total(self) -> None:
+    async def _look_at_all(self) -> None:
         """Less often, and aside: what forks share is told apart from what they own by a look at every page."""
-        while True:
-            await anyio.sleep(_DISK_SECONDS)
-            watched = tuple(self._watched)
-            owned = {sibling: await to_thread.run_sync(sibling.body.owned) for sibling in watched}
-            for sibling, bytes_ in owned.items():
-                if bytes_ > self._memory * _MEMORY_SLACK:
-                    await sibling.end(self._too_much_memory)
-            if sum(owned.values()) > self._total:
-                await max(watched, key=owned.__getitem__).end(
-                    f"all experiments together used more than {self._total // _MEGABYTE} MB of memory and this kernel, "
-                    "the largest, was ended"
-                )
+        watched = tuple(self._watched)
+        owned = {sibling: await to_thread.run_sync(sibling.body.owned) for sibling in watched}
+        for sibling, bytes_ in owned.items():
+            if bytes_ > self._memory * _MEMORY_SLACK:
+                await sibling.end(self._too_much_memory)
+        if sum(owned.values()) > self._total:
+            await max(watched, key=owned.__getitem__).end(
+                f"all experiments together used more than {self._total // _MEGABYTE} MB of memory and this kernel, the "
+                "largest, was ended"
+            )
 
     @property
     def _too_much_memory(self) -> str:

@@ -105,7 +105,7 @@ class Isolation:
     @property
     def counts_processes(self) -> bool:
         """Whether a limit on processes counts those of this sibling alone and not all of the user's."""
-        return "--unshare-user" in self.bubblewrap and _kernel_version() >= (5, 14)
+        return "--unshare-user" in self.bubblewrap and counts_apart()
 
     def command(self, program: Iterable[str], view: View) -> list[str]:
         """The program's command line, confined to the view."""
@@ -227,6 +227,11 @@ def _run_folder(*, network: bool) -> list[Mount]:
         return []
     kept = [*_SYSTEM_IN_RUN, *(_NETWORK_FILES if network else ())]
     return [Mount("tmpfs", "", "/run"), *(Mount("bind", path, path) for path in kept)]
+
+
+def counts_apart() -> bool:
+    """Whether Linux counts the processes of a user namespace apart from the user's others."""
+    return _kernel_version() >= (5, 14)
 
 
 def _kernel_version() -> tuple[int, ...]:

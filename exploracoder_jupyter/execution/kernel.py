@@ -100,9 +100,11 @@ class Sibling:
         sibling = cls(client, body)
         try:
             await sibling._wait_until_ready()
-        except BaseException:
+        except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await sibling.close()
+            if isinstance(error, zmq.ZMQError):  # no descriptors are left, above all
+                raise KernelError(f"A sibling kernel could not be reached: {error}.") from error
             raise
         return sibling
 

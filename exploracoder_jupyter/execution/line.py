@@ -78,7 +78,7 @@ def _heard(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> Heard
             descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
     try:
         message = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):  # nested without end
         message = None
     if not isinstance(message, dict):
         for descriptor in descriptors:

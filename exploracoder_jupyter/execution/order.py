@@ -6,15 +6,18 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Final
 
 from exploracoder_jupyter.execution.factory import font_lists
-from exploracoder_jupyter.execution.isolation import Mount, View, plan
+from exploracoder_jupyter.execution.isolation import Mount, View, counts_apart, plan
 from exploracoder_jupyter.execution.launcher import Launcher
 from exploracoder_jupyter.execution.level import Level
 from exploracoder_jupyter.execution.scratch import Snapshot
 from exploracoder_jupyter.inside import confine
 
+_GENERATION: Final = 8
+"""Branches that may live at one time below another: limits on processes hold for all of them together."""
 _HIDDEN_SIZE: Final = "size=64k,mode=700"
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
 _STEPS: Final = {"shm": ("home", "shm"), "temporary": ("home", "tmp")}
@@ -72,12 +75,17 @@ class Orders:
             "size": min(self.launcher.disk, self.launcher.memory // 2),
             "fonts": [str(path) for path in font_lists()],
             "chdir": None,
-            "limits": {"processes": self.launcher.most_tasks if self.level.name == "namespaces" else None},
+            "limits": {"processes": self._most_tasks},
             "home": str(home),
             "source": str(source),
             "from": str(self.snapshot.folder if parent is None else source),
             "landlock": self._landlock(home),
         }
+
+    @property
+    def _most_tasks(self) -> int | None:
+        """Processes and threads of a branch and of its descendants, where they are not counted with the user's own."""
+        return self.launcher.most_tasks * _GENERATION if self.level.name == "namespaces" and counts_apart() else None
 
     @property
     def _hidden(self) -> tuple[Path, ...]:
@@ -112,10 +120,11 @@ class Orders:
         """What may be read and written; the folder of the run is readable only as far as the branch's own."""
         if self.level.name != "landlock":
             return {}
-        hidden = (*self.launcher.hidden, *self.snapshot.hidden, self.launcher.folder)
+        temporary = Path(gettempdir()).resolve()  # full of others' files, each of which would be listed
+        hidden = (*self.launcher.hidden, *self.snapshot.hidden, temporary, self.launcher.folder)
         devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
         return {
-            "readable": [str(path) for path in (*around(hidden), self.launcher.archive)],
+            "readable": [str(path) for path in (*around(hidden), *self.launcher.readable)],
             "writable": [str(home), *devices],
             "network": self.launcher.sandbox.network,
         }

@@ -23,10 +23,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-__all__ = ["find", "loaded", "secretive"]
+__all__ = ["RISKY", "find", "loaded", "secretive"]
 
 Hazard = dict[str, str]
-_RISKY = (
+RISKY = (
     *("polars", "jax", "tensorflow", "ray", "numba", "torch", "distributed", "grpc", "pyspark", "jpype", "tokenizers"),
     *("lightgbm", "xgboost", "catboost", "sklearn", "faiss", "datafusion", "lancedb", "duckdb", "pyarrow", "cv2"),
     *("dask", "joblib", "numexpr", "mkl", "scipy"),
@@ -58,7 +58,7 @@ def find(namespace: Mapping[str, object], *, ours: Collection[int] = ()) -> list
 
 def loaded(modules: Collection[str]) -> list[str]:
     """Those of the modules that keep threads of their own, the likeliest to hang a fork first."""
-    return [name for name in _RISKY if name in modules]
+    return [name for name in RISKY if name in modules]
 
 
 def _refuse(library: str, what: str) -> Hazard:

@@ -1,10 +1,12 @@
 """Forked branches: nothing is left behind, what cannot be forked is run again, shared memory is not counted twice."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -12,18 +14,20 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import BranchingChanged, MissingMeans
+from exploracoder_jupyter.errors import BranchingChanged, KernelError, MissingMeans
 from exploracoder_jupyter.execution import RerunBranch, open_siblings
 from exploracoder_jupyter.execution.suspects import known_suspects
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
 
 FORK = {"branching": "fork", "memory_mb": 512}
-HELD = """
+POOL = """
 import sys, threading, types
+from concurrent.futures import ThreadPoolExecutor
 sys.modules["numexpr"] = types.ModuleType("numexpr")  # known to keep threads
+pool = ThreadPoolExecutor(1)
+pool.submit(int).result()
 lock = threading.Lock()
-threading.Thread(target=lambda: lock.acquire() and threading.Event().wait(), daemon=True).start()
 """
 ENGINE = """
 import anyio, json, sys
@@ -104,18 +108,67 @@ async def test_closing_leaves_no_process_and_no_descriptor(workdir):
 
 
 async def test_a_fork_that_hangs_is_run_again_in_another_way_and_remembered(workdir):
-    async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=HELD) as siblings:
+    async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=POOL) as siblings:
         root = await siblings.root()
         [branch] = await root.fork(1)
         with anyio.fail_after(30), pytest.raises(BranchingChanged, match="numexpr"):
-            await branch.run("lock.acquire()", timeout=60)
+            await branch.run("pool.submit(int).result()", timeout=60)
         [again] = await root.fork(1)
         assert isinstance(again, RerunBranch)
         assert known_suspects() == ["numexpr"]
 
 
+async def test_code_that_hangs_by_itself_is_no_fault_of_the_fork(workdir):
+    async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=POOL) as siblings:
+        root = await siblings.root()
+        [branch] = await root.fork(1)
+        observed = await branch.run("lock.acquire(); lock.acquire()", timeout=5)
+        assert observed.status == "timeout", observed
+        assert not isinstance((await root.fork(1))[0], RerunBranch)
+        assert known_suspects() == []
+
+
+async def test_an_engine_without_descriptors_loses_a_fork_and_not_the_run(workdir):
+    async with open_siblings(Sandbox(**FORK), workdir=workdir) as siblings:
+        root = await siblings.root()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len([*Path("/proc/self/fd").iterdir()]) + 4, hard))
+        try:
+            root.expect(3)
+            await anyio.sleep(0.5)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        with suppress(BranchingChanged, KernelError):
+            await root.fork(1)
+        [branch] = await root.fork(1)
+        assert (await branch.run("print(1)", timeout=20)).text == "1"
+
+
+async def test_two_roots_may_be_forked_at_one_time(workdir):
+    async with open_siblings(Sandbox(**FORK), workdir=workdir) as siblings:
+        made = []
+
+        async def take():
+            made.extend(await (await siblings.root()).fork(3))
+
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(take)
+                tasks.start_soon(take)
+        assert len(made) == 6
+
+
+async def test_a_run_may_end_while_branches_are_made_ahead(workdir):
+    for _ in range(5):
+        async with open_siblings(Sandbox(**FORK), workdir=workdir) as siblings:
+            root = await siblings.root()
+            root.expect(8)
+            [branch] = await root.fork(1)
+            branch.expect(8)
+
+
 async def test_what_slept_for_a_reason_is_no_hang(workdir):
-    async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=HELD) as siblings:
+    async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=POOL) as siblings:
         [branch] = await (await siblings.root()).fork(1)
         slept = await branch.run("import time, threading; time.sleep(3); threading.Event().wait(1.5)", timeout=20)
         assert slept.status == "ok"
