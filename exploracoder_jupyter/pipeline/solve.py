@@ -33,6 +33,11 @@ from exploracoder_jupyter.types import (
 
 _SUBTASK = Subtask("solution", "The whole task")
 _MOST_REPEATED = 2
+_UNCHECKED = "The solution ran, but nothing checked that its result is right; give a check with --check."
+_STALE = (
+    "The solution ran, but its check passes without it as well, on variables that you have already; delete those that "
+    "it is to make, or start fresh with --state fresh."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ async def solve(run: Run, state: State) -> Ending:
     A repair that changes nothing is a round, but is not run; the second one in a row is the end.
     """
     after, checked = probe(run.task), bool(run.task.check and run.task.check.strip())
+    stale = after is not None and checked and await _passes_anyway(run, after)
     apis = merged(_explored(run, state), await recommend_globally(run, state))
     attempts: list[Experience] = []
     repeated = 0
@@ -66,8 +72,27 @@ async def solve(run: Run, state: State) -> Ending:
         attempt = await _attempt(run, state, candidate, after)
         attempts.append(attempt)
         if attempt.observation.ran:
-            return _accept(run, attempt, checked=checked)
+            return _accept(run, attempt, checked=checked, stale=stale)
     return Ending(_best(attempts), Verdict("unsolved", _why(attempts, checked=checked)))
+
+
+async def _passes_anyway(run: Run, after: Probe) -> bool:
+    """Whether the check passes before any solution was run, on variables that the user has already."""
+    if not run.task.uses:
+        return False
+    run.meter.check(executions=1)
+    try:
+        [branch] = await run.root.fork(1)
+    except BranchingChanged:  # the first solution will be told the same
+        return False
+    try:
+        run.meter.reserve()
+        return (await branch.run(after.code, timeout=run.settings.timeout)).ran
+    except BranchingChanged:
+        return False
+    finally:
+        with anyio.CancelScope(shield=True):
+            await branch.close()
 
 
 def _explored(run: Run, state: State) -> tuple[ApiDoc, ...]:
@@ -147,13 +172,13 @@ def _with_check(observation: Observation, checked: Observation, after: Probe) ->
     )
 
 
-def _accept(run: Run, attempt: Experience, *, checked: bool) -> Ending:
-    reasons = ("ran in a clean branch", "its check passed" if checked else "not checked")
+def _accept(run: Run, attempt: Experience, *, checked: bool, stale: bool) -> Ending:
+    proved = checked and not stale
+    reasons = ("ran in a clean branch", "its check passed" if proved else "not checked")
     run.emit(CandidateSelected(Selection(_SUBTASK.id, attempt.candidate.id, reasons)))
-    if checked:
+    if proved:
         return Ending(_solution(attempt), Verdict("solved", "The solution ran and its check passed."))
-    reason = "The solution ran, but nothing checked that its result is right; give a check with --check."
-    return Ending(_solution(attempt), Verdict("unchecked", reason))
+    return Ending(_solution(attempt), Verdict("unchecked", _STALE if stale else _UNCHECKED))
 
 
 def _solution(attempt: Experience) -> Solution:

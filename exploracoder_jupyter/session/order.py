@@ -77,6 +77,15 @@ def told_of_variables(order: Order, environment: Environment) -> Task:
     return replace(task, uses=tuple(dict.fromkeys([*task.uses, *more])))
 
 
+def unseen(order: Order, task: Task) -> str:
+    """Which variables that the task names experiments do not have, because they start fresh; a sentence, or nothing."""
+    names = [name for name in order.mentioned if name not in task.uses and name != task.solution_name]
+    if not names:
+        return ""
+    which = f"variable {names[0]}" if len(names) == 1 else f"variables {', '.join(names)}"
+    return f"Experiments do not have your {which}, which the task names: `--use {' '.join(names)}` sends a copy."
+
+
 def lacking(order: Order, task: Task) -> str:
     """Which variables that the task names experiments lack that start from no fork of the kernel; sentences."""
     unnamed = [name for name in task.uses if name not in order.task.uses]

@@ -15,7 +15,7 @@ from exploracoder_jupyter.events import Notice, RunStarted
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
-from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables
+from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
     choose_model,
     exploration,
@@ -66,7 +66,8 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         _check_variables(order, environment)
         task = told_of_variables(order, environment)
         tell(_started(task, settings, environment))
-        for notice in (*map(Notice, siblings.notices), *notices(settings, keys)):
+        said = filter(None, (*siblings.notices, unseen(order, task)))
+        for notice in (*map(Notice, said), *notices(settings, keys)):
             tell(notice)
         knowledge = await open_knowledge(
             order.task.libraries,

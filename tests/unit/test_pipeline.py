@@ -1,6 +1,7 @@
 """The method, end to end on scripted models and in-process branches."""
 
 import json
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -56,6 +57,20 @@ async def test_a_task_is_solved_when_its_check_passes():
 async def test_a_solution_that_merely_ran_is_unchecked():
     ending = await run_task(a_run(answers()))
     assert ending.verdict.outcome == "unchecked"
+
+
+async def test_a_check_that_passes_before_the_solution_proves_nothing():
+    run = a_run(answers(), check="assert root == 4")
+    run = replace(run, task=replace(run.task, uses=("root",)), root=InlineBranch(["root = 4"]))
+    verdict = (await run_task(run)).verdict
+    assert verdict.outcome == "unchecked"
+    assert "passes without it" in verdict.reason
+
+
+async def test_variables_of_the_user_do_not_spoil_a_check_that_can_fail():
+    run = a_run(answers(), check="assert root == number ** 0.5")
+    run = replace(run, task=replace(run.task, uses=("number",)), root=InlineBranch(["number = 16"]))
+    assert (await run_task(run)).verdict.outcome == "solved"
 
 
 async def test_a_solution_that_fails_its_check_is_unsolved_and_kept():

@@ -10,7 +10,7 @@ import pytest
 from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.execution.live import Hazard
 from exploracoder_jupyter.session import KernelLine, Order
-from exploracoder_jupyter.session.order import lacking, told_of_variables
+from exploracoder_jupyter.session.order import lacking, told_of_variables, unseen
 from exploracoder_jupyter.types import Environment, Task
 from exploracoder_jupyter.wire import (
     ForkKernel,
@@ -131,6 +131,13 @@ def test_where_they_start_fresh_the_task_names_only_what_was_sent():
     task = told_of_variables(ORDER, replace(ENVIRONMENT, state="fresh: a pool is open"))
     assert task == ORDER.task
     assert lacking(ORDER, task) == "They were not sent."
+
+
+def test_variables_that_the_task_names_and_experiments_lack_are_told():
+    said = unseen(ORDER, ORDER.task)
+    assert "variables b, c" in said
+    assert "--use b c" in said
+    assert unseen(ORDER, replace(ORDER.task, uses=("a", "b", "c"))) == ""
 
 
 def test_the_messages_survive_the_wire():

@@ -47,7 +47,8 @@ def wanted_by(task: Task) -> Wanted:
     if task.solution_name:
         return Wanted(("result",), task.solution_name, _parameters(task, task.solution_name))
     named = targets_in(task.text)
-    checked = _names_read(task.check or "")
+    given = {name for name in task.uses if name not in named}
+    checked = [name for name in _names_read(task.check or "") if name not in given]
     names = dict.fromkeys([*(name for name in named if not checked or name in checked), *checked])
     return Wanted(tuple(names) or named or ("result",))
 
