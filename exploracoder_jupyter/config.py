@@ -85,7 +85,7 @@ class Sandbox(BaseModel):
         "auto", description="where experiments start: the caller's live kernel, or a fresh one"
     )
     branching: Literal["auto", "fork", "rerun"] = Field("auto", description="how states are branched")
-    isolation: Literal["best", "require"] = Field("best", description="whether to run below the full level of isolation")
+    isolation: Literal["best", "require"] = Field("best", description="`require`: refuse to run below the full level")
     pickle: bool = Field(False, description="whether variables may be sent to a fresh kernel as pickles")
     gateway: str | None = Field(None, description="URL of a Jupyter Server or Kernel Gateway that runs the siblings")
     engine_python: str | None = Field(None, description="interpreter that runs the engine; none: the caller's")

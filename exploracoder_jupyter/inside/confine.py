@@ -5,6 +5,9 @@ Every generation, its descendants too, gets files, processes and network of its 
 all that a branch can write: the upper layer of an overlay at the working directory, `/tmp`, shared memory, sockets. It
 starts as a copy of the parent's, so that files follow the branch tree, and vanishes with the process.
 
+What all generations have in common (empty folders in the place of what is hidden, `/run`, `/dev`) can be written by
+none of them: siblings would find there what the others wrote.
+
 Nothing of it can be undone from within: mounts made before a user namespace was entered are locked in it, and each
 generation enters a new one and then gives up its capabilities. Tried for 32 generations, which is where user namespaces
 end. Needs Linux 5.12; `probe` tells whether it works.
@@ -85,6 +88,8 @@ def build_view(order: dict[str, Any]) -> None:
         syscalls.attach(tree, _made(path, like=tree))
     for step in rest:
         _carry_out(step)
+    if order["first"]:
+        _close_what_is_shared([*order["plan"], *order["after"]])
 
 
 def give_up_privileges() -> None:
@@ -115,6 +120,15 @@ def _begin(order: dict[str, Any]) -> list[_Step]:
     return after
 
 
+def _close_what_is_shared(steps: list[list[str]]) -> None:
+    """No generation may write to what the later ones inherit as it is: everything mounted here but the home."""
+    home = os.stat(HOME).st_dev
+    made = [target for kind, _, target in steps if kind in ("tmpfs", "dev")]
+    for place in dict.fromkeys(["/run", *made]):
+        if os.stat(place).st_dev != home:
+            syscalls.make_read_only(place, below=False)
+
+
 def _renew(order: dict[str, Any]) -> list[_Step]:
     """Cover what is the parent's: its home, and the processes that it sees."""
     _mount_home(_NEXT, order["size"])
@@ -123,6 +137,8 @@ def _renew(order: dict[str, Any]) -> list[_Step]:
         os.mkdir(f"{_NEXT}/{name}", 0o700)
     syscalls.mount(_NEXT, HOME, flags=syscalls.MS_MOVE)
     syscalls.mount("proc", "/proc", "proc", _PROC | syscalls.MS_RDONLY)
+    if os.path.isdir("/dev/pts"):
+        _mount_terminals("/dev/pts")
     shown = [(path, syscalls.clone_tree(path)) for path in _mounted_in_private(order["workdir"])]
     for folder, name in zip(PRIVATE, ("tmp", "tmp", "shm"), strict=True):
         if os.path.isdir(folder):
@@ -173,8 +189,7 @@ def _carry_out(step: _Step) -> None:
         case "home":
             syscalls.attach(syscalls.clone_tree(f"{HOME}/{source}"), _made(target))
         case "bind" | "device" if step.tree is not None:
-            if step.kind == "bind":
-                syscalls.make_read_only(step.tree)
+            syscalls.make_read_only(step.tree)  # devices in it can be written all the same
             syscalls.attach(step.tree, _made(target, like=step.tree))
 
 
@@ -199,10 +214,12 @@ def _make_devices(folder: str) -> None:
         os.symlink(f"/proc/self/{target}", f"{folder}/{name}")
     for name in ("shm", "pts"):
         os.mkdir(f"{folder}/{name}")
-    syscalls.mount(
-        "devpts", f"{folder}/pts", "devpts", _PROC & ~syscalls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620"
-    )
+    _mount_terminals(f"{folder}/pts")
     os.symlink("pts/ptmx", f"{folder}/ptmx")
+
+
+def _mount_terminals(folder: str) -> None:
+    syscalls.mount("devpts", folder, "devpts", _PROC & ~syscalls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620")
 
 
 def _loopback_up() -> None:

@@ -75,11 +75,11 @@ def attach(tree: int, target: str) -> None:
         os.close(tree)
 
 
-def make_read_only(place: str | int) -> None:
-    """Make a mount (a path, or what `clone_tree` gave) and all below it read-only."""
+def make_read_only(place: str | int, *, below: bool = True) -> None:
+    """Make a mount (a path, or what `clone_tree` gave) read-only, and, as a rule, those below it."""
     attr = _MountAttr(attr_set=MS_RDONLY)
     at, path = (_AT_FDCWD, os.fsencode(place)) if isinstance(place, str) else (place, b"")
-    flags = _AT_RECURSIVE | (0 if isinstance(place, str) else _AT_EMPTY_PATH)
+    flags = (_AT_RECURSIVE if below else 0) | (0 if isinstance(place, str) else _AT_EMPTY_PATH)
     size = ctypes.c_size_t(ctypes.sizeof(attr))
     checked(call(_MOUNT_SETATTR, at, path, flags, ctypes.byref(attr), size), f"make {place} read-only")
 

@@ -43,7 +43,9 @@ async def test_a_key_in_the_kernels_environment_is_not_in_its_branches(tmp_path,
     monkeypatch.setenv("OPENAI_API_KEY", "".join(HALVES))
     folder = Path(tmp_path)
     async with live_kernel(folder) as kernel:
-        await kernel.run("import os, subprocess; subprocess.run(['true'], env={**os.environ}); client = dict(retries=3)")
+        await kernel.run(
+            "import os, subprocess; subprocess.run(['true'], env={**os.environ}); client = dict(retries=3)"
+        )
         offered = LiveKernel(kernel.fork)
         async with open_siblings(Sandbox(state="live"), workdir=folder / "work", live=offered) as siblings:
             assert siblings.environment().state.startswith("live")

@@ -3,9 +3,9 @@
 import pytest
 
 from exploracoder_jupyter.execution.kernel import Ending
-from exploracoder_jupyter.execution.started import describe_exit
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.observe import observe, unrun
+from exploracoder_jupyter.execution.started import describe_exit
 
 ENDINGS = {
     "ok": (Ending("finished", {"status": "ok"}), "ok", None, ""),
