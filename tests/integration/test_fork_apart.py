@@ -1,0 +1,100 @@
+"""Siblings share nothing that one of them could write, and get the files of their parent as they are."""
+
+import sys
+
+import pytest
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution.fork_siblings import ForkSiblings, Origin
+from exploracoder_jupyter.execution.level import Level
+from tests.integration.siblings import LEVELS, open_engine
+
+pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
+
+LIMITS = {"memory_mb": 512, "copy_mb": 20}
+PLACES = """
+import os
+places = sorted({line.split()[4] for line in open("/proc/self/mountinfo")} | {"/run/explora.next"})
+"""
+MARK = """
+marked = []
+for place in places:
+    try:
+        open(f"{place}/mark", "w").close()
+        marked.append(place)
+    except OSError:
+        pass
+terminal = os.openpty()
+print(len(marked) > 0)
+"""
+SEE = "print([place for place in places if os.path.exists(f'{place}/mark')], os.listdir('/dev/pts'))"
+WRITE = """
+import os
+for number in range(2):
+    folder = f"folder{number}"
+    os.mkdir(folder)
+    open(f"{folder}/file", "w").write("kept")
+    os.chmod(f"{folder}/file", 0)
+    os.chmod(folder, 0o500 * number)
+with open("holes", "wb") as file:
+    file.truncate(400_000_000)
+    file.seek(200_000_000)
+    file.write(b"in the middle")
+os.link("holes", "other name")
+"""
+READ = """
+import os, stat
+rights = [oct(os.stat(f"folder{n}").st_mode & 0o777) for n in range(2)]
+for number in range(2):
+    os.chmod(f"folder{number}", 0o700)
+    rights.append(oct(os.stat(f"folder{number}/file").st_mode & 0o777))
+    os.chmod(f"folder{number}/file", 0o600)
+text = [open(f"folder{number}/file").read() for number in range(2)]
+file = open("holes", "rb")
+file.seek(200_000_000)
+status = os.stat("holes")
+small = status.st_blocks * 512 < 1_000_000
+print(rights, text, file.read(13), status.st_size, small, os.path.samefile("holes", "other name"))
+"""
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(params=["overlay", "copy", "fork-landlock", "fork-limits"])
+async def root(request, tmp_path):
+    """A root branch at each level, and at the strongest with both ways to show a working directory."""
+    if request.param in LEVELS:
+        async with open_engine(request.param, LIMITS, workdir=tmp_path) as siblings:
+            yield await siblings.root()
+    else:
+        level = Level("namespaces", overlay=request.param == "overlay")
+        async with ForkSiblings(Sandbox(**LIMITS), level, workdir=tmp_path, origin=Origin(), state="fresh") as siblings:
+            yield await siblings.root()
+
+
+async def shown(branch, code):
+    observed = await branch.run(code, timeout=20)
+    assert observed.status == "ok", observed
+    return observed.text
+
+
+@pytest.mark.parametrize("root", ["overlay", "copy"], indirect=True)
+async def test_siblings_share_no_folder_that_one_can_write(root):
+    one, other = await root.fork(2)
+    assert await shown(one, PLACES + MARK) == "True"
+    assert await shown(other, PLACES + SEE) == "[] ['ptmx']"
+    [child] = await one.fork(1)
+    assert await shown(child, MARK) == "True"
+    assert await shown(other, SEE) == "[] ['ptmx']"
+
+
+async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):
+    [parent] = await root.fork(1)
+    await shown(parent, WRITE)
+    expected = "['0o0', '0o500', '0o0', '0o0'] ['kept', 'kept'] b'in the middle' 400000000 True True"
+    for branch in await parent.fork(2):
+        assert await shown(branch, READ) == expected
+    assert await shown(parent, READ) == expected
