@@ -72,7 +72,7 @@ class Sandbox(BaseModel):
 
     model_config = _FROZEN
 
-    memory_mb: int = Field(4096, ge=256, description="memory of one sibling")
+    memory_mb: int = Field(4096, ge=256, description="memory of one sibling, beyond what it was forked with")
     cpu_seconds: int = Field(600, ge=1, description="CPU seconds of one sibling")
     processes: int = Field(256, ge=1, description="processes and threads of one sibling")
     open_files: int = Field(4096, ge=64, description="files that one process of a sibling has open")

@@ -85,8 +85,9 @@ class ForkSiblings:
         """Sentences for the user: what experiments lack of the live kernel."""
         if self._origin.live is None:
             return ()
-        lacking = [hazard.what for hazard in self._origin.live.hazards]
-        return tuple(f"Experiments do without this: {what}." for what in [*lacking, *self._forker.notes])
+        clauses = [hazard.what for hazard in self._origin.live.hazards]
+        clauses += [f"in experiments, {note}" for note in self._forker.notes]
+        return tuple(f"{clause[:1].upper()}{clause[1:]}." for clause in clauses)
 
     async def root(self) -> ForkBranch:
         """A branch in the initial state."""

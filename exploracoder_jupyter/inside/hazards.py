@@ -182,7 +182,7 @@ def _open(kinds: Collection[tuple[str, str]], ours: Collection[int]) -> Iterator
             library = clients[0] if len(clients) == 1 else ""
             yield _refuse(library, f"a connection to {where} is open, which a fork cannot share")
     for kind, path in seen.databases:
-        if path != _history_file():
+        if path != _history_file() and not (kind == "SQLite" and _SQLITE in kinds):
             yield _warn(kind.lower(), f"the {kind} file {path} is open: what experiments write to it stays with them")
 
 
@@ -230,7 +230,8 @@ def _loaders(namespace: Mapping[str, object]) -> Iterator[Hazard]:
 def _interactive(kinds: Mapping[tuple[str, str], str]) -> Iterator[Hazard]:
     """What belongs to the front end, the debugger, or the thread that made it."""
     if _SQLITE in kinds:
-        yield _warn("sqlite3", f"experiments have to open the database of {kinds[_SQLITE]} again")
+        told = "an experiment connects anew and keeps what it writes; one in memory is out of its reach"
+        yield _warn("sqlite3", f"sqlite connections such as {kinds[_SQLITE]} work in your kernel alone: {told}")
     if ("ipywidgets.widgets.widget", "Widget") in kinds:
         yield _warn("ipywidgets", "widgets do not react in experiments")
     if getattr(getattr(_application(), "kernel", None), "eventloop", None) is not None:

@@ -73,7 +73,7 @@ def test_tasks_and_threads_of_the_user_are_named(kernel):
 def test_files_of_sqlite_are_told_but_not_the_history(kernel, tmp_path):
     path = str(tmp_path / "data.db")
     found, *_ = answer(kernel, f"import sqlite3; db = sqlite3.connect({path!r}); db.execute('create table t(a)')")
-    assert {(kind, library) for kind, library, _ in found} == {("warn", "sqlite3"), ("warn", "sqlite")}
+    assert {(kind, library) for kind, library, _ in found} == {("warn", "sqlite3")}
     assert answer(kernel, "db.close(); del db")[0] == []
 
 
