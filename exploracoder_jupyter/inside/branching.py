@@ -37,6 +37,7 @@ from exploracoder_jupyter.inside import (
     names,
     output,
     rebuild,
+    signing,
     surroundings,
     warming,
 )
@@ -186,6 +187,8 @@ def _spawn_reaper(lifeline: int, inherited: Iterable[int]) -> int:
 
 def _settle_in(shell: Any, order: dict[str, Any]) -> None:
     """What all later generations inherit."""
+    if order["level"] != "open":
+        signing.forget(shell.kernel.parent)
     if order["environ"] is not None:
         surroundings.scrub(order["environ"])
     if order["output"] is not None:

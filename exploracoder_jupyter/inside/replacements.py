@@ -2,8 +2,9 @@
 
 A file of which the process has its own copy is opened there again; one that is only read is opened again by its path,
 if that still leads to it; one that is written, or can no longer be reached, becomes a copy in memory, one for each
-file, so that descriptors of the same file go on seeing each other. Everything with another process or a device at its
-end becomes `/dev/null`. Access mode, offset and what is inherited by programs stay as they were.
+file, so that descriptors of the same file go on seeing each other. But what was left out when its folder was copied,
+because it holds credentials or does not fit, is not let in through a descriptor. Everything with another process or a
+device at its end becomes `/dev/null`. Access mode, offset and what is inherited by programs stay as they were.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ COPIED = 64 * 2**20
 _KEPT_FLAGS = os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
 _O_PATH = getattr(os, "O_PATH", 0)
 _HARMLESS = {(1, 5): "/dev/zero", (1, 7): "/dev/full", (1, 8): "/dev/random", (1, 9): "/dev/urandom"}
+_DELETED = " (deleted)"
 _TERMINALS = {4, 5, *range(136, 144)}
 
 
@@ -140,6 +142,8 @@ class Workshop:
 
     def _file(self, one: Found) -> tuple[int | None, str]:
         """The first way that works; each raises OSError when it does not."""
+        if self._is_left_out(one):
+            return None, f"{one.path} is closed: it is not among the files here"
         large = f"{one.path} can only be read: {one.status.st_size // 2**20} MB open for writing are not copied"
         ways = [(self._ours, ""), (self._same, ""), (self._copy, ""), (self._for_reading, large)]
         for way, clause in ways:
@@ -155,6 +159,16 @@ class Workshop:
         """Where our own copy of this path is; None when we have none."""
         folder = _below(path, self._places)
         return None if folder is None else self._places[folder] + path[len(folder) :]
+
+    def _is_left_out(self, one: Found) -> bool:
+        """Whether it has a path in a folder of which we have a copy, and the copy has no such file."""
+        ours = self._here(one.path)
+        if ours is None or one.status.st_nlink == 0 or one.path.endswith(_DELETED):
+            return False
+        try:
+            return not stat.S_ISREG(os.lstat(ours).st_mode)
+        except OSError:
+            return True
 
     def _ours(self, one: Found) -> int:
         """Our own copy of a carried file."""

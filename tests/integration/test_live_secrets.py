@@ -1,5 +1,7 @@
-"""A branch of the user's kernel does not have the key that is in the kernel's environment, wherever it looks."""
+"""A branch of the user's kernel does not have the secrets of that kernel, wherever it looks: neither the key in its
+environment nor the one that its messages are signed with, nor a file with credentials that it has open."""
 
+import hmac
 import sys
 from pathlib import Path
 
@@ -12,14 +14,15 @@ from tests.integration.live_kernel import live_kernel
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
 
 HALVES = ("sk-first-half-of-it-", "and-the-second-half")
-LOOK = """
+ENVIRONMENT = """
 import ctypes, os, posix
-halves = {halves!r}
 libc = ctypes.CDLL(None)
 libc.getenv.restype = ctypes.c_char_p
 found = [name for name, value in [*os.environ.items(), *posix.environ.items()] if halves[0] in os.fsdecode(value)]
 found += ["getenv"] * bool(libc.getenv(b"OPENAI_API_KEY"))
 found += ["block"] * (halves[0].encode() in open("/proc/self/environ", "rb").read())
+"""
+MEMORY = """
 with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
     for line in maps:
         if " rw" in line and "[v" not in line:
@@ -50,7 +53,52 @@ async def test_a_key_in_the_kernels_environment_is_not_in_its_branches(tmp_path,
         async with open_siblings(Sandbox(state="live"), workdir=folder / "work", live=offered) as siblings:
             assert siblings.environment().state.startswith("live")
             [branch] = await (await siblings.root()).fork(1)
-            observed = await branch.run(LOOK.format(halves=HALVES), timeout=60)
+            observed = await branch.run(f"halves = {HALVES!r}" + ENVIRONMENT + MEMORY, timeout=60)
         assert observed.text == "[]", observed
         kept = await kernel.run("print(os.environ['OPENAI_API_KEY'], os.getenv('HOME') is not None)")
         assert kept.printed == f"{''.join(HALVES)} True\n"
+
+
+SIGNERS = """
+import gc, hmac, sys
+signed = []
+gc.unfreeze()
+for one in gc.get_objects():
+    if isinstance(one, hmac.HMAC):
+        signer = one.copy()
+        signer.update(b"message")
+        signed.append(signer.hexdigest())
+users = sys.modules["exploracoder_jupyter.inside.rebuild"]._KEPT[0][1]
+found = [str(one) for one in (users.session.key, users.session.auth, users.connection_file) if one]
+"""
+
+
+async def test_a_branch_cannot_sign_messages_to_the_users_kernel(tmp_path):
+    folder = Path(tmp_path)
+    async with live_kernel(folder) as kernel:
+        key = kernel.client.session.key.decode()
+        assert len(key) > 20
+        halves = key[:10], key[10:]
+        forged = hmac.new(key.encode(), b"message", "sha256").hexdigest()
+        await kernel.run("from ipykernel.connect import get_connection_info; copy = get_connection_info()")
+        sandbox = Sandbox(state="live", network=True)
+        async with open_siblings(sandbox, workdir=folder / "work", live=LiveKernel(kernel.fork)) as siblings:
+            [branch] = await (await siblings.root()).fork(1)
+            look = f"halves = {halves!r}\n{SIGNERS}{MEMORY}\nprint(len(signed) > 0, {forged!r} in signed)"
+            observed = await branch.run(look, timeout=60)
+        assert observed.text == "[]\nTrue False", observed
+        assert (await kernel.run("print('answers')")).printed == "answers\n"
+
+
+async def test_a_file_with_credentials_that_the_kernel_has_open_is_closed(tmp_path):
+    folder = Path(tmp_path)
+    async with live_kernel(folder) as kernel:
+        (folder / "work" / ".env").write_text("TOKEN=sk-secret")
+        (folder / "work" / "data.csv").write_text("a,b")
+        await kernel.run("env, data = open('.env'), open('data.csv')")
+        async with open_siblings(Sandbox(), workdir=folder / "work", live=LiveKernel(kernel.fork)) as siblings:
+            assert any(".env is closed" in notice for notice in siblings.notices)
+            [branch] = await (await siblings.root()).fork(1)
+            observed = await branch.run("env.read(), data.read()", timeout=60)
+        assert observed.text == "('', 'a,b')", observed
+        assert (await kernel.run("print(env.read())")).printed == "TOKEN=sk-secret\n"

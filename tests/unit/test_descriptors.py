@@ -270,6 +270,23 @@ def test_a_carried_file_without_room_for_a_copy_can_be_read(tmp_path, views):
         assert content == b"copy"
 
 
+def test_what_a_carried_folder_was_copied_without_is_not_given_back(tmp_path):
+    (tmp_path / "copy").mkdir()
+    secret, gone = tmp_path / ".env", tmp_path / "gone"
+    secret.write_text("TOKEN=sk")
+    gone.write_text("temporary")
+    with secret.open("r+") as file, gone.open() as other:
+        gone.unlink()
+
+        def use(keep):
+            carried = {str(tmp_path): str(tmp_path / "copy")}
+            clauses = told(keep, file.fileno(), other.fileno(), carried=carried)
+            return clauses, is_null(file.fileno()), other.read()
+
+        assert in_child(use) == ([f"{secret} is closed: it is not among the files here"], True, "temporary")
+        assert file.read() == "TOKEN=sk"
+
+
 def test_what_is_hidden_is_not_given_back(letters):
     with letters.open() as file:
 
