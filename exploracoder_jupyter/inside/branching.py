@@ -25,7 +25,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 from exploracoder_jupyter.inside import (
@@ -44,11 +44,16 @@ from exploracoder_jupyter.inside import (
 from exploracoder_jupyter.inside.descriptors import Inherited
 from exploracoder_jupyter.inside.mappings import make_private
 
+_ORDER_SECONDS = 10
+"""A forked process waits no longer for its order, since a thread of its parent waits for it."""
+
 
 def fork(shell: Any, address: str) -> None:
     """Fork this kernel, between or during cells, into a branch that connects to the engine at the address.
 
-    From any thread. The kernel is held up for the fork itself only, about a millisecond for a gigabyte of arrays.
+    From any thread, which is held up until the engine has sent the order and the child has left: a few milliseconds,
+    and not more than ten seconds when the engine does not answer. Other threads are held up for the fork itself only,
+    about a millisecond for a gigabyte of arrays.
 
     Raises:
         OSError: the system refused the fork.
@@ -77,31 +82,33 @@ def listen(shell: Any, own: socket.socket) -> threading.Thread:
 
 
 def _answer(shell: Any, own: socket.socket) -> NoReturn:
-    while True:
-        try:
+    try:
+        while True:
             message, descriptors = line.receive(own)
-        except (EOFError, OSError):
-            _end()
-        if message["ask"] == "fork":
-            _fork_for(shell, own, descriptors[0], message)
+            if message["ask"] == "fork" and descriptors:  # none: no number was free for it, and the asker sees an end
+                _fork_for(shell, own, descriptors[0], message)
+    finally:
+        _end()  # the end of the line, or a fault: a branch that no longer listens would never end
 
 
 def _fork_for(shell: Any, own: socket.socket, descriptor: int, message: dict[str, Any]) -> None:
     with socket.socket(fileno=descriptor) as other:
-        if refused := _refusal(shell, own, message):
-            _decline(other, refused)
-            return
+        other.settimeout(_ORDER_SECONDS)
         try:
-            context.latest(shell).run(_fork, shell, lambda: other, leave=own)
-        except OSError as error:
-            _decline(other, {"error": str(error)})
+            declined = _refusal(shell, own, message)
+            if not declined:
+                context.latest(shell).run(_fork, shell, lambda: other, leave=own)
+        except Exception as error:
+            declined = {"error": f"{type(error).__name__}: {error}"}
+        if declined:
+            _decline(other, declined)
 
 
 def _decline(other: socket.socket, why: dict[str, str]) -> None:
     """Answer in the place of a child that is not made. Its order is taken: what lies unread would break the line."""
-    _, descriptors = line.receive(other)
-    for descriptor in descriptors:
-        os.close(descriptor)
+    with contextlib.suppress(EOFError, OSError):
+        for descriptor in line.receive(other)[1]:
+            os.close(descriptor)
     line.tell(other, why)
 
 
@@ -125,13 +132,26 @@ def _end() -> NoReturn:
 
 def _fork(shell: Any, get_line: Callable[[], socket.socket], *, leave: socket.socket | None = None) -> None:
     state = random.getstate()  # the module seeds itself anew in every child
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads that a fork does not carry: known
+    with _unwarned():
         middle = os.fork()
     if middle == 0:
         _descend(shell, get_line, leave, state)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(middle, 0)
+
+
+@contextlib.contextmanager
+def _unwarned() -> Iterator[None]:
+    """Keep Python 3.12 and later from warning of threads that a fork does not carry: known.
+
+    There is no way that leaves the process's filters alone: to restore them forgets which warnings were shown already.
+    """
+    if sys.version_info >= (3, 12):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            yield
+    else:
+        yield
 
 
 def _descend(
@@ -143,11 +163,13 @@ def _descend(
     try:
         gc.disable()
         own = get_line()
+        own.settimeout(_ORDER_SECONDS)
         if leave is not None:
             leave.close()
         rebuild.close_own_plumbing()
         inherited = Inherited.survey(keep=[own.fileno()])  # at once: until then the parent may move offsets
         order, (lifeline,) = line.receive(own)
+        own.settimeout(None)
         reaper = _enter(order, lifeline, inherited)
         if os.fork():
             os._exit(0)
@@ -164,6 +186,7 @@ def _descend(
 def _enter(order: dict[str, Any], lifeline: int, inherited: Inherited) -> int | None:
     """Enter new namespaces, if the order says so, and start what reaps in them; a descriptor of it."""
     if order["level"] != "namespaces":
+        os.close(lifeline)
         return None
     confine.enter_namespaces(network=order["network"])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited by the reaper: its children vanish by themselves
@@ -200,11 +223,7 @@ def _become(
     shell: Any, order: dict[str, Any], own: socket.socket, inherited: Inherited, reaper: int | None, collecting: bool
 ) -> NoReturn:
     """The branch itself."""
-    if shared := make_private():
-        raise RuntimeError(f"memory would still be shared: {'; '.join(shared)}")
-    quiet = inherited.at(rebuild.addresses(shell)) | inherited.pipes() | inherited.below(rebuild.history_file(shell))
-    carried = surroundings.move_in(order)
-    notes = inherited.restore(carried, hidden=order["hidden"], quiet=quiet)
+    notes = _come_apart(shell, order, inherited)
     rebuild.detach(shell)
     (gc.enable if collecting else gc.disable)()
     if order["first"]:
@@ -217,6 +236,19 @@ def _become(
     line.send(own, {"ready": True, "notes": notes, "loaded": hazards.loaded(sys.modules)}, given)
     for descriptor in given:
         os.close(descriptor)
+    _live(shell, app, own)
+
+
+def _come_apart(shell: Any, order: dict[str, Any], inherited: Inherited) -> list[str]:
+    """Share neither memory nor files nor descriptors with the parent; what is lacking from now on, a clause each."""
+    if shared := make_private():
+        raise RuntimeError(f"memory would still be shared: {'; '.join(shared)}")
+    quiet = inherited.at(rebuild.addresses(shell)) | inherited.pipes() | inherited.below(rebuild.history_file(shell))
+    carried = surroundings.move_in(order)
+    return inherited.restore(carried, hidden=order["hidden"], quiet=quiet)
+
+
+def _live(shell: Any, app: Any, own: socket.socket) -> NoReturn:
     if app is None:
         warming.warm_up(shell)
         _answer(shell, own)

@@ -1,12 +1,17 @@
-"""Siblings share nothing that one of them could write, and get the files of their parent as they are."""
+"""Siblings share nothing that one of them could write and get the files of their parent as they are; a fork that fails
+or gets no answer leaves the kernel that was to be forked as it was."""
 
+import socket
 import sys
+import time
 
 import pytest
 
 from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.execution.fork_siblings import ForkSiblings, Origin
 from exploracoder_jupyter.execution.level import Level
+from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
@@ -56,6 +61,18 @@ status = os.stat("holes")
 small = status.st_blocks * 512 < 1_000_000
 print(rights, text, file.read(13), status.st_size, small, os.path.samefile("holes", "other name"))
 """
+FAULTS = {
+    "no descriptor left": (
+        "files = []\ntry:\n    while True: files.append(open('/dev/null'))\nexcept OSError: pass",
+        "for file in files: file.close()",
+    ),
+    "a look that fails": (
+        "import threading\n[line] = [one for one in threading.enumerate() if one.name == 'explora-line']\n"
+        "hazards = line._target.__globals__['hazards']; find, hazards.find = hazards.find, None",
+        "hazards.find = find",
+    ),
+}
+LISTENING = "import threading; print([one.is_alive() for one in threading.enumerate() if one.name == 'explora-line'])"
 
 
 @pytest.fixture
@@ -98,3 +115,51 @@ async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay
     for branch in await parent.fork(2):
         assert await shown(branch, READ) == expected
     assert await shown(parent, READ) == expected
+
+
+@pytest.mark.parametrize("root", ["fork-limits"], indirect=True)
+async def test_a_fork_holds_no_pipe_to_the_engine_that_it_does_not_need(root):
+    [branch] = await root.fork(1)
+    code = (
+        "import os\n"
+        "def link(name):\n    try: return os.readlink(f'/proc/self/fd/{name}')\n    except OSError: return ''\n"
+        "print(len({link(name) for name in os.listdir('/proc/self/fd') if link(name).startswith('pipe:')}))"
+    )
+    assert await shown(branch, code) == "2"  # its own output and error
+
+
+@pytest.mark.parametrize("root", ["overlay"], indirect=True)
+@pytest.mark.parametrize("hinder, clear", FAULTS.values(), ids=FAULTS)
+async def test_a_branch_that_cannot_be_forked_listens_on(root, hinder, clear):
+    [branch] = await root.fork(1)
+    await shown(branch, hinder)
+    with pytest.raises((BranchingChanged, KernelError)):
+        await branch.fork(1)
+    await shown(branch, clear)
+    assert await shown(branch, LISTENING) == "[True]"
+
+
+async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_only(tmp_path):
+    async with live_kernel(tmp_path) as kernel:
+        await kernel.run("from exploracoder_jupyter.inside import branching; branching._ORDER_SECONDS = 0.5")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as engine:
+            engine.bind(str(tmp_path / "call"))
+            engine.listen(1)
+            start = time.monotonic()
+            await kernel.fork_between_cells(str(tmp_path / "call"))
+            assert 0.4 < time.monotonic() - start < 8
+        assert kernel.census()["children"] == []
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="from 3.12, the warning of a fork cannot be kept back otherwise"
+)
+async def test_what_the_kernel_has_warned_of_once_is_not_told_again(tmp_path):
+    async with live_kernel(tmp_path) as kernel:
+        await kernel.run(
+            "import warnings\nfrom exploracoder_jupyter.inside import branching\n"
+            "def warn(): warnings.warn('once a place')"
+        )
+        forked = await kernel.run(f"warn(); branching.fork(get_ipython(), {str(tmp_path / 'nobody')!r}); warn()")
+        assert forked.said == "ok"
+        assert forked.printed.count("UserWarning: once a place") == 1
