@@ -26,6 +26,15 @@ _KEPT: list[object] = []
 _plumbing: set[int] = set()
 """Descriptors that the application made here opened."""
 _PORTS = ("shell", "iopub", "stdin", "control", "hb")
+_STEPS = (
+    "init_sockets",
+    "init_heartbeat",
+    "log_connection_info",
+    "init_io",
+    "init_signal",
+    "init_kernel",
+    "init_shell",
+)
 
 
 def history_file(shell: Any) -> str:
@@ -48,12 +57,12 @@ def close_own_plumbing() -> None:
 
 
 def addresses(shell: Any) -> set[int | str]:
-    """Ports or paths of the kernel's own sockets."""
+    """Ports or paths of the kernel's own sockets, as far as its application tells."""
     app = shell.kernel.parent
-    ports = [getattr(app, f"{name}_port") for name in _PORTS]
-    if app.transport == "ipc":
+    ports = [getattr(app, f"{name}_port", 0) for name in _PORTS]
+    if getattr(app, "transport", "tcp") == "ipc":
         return {f"{app.ip}-{port}" for port in ports}
-    return {*ports, getattr(app.iopub_thread, "_pipe_port", 0)}
+    return {*ports, getattr(getattr(app, "iopub_thread", None), "_pipe_port", 0)}
 
 
 def detach(shell: Any) -> None:
@@ -63,16 +72,20 @@ def detach(shell: Any) -> None:
     atexit._clear()
     kernel = shell.kernel
     _KEPT.append((kernel, kernel.parent, sys.stdout, sys.stderr, sys.displayhook, asyncio.get_event_loop_policy()))
-    asyncio._set_running_loop(None)
-    asyncio.set_event_loop_policy(None)
-    zmq.Context._instance = None
-    sys.stdout, sys.stderr, sys.displayhook = sys.__stdout__, sys.__stderr__, sys.__displayhook__
+    _without_application()
     shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been within a cell
     if hasattr(shell, "enable_tip"):
         shell.enable_tip = False  # a tip is drawn whenever a client asks who we are: the user's random state would move
     _without_history(shell)
     _without_helpers()
     gc.enable()
+
+
+def _without_application() -> None:
+    asyncio._set_running_loop(None)
+    asyncio.set_event_loop_policy(None)
+    zmq.Context._instance = None
+    sys.stdout, sys.stderr, sys.displayhook = sys.__stdout__, sys.__stderr__, sys.__displayhook__
 
 
 def application(shell: Any, connection: dict[str, Any]) -> Any:
@@ -110,13 +123,8 @@ def _connect(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
     for name in _PORTS:
         setattr(app, f"{name}_port", connection[f"{name}_port"])
     app.session.key = connection["key"].encode()
-    app.init_sockets()
-    app.init_heartbeat()
-    app.log_connection_info()
-    app.init_io()
-    app.init_signal()
-    app.init_kernel()
-    app.init_shell()
+    for step in _STEPS:
+        getattr(app, step)()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
 

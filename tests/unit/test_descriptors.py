@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.inside import syscalls
+from exploracoder_jupyter.inside.copying import copy_tree
 from exploracoder_jupyter.inside.descriptors import Inherited
 from exploracoder_jupyter.inside.mappings import make_private
 from exploracoder_jupyter.inside.replacements import COPIED
@@ -285,6 +286,20 @@ def test_what_a_carried_folder_was_copied_without_is_not_given_back(tmp_path):
 
         assert in_child(use) == ([f"{secret} is closed: it is not among the files here"], True, "temporary")
         assert file.read() == "TOKEN=sk"
+
+
+def test_files_that_do_not_fit_are_called_that(tmp_path, views):
+    for name in ("from", "to"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "from" / "file").write_bytes(bytes(200_000))
+
+    def copy(_keep):
+        enter_view()
+        syscalls.mount("tmpfs", str(tmp_path / "to"), "tmpfs", 0, "size=64k")
+        with pytest.raises(OSError, match="the branch's files do not fit"):
+            copy_tree(str(tmp_path / "from"), str(tmp_path / "to"))
+
+    in_child(copy)
 
 
 def test_what_is_hidden_is_not_given_back(letters):
