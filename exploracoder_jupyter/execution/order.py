@@ -121,10 +121,11 @@ class Orders:
         if self.level.name != "landlock":
             return {}
         temporary = Path(gettempdir()).resolve()  # full of others' files, each of which would be listed
-        hidden = (*self.launcher.hidden, *self.snapshot.hidden, temporary, self.launcher.folder)
+        hidden = (*self.launcher.hidden, *self.snapshot.hidden, self.launcher.folder)
+        needed = [path for folder in self.launcher.readable for path in around(hidden, folder)]
         devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
         return {
-            "readable": [str(path) for path in (*around(hidden), *self.launcher.readable)],
+            "readable": [str(path) for path in (*around((*hidden, temporary)), *needed, self.launcher.archive)],
             "writable": [str(home), *devices],
             "network": self.launcher.sandbox.network,
         }
