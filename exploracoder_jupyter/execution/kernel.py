@@ -159,9 +159,12 @@ class Sibling:
             return
         self._closed = True
         with anyio.CancelScope(shield=True):
-            await self.end("the branch was closed")
-            self._client.stop_channels()
-            await self.body.release()
+            try:
+                with suppress(OSError):  # of an engine without descriptors: what is released below ends by itself
+                    await self.end("the branch was closed")
+            finally:
+                self._client.stop_channels()
+                await self.body.release()
 
     async def _wait_until_ready(self) -> None:
         self._client.start_channels(stdin=False, hb=False)
