@@ -96,7 +96,8 @@ async def test_a_file_with_credentials_that_the_kernel_has_open_is_closed(tmp_pa
         (folder / "work" / ".env").write_text("TOKEN=sk-secret")
         (folder / "work" / "data.csv").write_text("a,b")
         await kernel.run("env, data = open('.env'), open('data.csv')")
-        async with open_siblings(Sandbox(), workdir=folder / "work", live=LiveKernel(kernel.fork)) as siblings:
+        offered = LiveKernel(kernel.fork)
+        async with open_siblings(Sandbox(state="live"), workdir=folder / "work", live=offered) as siblings:
             assert any(".env is closed" in notice for notice in siblings.notices)
             [branch] = await (await siblings.root()).fork(1)
             observed = await branch.run("env.read(), data.read()", timeout=60)
