@@ -18,7 +18,9 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.integration.live_kernel import live_kernel
+from tests.levels import fully_confined
 
+unasked = pytest.mark.skipif(not fully_confined(), reason="a live kernel is forked unasked only at the full level")
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
 
 GIVEN = """
@@ -94,6 +96,7 @@ def trace_of(folder):
     return nbformat.read(path, as_version=4)
 
 
+@unasked
 @pytest.mark.parametrize("options", ["", "--state live", "--use prices"])
 async def test_experiments_see_what_nobody_named_and_change_nothing(tmp_path, options):
     explored, look = await execute(tmp_path, EXPLORE.format(options=options, check=CHECK), LOOK)
@@ -138,6 +141,7 @@ async def test_state_live_is_taken_at_its_word_where_only_credentials_speak_agai
     assert text(look) == UNCHANGED
 
 
+@unasked
 async def test_a_named_variable_that_cannot_be_sent_is_there_in_a_fork(tmp_path):
     given = "prices = (price for price in [9.0, 3.0, 1.0, 2.0]); next(prices)"
     _, explored, look = await execute(
@@ -147,6 +151,7 @@ async def test_a_named_variable_that_cannot_be_sent_is_there_in_a_fork(tmp_path)
     assert text(look) == "[3.0, 1.0, 2.0]"
 
 
+@unasked
 async def test_experiments_in_the_background_see_what_was_there_when_the_cell_was_run():
     async with background() as kernel:
         assert (await kernel.run("x = 1")).said == "ok"

@@ -10,10 +10,10 @@ import pytest
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.execution.fork_siblings import ForkSiblings, Origin
-from exploracoder_jupyter.execution.launch import write_inside
-from exploracoder_jupyter.execution.level import Level, find_level
+from exploracoder_jupyter.execution.level import Level
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
+from tests.levels import best_level, fully_confined
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
 
@@ -88,8 +88,8 @@ async def root(request, tmp_path):
         async with open_engine(request.param, LIMITS, workdir=tmp_path) as siblings:
             yield await siblings.root()
     else:
-        if (found := find_level(write_inside(tmp_path.with_suffix(".zip")))).name != "namespaces":
-            pytest.skip(found.why)
+        if not fully_confined():
+            pytest.skip(best_level().why)
         level = Level("namespaces", overlay=request.param == "overlay")
         async with ForkSiblings(Sandbox(**LIMITS), level, workdir=tmp_path, origin=Origin(), state="fresh") as siblings:
             yield await siblings.root()

@@ -1,0 +1,20 @@
+"""How far forks can be confined on the machine that runs the tests."""
+
+import functools
+import tempfile
+from pathlib import Path
+
+from exploracoder_jupyter.execution.launch import write_inside
+from exploracoder_jupyter.execution.level import Level, find_level
+
+
+@functools.cache
+def best_level() -> Level:
+    """The level, found by trying it once."""
+    with tempfile.TemporaryDirectory() as folder:
+        return find_level(write_inside(Path(folder) / "inside.zip"))
+
+
+def fully_confined() -> bool:
+    """Whether a live kernel is forked unasked."""
+    return best_level().name == "namespaces"
