@@ -66,6 +66,7 @@ class Reserve:
         while True:
             given = await self._next()
             if isinstance(given, KernelError):
+                self._forget_failures()
                 raise given
             if given.is_alive:
                 return given
@@ -97,6 +98,13 @@ class Reserve:
         self._expected = max(0, self._expected - 1)
         self._top_up()
         return given
+
+    def _forget_failures(self) -> None:
+        """One failure is told once: whoever asks next tries again."""
+        made = [self._receive.receive_nowait() for _ in range(self._ready)]
+        for one in made:
+            if isinstance(one, Sibling):
+                self._give.send_nowait(one)
 
     def _top_up(self) -> None:
         wanted = 0 if self._closed else max(self._waiting, min(self._expected, _MOST_AHEAD))

@@ -21,6 +21,7 @@ from anyio import to_thread
 from anyio.abc import TaskStatus
 
 from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution.context import end_context
 from exploracoder_jupyter.execution.factory import set_up
 from exploracoder_jupyter.execution.fork import Branches, ForkBranch
 from exploracoder_jupyter.execution.forked import Forked
@@ -118,7 +119,7 @@ class ForkSiblings:
     async def _begin(self, stack: AsyncExitStack) -> None:
         launcher, sandbox = self._launcher, self._sandbox
         context = zmq.asyncio.Context()
-        stack.callback(context.destroy, linger=0)
+        stack.callback(end_context, context)
         snapshot = await to_thread.run_sync(
             lambda: take_snapshot(
                 self._workdir,

@@ -21,6 +21,7 @@ import zmq.asyncio
 from anyio import to_thread
 
 from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution.context import end_context
 from exploracoder_jupyter.execution.factory import SiblingFactory
 from exploracoder_jupyter.execution.guard import Guard
 from exploracoder_jupyter.execution.inspect import inspect
@@ -200,7 +201,7 @@ class RerunSiblings:
     async def _make_factory(self, stack: AsyncExitStack) -> SiblingFactory:
         launcher = self._launcher
         context = zmq.asyncio.Context()
-        stack.callback(context.destroy, linger=0)
+        stack.callback(end_context, context)
         snapshot = await to_thread.run_sync(
             lambda: take_snapshot(
                 self._workdir,

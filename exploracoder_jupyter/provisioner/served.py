@@ -22,6 +22,7 @@ import zmq.asyncio
 from anyio import to_thread
 
 from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution.context import end_context
 from exploracoder_jupyter.execution.forked import Forked
 from exploracoder_jupyter.execution.forker import Forker, seen_from_here
 from exploracoder_jupyter.execution.launcher import Launcher, open_launcher
@@ -111,7 +112,7 @@ class Served:
                 lambda: take_snapshot(workdir, files, most_mb=self.sandbox.copy_mb, hidden=hidden, borrow=borrow)
             )
         context = zmq.asyncio.Context()
-        stack.callback(context.destroy, linger=0)
+        stack.callback(end_context, context)
         return Forker(Orders(launcher, snapshot, level, watched=False), context)
 
     async def _fork(self, forker: Forker, stack: AsyncExitStack) -> Forked:

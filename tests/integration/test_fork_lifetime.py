@@ -1,12 +1,10 @@
 """Forked branches: nothing is left behind, what cannot be forked is run again, shared memory is not counted twice."""
 
 import json
-import resource
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -14,7 +12,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import BranchingChanged, KernelError, MissingMeans
+from exploracoder_jupyter.errors import BranchingChanged, MissingMeans
 from exploracoder_jupyter.execution import RerunBranch, open_siblings
 from exploracoder_jupyter.execution.suspects import known_suspects
 
@@ -126,22 +124,6 @@ async def test_code_that_hangs_by_itself_is_no_fault_of_the_fork(workdir):
         assert observed.status == "timeout", observed
         assert not isinstance((await root.fork(1))[0], RerunBranch)
         assert known_suspects() == []
-
-
-async def test_an_engine_without_descriptors_loses_a_fork_and_not_the_run(workdir):
-    async with open_siblings(Sandbox(**FORK), workdir=workdir) as siblings:
-        root = await siblings.root()
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (len([*Path("/proc/self/fd").iterdir()]) + 4, hard))
-        try:
-            root.expect(3)
-            await anyio.sleep(0.5)
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        with suppress(BranchingChanged, KernelError):
-            await root.fork(1)
-        [branch] = await root.fork(1)
-        assert (await branch.run("print(1)", timeout=20)).text == "1"
 
 
 async def test_two_roots_may_be_forked_at_one_time(workdir):
