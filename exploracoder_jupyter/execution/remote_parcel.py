@@ -3,12 +3,14 @@ the archive of what it wrote, which comes back.
 
 It travels within execute requests, in pieces that are far smaller than the ten megabytes at which servers refuse a
 message. `UNPACK` puts it into a fresh folder over there and lets `inside.guest` do the rest; no name of it stays in
-the kernel's namespace.
+the kernel's namespace. The `warden` is started first: a kernel may be deleted at any moment, and a folder that nobody
+knows would stay behind.
 """
 
 from __future__ import annotations
 
 import base64
+import inspect
 import json
 import os
 import tarfile
@@ -25,6 +27,7 @@ from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.execution.environ import hidden_paths
 from exploracoder_jupyter.execution.launch import write_inside
 from exploracoder_jupyter.execution.scratch import Snapshot, take_snapshot
+from exploracoder_jupyter.inside import warden
 
 MOST_MB: Final = 20
 """Of the working directory, however much may be copied on this machine: it goes to each sibling, over a network."""
@@ -38,10 +41,20 @@ OPEN: Final = f"{_SHELL}.explora_parcel = __import__('tempfile').TemporaryFile()
 
 _UNPACK: Final = """
 def _explora_unpack(shell, options):
-    import importlib, os, sys, tarfile, tempfile
+    import importlib, os, secrets, subprocess, sys, tarfile, tempfile
     parcel = shell.__dict__.pop("explora_parcel")
     parcel.seek(0)
-    folder = tempfile.mkdtemp(prefix="xplora-")
+    mark = secrets.token_hex(8)
+    folder = os.path.join(tempfile.gettempdir(), "xplora-" + mark)
+    if os.name == "posix":
+        nothing = subprocess.DEVNULL
+        leads = str(int(os.getsid(0) == os.getpid()))
+        subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", {warden!r}, str(os.getpid()), folder, mark, leads],
+            stdin=nothing, stdout=nothing, stderr=nothing, cwd="/", start_new_session=True,
+        )
+        os.environ[{mark!r}] = mark  # after it: the warden must not take itself for one of the cells' processes
+    os.mkdir(folder, 0o700)
     with parcel, tarfile.open(fileobj=parcel) as archive:
         if hasattr(tarfile, "data_filter"):
             archive.extractall(folder, filter="fully_trusted")
@@ -74,7 +87,8 @@ class Parcel:
         for start in range(0, len(self.content), _PIECE):
             piece = base64.b64encode(self.content[start : start + _PIECE]).decode()
             yield f"{_SHELL}.explora_parcel.write(__import__('base64').b64decode('{piece}'))"
-        yield _UNPACK.replace("{options!r}", repr(json.loads(self.options)))
+        values = {"options": json.loads(self.options), "warden": inspect.getsource(warden), "mark": warden.MARK}
+        yield _UNPACK.format(**values)
 
 
 def pack(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = None, patience: float) -> Parcel:

@@ -1,9 +1,9 @@
 """Makes a kernel that somebody else has started a sibling: what `startup` does, from within and afterwards.
 
 Arrives with `inside.zip` in a fresh folder on the kernel's own machine (`execution.remote_parcel`), which becomes its
-working directory. A `warden` beside the kernel removes the folder and what the cells have started when the kernel is
-gone. Nobody here sees whether the run is still there, so it says how long silence is in order (`Guest.expect`); after
-that the kernel ends itself.
+working directory. A `warden` beside the kernel, there already, removes the folder and what the cells have started when
+the kernel is gone. Nobody here sees whether the run is still there, so it says how long silence is in order
+(`Guest.expect`); after that the kernel ends itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -26,13 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-MARK = "EXPLORACODER_SIBLING"
-"""Environment variable that tells the processes of one sibling from all others."""
-
 _CHUNK = 1 << 20
 _LOOK_SECONDS = 1.0
 _WAIT_SECONDS = 0.3
-_NOTHING = "{}"
 
 
 def settle(shell: Any, folder: str, options: dict[str, Any]) -> None:
@@ -48,7 +43,6 @@ def settle(shell: Any, folder: str, options: dict[str, Any]) -> None:
     guest.expect(options["seconds"])
     if os.name == "posix":
         limits.adopt_orphans()
-        _post_warden(archive, folder)
     limits.apply(options["limits"])
     output.Bounds(options["output"]).install()
     shell.history_manager.enabled = False  # what is tried here does not belong into anybody's history
@@ -153,18 +147,3 @@ def _move_into(folder: str) -> None:
     os.mkdir(temporary)
     os.environ["TMPDIR"] = temporary
     tempfile.tempdir = None
-
-
-def _post_warden(archive: str, folder: str) -> None:
-    """Start it before the mark is set: it must not take itself for one of the cells' processes."""
-    mark = secrets.token_hex(8)
-    leads = os.getsid(0) == os.getpid()
-    subprocess.Popen(
-        [sys.executable, archive, _NOTHING, "warden", str(os.getpid()), folder, mark, str(int(leads))],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        start_new_session=True,
-    )
-    os.environ[MARK] = mark

@@ -1,4 +1,6 @@
-"""Cleans up after a kernel on a machine where nobody of ours watches: `warden KERNEL FOLDER MARK LEADS`.
+"""Cleans up after a kernel on a machine where nobody of ours watches: `python -c SOURCE KERNEL FOLDER MARK LEADS`.
+
+Runs from its source, before anything else of ours is there: a folder is made only when somebody waits to remove it.
 
 Waits, as a child of the kernel in a session of its own, until the kernel is gone, however it went. Then ends the
 processes that its cells have left behind (Linux: those that carry the mark in their environment or, where the kernel
@@ -14,7 +16,8 @@ import signal
 import sys
 import time
 
-from exploracoder_jupyter.inside.guest import MARK
+MARK = "EXPLORACODER_SIBLING"
+"""Environment variable that tells the processes of one sibling from all others."""
 
 _LOOK_SECONDS = 0.3
 _ROUNDS = 3

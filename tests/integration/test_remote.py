@@ -9,6 +9,7 @@ import sys
 import tarfile
 import time
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
@@ -282,6 +283,16 @@ async def test_a_killed_engine_leaves_no_kernel_behind(quiet, tmp_path):
         engine.kill()
     assert await soon(lambda: quiet.kernels() == set(), seconds=60)
     assert await soon(lambda: quiet.leftovers() == [])
+
+
+async def test_a_kernel_that_dies_while_it_unpacks_leaves_no_folder(tmp_path):
+    torn = replace(pack(None, Sandbox(), patience=60), content=b"not an archive")
+    kernel = "import IPython, sys; IPython.InteractiveShell.instance().run_cell(sys.stdin.read())"
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    code = "\n".join(torn.code())
+    died = subprocess.run([sys.executable, "-c", kernel], input=code, text=True, env=environ, capture_output=True)
+    assert "ReadError" in died.stdout
+    assert await soon(lambda: not any(tmp_path.glob("xplora-*")))
 
 
 async def test_a_kernel_that_nobody_speaks_to_ends_itself(quiet):
