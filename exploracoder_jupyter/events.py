@@ -146,6 +146,30 @@ class SubtaskFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewAsked:
+    """The plan waits for the user's word (`--review`); `Steered("replan")` is that word."""
+
+    kind: Literal["review_asked"] = "review_asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """The user took the wheel.
+
+    `skip`: the subtask is given up. `retry`: back to the state before `subtask`, explored again with the `hint`.
+    `choose`: back to that state too, and `candidate` is carried forward. `replan`: the subtasks that have not begun are
+    replaced, or a review ends. After `retry` and `choose` the later subtasks are planned again, not begun; what was
+    tried for them stays on record, and a `PlanMade` never follows from it.
+    """
+
+    what: Literal["skip", "retry", "choose", "replan"]
+    subtask: str = ""
+    candidate: str = ""
+    hint: str = ""
+    kind: Literal["steered"] = "steered"
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCalled:
     """A request to the model was answered, or failed for good."""
 
@@ -187,6 +211,8 @@ Event = Annotated[
     | CandidateObserved
     | CandidateSelected
     | SubtaskFinished
+    | ReviewAsked
+    | Steered
     | ModelCalled
     | FilesKept
     | RunFinished,

@@ -1,4 +1,4 @@
-"""The messages between engine, kernel and (later) browser: newline-delimited JSON, one object a line.
+"""The messages between engine and kernel: newline-delimited JSON, one object a line. (Kernel and browser: `page`.)
 
 The relay in the kernel sends `Start` once, then controls; the engine answers with `RecordMessage`s, one `TraceAt` among
 them as soon as there is a trace, and exactly one `Finished` or `Failed`. Where `Start` offered the kernel itself, the
@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from exploracoder_jupyter.events import Record
+from exploracoder_jupyter.page import CellChange
 
 _MESSAGE = ConfigDict(frozen=True, extra="ignore")
 
@@ -35,6 +36,18 @@ class LiveOffer(BaseModel):
     """Names of variables that look like credentials; never their values."""
     mentioned: list[str] = []
     """Names of variables that the task or its check has in it: the model is told that they exist, if they then do."""
+
+
+class Given(BaseModel):
+    """Where a run goes on from one that has ended."""
+
+    model_config = _MESSAGE
+    plan: list[str]
+    """The titles of all subtasks."""
+    code: list[str] = []
+    """Snippets for the first subtasks, one each: run as their only candidates, without asking the model."""
+    hint: str = ""
+    """For the model, at the first subtask without a snippet."""
 
 
 class Start(BaseModel):
@@ -60,6 +73,10 @@ class Start(BaseModel):
     """Which of `uses` are not there, and why: they cannot be written, or experiments need none. Empty when all are."""
     live: LiveOffer | None = None
     """Set where the kernel can be forked, as far as it knows itself."""
+    cells: bool = False
+    """Whether the kernel wants `CellsChanged`."""
+    given: Given | None = None
+    """Set where this run goes on from another."""
 
 
 class Stop(BaseModel):
@@ -75,6 +92,32 @@ class Skip(BaseModel):
     model_config = _MESSAGE
     type: Literal["skip"] = "skip"
     subtask: str
+
+
+class Retry(BaseModel):
+    """Kernel to engine: go back to the state before this subtask and explore it again, and those after it."""
+
+    model_config = _MESSAGE
+    type: Literal["retry"] = "retry"
+    subtask: str
+    hint: str = ""
+    """For the model; may be empty."""
+
+
+class Choose(BaseModel):
+    """Kernel to engine: carry this candidate forward instead, and explore the later subtasks anew."""
+
+    model_config = _MESSAGE
+    type: Literal["choose"] = "choose"
+    candidate: str
+
+
+class Replan(BaseModel):
+    """Kernel to engine: these titles replace the subtasks that have not begun; ends a review."""
+
+    model_config = _MESSAGE
+    type: Literal["replan"] = "replan"
+    titles: list[str]
 
 
 class KernelForked(BaseModel):
@@ -107,6 +150,14 @@ class RecordMessage(BaseModel):
     record: Record
 
 
+class CellsChanged(BaseModel):
+    """Engine to kernel: what has to change in the calling notebook."""
+
+    model_config = _MESSAGE
+    type: Literal["cells"] = "cells"
+    changes: list[CellChange]
+
+
 class TraceAt(BaseModel):
     """Engine to kernel: the trace is begun, so that its place is known if the engine dies."""
 
@@ -132,8 +183,8 @@ class Failed(BaseModel):
     remedy: str = ""
 
 
-ToEngine = Annotated[Start | Stop | Skip | KernelForked, Field(discriminator="type")]
-Told = RecordMessage | TraceAt | Finished | Failed
+ToEngine = Annotated[Start | Stop | Skip | Retry | Choose | Replan | KernelForked, Field(discriminator="type")]
+Told = RecordMessage | CellsChanged | TraceAt | Finished | Failed
 """What is for whoever follows the run."""
 FromEngine = Annotated[Told | ForkKernel, Field(discriminator="type")]
 

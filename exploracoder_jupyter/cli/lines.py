@@ -18,8 +18,10 @@ from exploracoder_jupyter.events import (
     PlanMade,
     Progress,
     Record,
+    ReviewAsked,
     RunFinished,
     RunStarted,
+    Steered,
     SubtaskFinished,
     SubtaskStarted,
 )
@@ -102,12 +104,26 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
             return f"Candidate {event.selection.candidate} is carried forward: {reasons}."
         case SubtaskFinished():
             return f"Subtask {event.subtask} {event.status}{': ' if event.reason else '.'}{event.reason}"
+        case ReviewAsked():
+            return "The plan waits for review."
+        case Steered():
+            return _steered(event)
         case ModelCalled():
             return _called(event.exchange)
         case FilesKept():
             return f"The solution wrote {len(event.files)} files, kept in {event.folder}." if event.files else None
         case RunFinished():
             return None  # the command itself ends with the verdict, or with the error that made it
+
+
+def _steered(event: Steered) -> str:
+    what = {
+        "skip": f"skip subtask {event.subtask}",
+        "retry": f"explore subtask {event.subtask} again",
+        "choose": f"go on from candidate {event.candidate}",
+        "replan": "another plan",
+    }
+    return f"The user asked: {what[event.what]}{f' ({event.hint})' if event.hint else ''}."
 
 
 def _called(exchange: Exchange) -> str | None:

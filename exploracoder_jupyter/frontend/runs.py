@@ -17,7 +17,7 @@ from typing import Literal
 from exploracoder_jupyter.frontend.display import Display
 from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
 from exploracoder_jupyter.frontend.relay import PATIENCE, Relay
-from exploracoder_jupyter.wire import Failed, Finished, RecordMessage, Start, Told, TraceAt
+from exploracoder_jupyter.wire import CellsChanged, Failed, Finished, RecordMessage, Start, Told, TraceAt
 
 MakeDisplay = Callable[[Callable[[], None]], Display]
 """Makes the display, given the function that stops the run."""
@@ -121,6 +121,8 @@ class Run:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
+            case CellsChanged():
+                return self.state
             case TraceAt():
                 return begun(self.state, message.path)
             case Finished():
