@@ -7,7 +7,7 @@ subshell where the kernel has them, and nothing but answers to controls is ever 
 
 All pages on one kernel hear all events; a run's cells are changed by its `owner` only, the page (browser tab) whose
 cell called, or the one that took over when that was gone. `scripts/page_types` writes the JSON schema of this module
-to `labextension/schema/messages.json`, from which the TypeScript types are made.
+to `labextension/messages.schema.json`, from which the TypeScript types are made.
 """
 
 from __future__ import annotations

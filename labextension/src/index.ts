@@ -1,0 +1,4 @@
+import { plugins as live } from './live/plugin';
+import { plugins as sidebar } from './sidebar/plugin';
+
+export default [...live, ...sidebar];

@@ -1,0 +1,275 @@
+// Made by `jlpm types` from messages.schema.json, which is made from exploracoder_jupyter/page.py. Do not edit.
+
+import type {JSONValue} from '@lumino/coreutils';
+
+export const EVENTS = 'exploracoder_jupyter:events:v1';
+
+export const CONTROL = 'exploracoder_jupyter:control:v1';
+
+export const VERSION = 1;
+
+/**
+ * Anything that kernel and page tell one another.
+ */
+export type Message = Opening | FromKernel | Answer | ToKernel | Continue;
+export type FromKernel = CellsMessage | StateMessage | WhoMessage;
+export type JsonValue = JSONValue;
+export type Answer = Welcome | Snapshot | Done;
+export type ToKernel =
+  Hello | Here | Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace;
+
+/**
+ * The data of the `comm_open`: who speaks, and every run of this kernel.
+ */
+export interface Opening {
+  version: number;
+  package: string;
+  reason: 'call' | 'hello';
+  runs: RunView[];
+}
+/**
+ * A run as the sidebar shows it. Sent whole, at most five times a second, and at the end.
+ */
+export interface RunView {
+  key: string;
+  run_id: string;
+  cell: string | null;
+  owner: string;
+  status:
+    'starting' | 'reviewing' | 'running' | 'stopping' | 'solved' | 'unchecked' | 'unsolved' | 'stopped' | 'failed';
+  task: string;
+  libraries: string[];
+  model: string;
+  isolation: string;
+  activity: string;
+  started: number | null;
+  ended: number | null;
+  estimate: string;
+  calls: number;
+  tokens: number;
+  executions: number;
+  budget_tokens: number | null;
+  budget_seconds: number | null;
+  subtasks: SubtaskView[];
+  solution: SubtaskView | null;
+  code: string | null;
+  notices: string[];
+  trace: string;
+  trace_link: string;
+}
+/**
+ * One subtask, or the solution (id `solution`).
+ */
+export interface SubtaskView {
+  id: string;
+  title: string;
+  status: 'planned' | 'exploring' | 'done' | 'failed' | 'skipped';
+  reason: string;
+  hint: string;
+  apis: ApiView[];
+  candidates: CandidateView[];
+  selected: string | null;
+  why: string[];
+}
+/**
+ * A recommended or used API, as the sidebar shows it.
+ */
+export interface ApiView {
+  path: string;
+  kind: string;
+  signature: string;
+  doc: string;
+  recommended: boolean;
+  used: boolean;
+}
+/**
+ * One candidate, or debug round of one.
+ */
+export interface CandidateView {
+  id: string;
+  round: number;
+  repairs: string | null;
+  status: string;
+  seconds: number | null;
+  line: string;
+  selectable: boolean;
+}
+/**
+ * Changes of a run's cells. `seq` counts these messages of the run from 1: a gap asks for `Sync`.
+ */
+export interface CellsMessage {
+  type: 'cells';
+  run: string;
+  seq: number;
+  changes: CellChange[];
+}
+/**
+ * One change of the notebook's cells, to be applied in order, by id; applied twice it does no harm.
+ */
+export interface CellChange {
+  action: 'insert' | 'replace' | 'remove';
+  id: string;
+  after: string | null;
+  cell: {
+    [k: string]: JsonValue;
+  } | null;
+}
+/**
+ * A run as it stands.
+ */
+export interface StateMessage {
+  type: 'state';
+  state: RunView;
+}
+/**
+ * Is the page that owns this run still there? It answers with `Here`, within a second.
+ */
+export interface WhoMessage {
+  type: 'who';
+  run: string;
+}
+/**
+ * Answer to `Hello`: what there is. The kernel has opened a new events comm just before.
+ */
+export interface Welcome {
+  type: 'welcome';
+  request: number;
+  version: number;
+  runs: RunView[];
+  traces: TraceView[];
+}
+/**
+ * An older trace beside this notebook.
+ */
+export interface TraceView {
+  link: string;
+  changed: number;
+}
+/**
+ * Answer to `Sync`: all cells of a run in order, those that the user deleted left out.
+ */
+export interface Snapshot {
+  type: 'snapshot';
+  request: number;
+  run: string;
+  seq: number;
+  cells: {
+    [k: string]: JsonValue;
+  }[];
+  state: RunView;
+}
+/**
+ * Answer to every other control: it is taken, or why not.
+ */
+export interface Done {
+  type: 'done';
+  request: number;
+  problem: string;
+  said: string;
+  link: string;
+}
+/**
+ * First message of a page, and its answer to an `Opening` with reason `call`. Answered by `Welcome`.
+ */
+export interface Hello {
+  type: 'hello';
+  request?: number;
+  version?: number;
+  page: string;
+  session: string;
+}
+/**
+ * The owner's answer to `who`. Not answered.
+ */
+export interface Here {
+  type: 'here';
+  request?: number;
+  page: string;
+  run: string;
+}
+/**
+ * A page with the calling cell asks for all cells of a run. Answered by `Snapshot`.
+ *
+ * A page that does not own the run becomes its owner if the owner does not answer `who` within a second.
+ */
+export interface Sync {
+  type: 'sync';
+  request?: number;
+  page: string;
+  run: string;
+}
+/**
+ * The user has deleted these cells of the run (none named: all of them): they must not come back.
+ */
+export interface Dismiss {
+  type: 'dismiss';
+  request?: number;
+  run: string;
+  cells?: string[];
+}
+/**
+ * Finish now and keep what was learned.
+ */
+export interface StopRun {
+  type: 'stop';
+  request?: number;
+  run: string;
+}
+/**
+ * Give up this subtask and go on with the next.
+ */
+export interface SkipSubtask {
+  type: 'skip';
+  request?: number;
+  run: string;
+  subtask: string;
+}
+/**
+ * Explore this subtask again, from the state before it; the hint goes to the model. Later subtasks follow anew.
+ */
+export interface RetrySubtask {
+  type: 'retry';
+  request?: number;
+  run: string;
+  subtask: string;
+  hint?: string;
+}
+/**
+ * Carry this candidate forward instead of the selected one. Later subtasks follow anew.
+ */
+export interface ChooseCandidate {
+  type: 'choose';
+  request?: number;
+  run: string;
+  candidate: string;
+}
+/**
+ * Replace the subtasks that have not begun by these titles, in this order. While the plan is under review this is
+ * also the word to begin.
+ */
+export interface EditPlan {
+  type: 'plan';
+  request?: number;
+  run: string;
+  titles: string[];
+}
+/**
+ * Write the trace without the candidates that lost. Answered by `Done` with the path in `link` or `said`.
+ */
+export interface ExportTrace {
+  type: 'export';
+  request?: number;
+  run: string;
+}
+/**
+ * `metadata.exploracoder_jupyter.continue` of a `%%explora` cell: go on from a run that has ended.
+ *
+ * What was selected before is run again from the kernel's present state, then the one thing is done that is asked
+ * for: retry a subtask, with or without a hint, or carry another candidate forward.
+ */
+export interface Continue {
+  run: string;
+  subtask?: string;
+  hint?: string;
+  candidate?: string;
+}

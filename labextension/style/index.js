@@ -1,0 +1,2 @@
+import './cells.css';
+import './sidebar.css';
