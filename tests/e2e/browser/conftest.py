@@ -1,0 +1,114 @@
+"""The world of the browser tests: the wheel in an environment of its own, a server, Chromium, a model that is written
+beforehand.
+
+The wheel is installed with its dependencies, as a user would, so that one that is not declared is missed here. Set
+`EXPLORA_BROWSER_ENV` to a folder to keep the environment for the next time; the wheel is then installed anew in it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+from pytest_httpserver import HTTPServer
+
+from tests.e2e.browser.lab import Server, Tab
+from tests.e2e.browser.play import Play, Stage
+
+ROOT = Path(__file__).parents[3]
+CHROMIUM = os.environ.get("EXPLORA_CHROMIUM") or shutil.which("chromium") or "chromium"
+WIDE = {"width": 1400, "height": 900}
+
+
+@pytest.fixture(scope="package")
+def environment(tmp_path_factory):
+    """The wheel, JupyterLab and Notebook in an environment of their own."""
+    kept = os.environ.get("EXPLORA_BROWSER_ENV")
+    folder = Path(kept) if kept else tmp_path_factory.mktemp("environment")
+    wheels = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", wheels, ROOT], check=True)
+    [wheel] = wheels.glob("*.whl")
+    if not (folder / "bin" / "python").exists():
+        venv.create(folder, with_pip=True)
+    mine = [folder / "bin" / "python", "-m", *pip[2:], "install"]
+    subprocess.run([*mine, f"{wheel}[lab]", "notebook>=7.5"], check=True)
+    subprocess.run([*mine, "--no-deps", "--force-reinstall", wheel], check=True)
+    return folder
+
+
+@pytest.fixture(scope="package")
+def stage():
+    server = HTTPServer(threaded=True)
+    server.start()
+    stage = Stage(server)
+    yield stage
+    stage.close()
+    server.stop()
+
+
+@pytest.fixture(scope="package")
+def server(environment, stage, tmp_path_factory):
+    server = Server(environment, tmp_path_factory.mktemp("lab"), stage.url)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="package")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def context(browser):
+    context = browser.new_context(viewport=WIDE)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def tabs(context, server):
+    """Opens tabs; they are closed in the end, with all kernels."""
+    opened = []
+
+    def open_tab(path="/lab?reset"):
+        opened.append(Tab(context, server))
+        return opened[-1].start(path)
+
+    yield open_tab
+    if opened:
+        opened[0].clear()
+    for tab in opened:
+        tab.page.close()
+
+
+@pytest.fixture
+def tab(tabs):
+    """A tab with JupyterLab. What the extension complained of in the console fails the test."""
+    tab = tabs()
+    yield tab
+    assert not tab.complaints
+
+
+@pytest.fixture
+def play(stage, request):
+    """Puts a play on the stage under the test's name, which is the model's name in a cell."""
+    opened = []
+
+    def put(*scenes, solution="print('solved')"):
+        name = f"{request.node.name.removeprefix('test_')}-{len(opened)}"
+        opened.append(stage.put(Play(name, list(scenes), solution)))
+        return opened[-1]
+
+    yield put
+    for play in opened:
+        play.close()

@@ -1,0 +1,155 @@
+"""A model whose replies are written beforehand, behind a real OpenAI-compatible endpoint, and that can be held.
+
+A `Play` is what the model says in one story; cells name it by `--model NAME`. `hold` stops it before a reply until the
+test lets it go on, so that a test can look at a run that is under way without racing it.
+"""
+
+import json
+import re
+from dataclasses import dataclass, field
+from threading import Event
+
+from werkzeug import Request, Response
+
+WAIT = 60
+"""Seconds after which a reply that is held goes out: a test that fails must not hang the endpoint."""
+
+_STEPS = {
+    "You write briefings": "introduce",
+    "You plan programming tasks": "plan",
+    "You read example programs": "planners",
+    "You choose, from a list of APIs": "recommend",
+    "You choose the APIs that a program": "recommend_global",
+    "You explore a Python library": "propose",
+    "You repair short Python experiments": "debug",
+    "You write the final program": "solve",
+    "You correct the final program": "repair",
+}
+_TITLE = re.compile(r"(?:The subtask now:|and nothing after it:|The subtask:)\n(.+)")
+_HINT = re.compile(r"The user's hint: (.+)")
+
+
+@dataclass
+class Scene:
+    """A subtask: what the model proposes for it."""
+
+    title: str
+    snippets: list[str]
+    mended: str = "raise ValueError('still broken')"
+    hinted: list[str] = field(default_factory=list)
+    """Proposed in place of `snippets` when the user gave a hint."""
+    apis: tuple[str, ...] = ("statistics.median",)
+
+
+class Gate:
+    """Holds a reply: `reached` when the model is asked for it, sent when `open`."""
+
+    def __init__(self):
+        self._reached, self._open = Event(), Event()
+
+    def reached(self, seconds=30):
+        assert self._reached.wait(seconds), "the model was never asked for this"
+
+    def open(self):
+        self._open.set()
+
+    def passed(self):
+        self._reached.set()
+        self._open.wait(WAIT)
+
+
+@dataclass
+class Play:
+    """What the model says in one story."""
+
+    name: str
+    scenes: list[Scene]
+    solution: str = "print('solved')"
+    hints: list[str] = field(default_factory=list)
+    """The hints that the model was given, in order."""
+    asked: list[str] = field(default_factory=list)
+    """The steps that the model was asked for, in order."""
+    gates: dict[tuple[str, str, int], Gate] = field(default_factory=dict)
+
+    def hold(self, step, subject="", choice=0):
+        """Hold a reply: of a step, for the subtask with this title, before this choice."""
+        return self.gates.setdefault((step, subject, choice), Gate())
+
+    def close(self):
+        for gate in self.gates.values():
+            gate.open()
+
+    def replies(self, step, prompt, n):
+        """The choices, each when it may go out."""
+        self.asked.append(step)
+        title = found.group(1) if (found := _TITLE.search(prompt)) else ""
+        for choice, text in enumerate(self._texts(step, title, prompt)[:n]):
+            if gate := self.gates.get((step, title, choice)):
+                gate.passed()
+            yield choice, text
+
+    def _texts(self, step, title, prompt):
+        scene = next((scene for scene in self.scenes if scene.title == title), None)
+        if step == "plan":
+            return [json.dumps({"subtasks": [scene.title for scene in self.scenes]})]
+        if step == "planners":
+            return ['{"planners": []}']
+        if step == "recommend":
+            apis = scene.apis if scene else ()
+            return [json.dumps({"apis": apis, "satisfied": False, "reason": "", "remaining": None})]
+        if step == "recommend_global":
+            return [json.dumps({"apis": [path for scene in self.scenes for path in scene.apis]})]
+        if step == "propose":
+            return [_block(code) for code in self._snippets(scene, prompt)]
+        if step == "debug":
+            return [_block(scene.mended)]
+        return [_block(self.solution) if step in ("solve", "repair") else "A library."]
+
+    def _snippets(self, scene, prompt):
+        if found := _HINT.search(prompt):
+            self.hints.append(found.group(1))
+            return (scene.hinted if scene else []) or ["print('hinted')"]
+        return scene.snippets if scene else ["print('not in the play')"]
+
+
+class Stage:
+    """The endpoint: gives each request to the play that it names as its model."""
+
+    def __init__(self, server):
+        self.plays = {}
+        self.url = server.url_for("/v1")
+        server.expect_request("/v1/chat/completions").respond_with_handler(self._answer)
+
+    def put(self, play):
+        self.plays[play.name] = play
+        return play
+
+    def close(self):
+        for play in self.plays.values():
+            play.close()
+
+    def _answer(self, request: Request):
+        body = request.get_json()
+        system, user = (message["content"] for message in body["messages"][:2])
+        step = next(step for words, step in _STEPS.items() if system.lstrip().startswith(words))
+        replies = self.plays[body["model"]].replies(step, user, body.get("n", 1))
+        return Response(_stream(replies), content_type="text/event-stream")
+
+
+def _stream(replies):
+    written = 0
+    for index, text in replies:
+        written += 50
+        yield _event({"choices": [{"index": index, "delta": {"content": text}, "finish_reason": None}]})
+        yield _event({"choices": [{"index": index, "delta": {}, "finish_reason": "stop"}]})
+    usage = {"prompt_tokens": 400, "completion_tokens": written, "total_tokens": 400 + written}
+    yield _event({"choices": [], "usage": usage})
+    yield "data: [DONE]\n\n"
+
+
+def _event(data):
+    return f"data: {json.dumps(data)}\n\n"
+
+
+def _block(code):
+    return f"```python\n{code}\n```"
