@@ -12,7 +12,8 @@ import type { JSONValue } from '@lumino/coreutils';
 
 const { constants, ...schema } = JSON.parse(await readFile(SCHEMA, 'utf-8'));
 const values = Object.entries(constants).map(
-  ([name, value]) => `export const ${name} = ${typeof value === 'string' ? `'${value}'` : value};\n`
+  ([name, value]) =>
+    `export const ${name} = ${typeof value === 'string' ? `'${value}'` : value};\n`
 );
 const types = await compile(schema, 'Message', {
   additionalProperties: false,

@@ -1,0 +1,47 @@
+import jupyter from '@jupyter/eslint-plugin';
+import tseslint from 'typescript-eslint';
+
+const NO_HTML = 'What a model wrote is never HTML.';
+
+export default tseslint.config(
+  {
+    ignores: ['lib/', 'coverage/', 'src/messages.ts', '*.js', '*.mjs', 'style/']
+  },
+  { plugins: { jupyter } },
+  ...jupyter.configs.recommended,
+  {
+    files: ['src/**/*.{ts,tsx}'],
+    extends: tseslint.configs.recommended,
+    languageOptions: {
+      parserOptions: {
+        project: 'tsconfig.test.json',
+        tsconfigRootDir: import.meta.dirname
+      }
+    },
+    rules: {
+      curly: ['error', 'all'],
+      eqeqeq: 'error',
+      'no-console': 'error',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'AssignmentExpression[left.property.name=/^(inner|outer)HTML$/]',
+          message: NO_HTML
+        },
+        {
+          selector: 'CallExpression[callee.property.name="insertAdjacentHTML"]',
+          message: NO_HTML
+        },
+        {
+          selector: 'JSXAttribute[name.name="dangerouslySetInnerHTML"]',
+          message: NO_HTML
+        }
+      ],
+      'prefer-arrow-callback': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { args: 'none' }],
+      '@typescript-eslint/switch-exhaustiveness-check': 'error'
+    }
+  }
+);

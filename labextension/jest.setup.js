@@ -1,0 +1,8 @@
+// Warnings of JupyterLab's own that nothing can be done about: cells are read before they are in a document, and
+// jsdom has no clipboard.
+const warn = console.warn;
+console.warn = (first, ...rest) => {
+  if (!/Add Yjs type to a document|yjs#509|Clipboard API/.test(String(first))) {
+    warn(first, ...rest);
+  }
+};
