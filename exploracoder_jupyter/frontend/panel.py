@@ -1,6 +1,6 @@
-"""The state of a run as the panel shows it: a fold over the run's records.
+"""The state of a run as panel and sidebar show it: a fold over the run's records.
 
-`fold(state, record)` is pure, so the panel can be tested, replayed and rendered in any way (`frontend.render`).
+`fold(state, record)` is pure, so it can be tested, replayed and shown in any way (`frontend.render`, `frontend.view`).
 Nothing here knows of IPython.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 from pydantic import JsonValue
 
@@ -24,12 +24,31 @@ from exploracoder_jupyter.events import (
     PlanMade,
     Progress,
     Record,
+    ReviewAsked,
     RunFinished,
     RunStarted,
+    Steered,
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.types import Candidate, Observation, Outcome, Plan, Status, SubtaskStatus, Usage, Verdict
+from exploracoder_jupyter.types import (
+    ApiDoc,
+    Candidate,
+    Observation,
+    Outcome,
+    Plan,
+    Selection,
+    Status,
+    SubtaskStatus,
+    Usage,
+    Verdict,
+)
+
+
+class _Budget(TypedDict):
+    budget_tokens: int | None
+    budget_seconds: float | None
+
 
 CandidateState = Literal["running", "not finished", "duplicate", "no code"] | Status
 SOLUTION = "solution"
@@ -44,6 +63,16 @@ class CandidateRow:
     state: CandidateState
     note: str = ""
     """Why it did not run to its end, on one line."""
+    code: str = ""
+    round: int = 0
+    """0 for a first attempt, r for debug round r."""
+    repairs: str | None = None
+    """Id of the failed candidate that this one repairs."""
+    seconds: float | None = None
+    shown: str = ""
+    """The first line of what it printed or gave."""
+    apis: tuple[str, ...] = ()
+    """Paths of the APIs that it really calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +85,17 @@ class SubtaskRow:
     reason: str = ""
     candidates: tuple[CandidateRow, ...] = ()
     selected: str | None = None
+    why: tuple[str, ...] = ()
+    """Why that one was selected."""
+    apis: tuple[ApiDoc, ...] = ()
+    """Those recommended for it."""
+    hint: str = ""
+    """What the user gave along for the latest retry."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that the panel shows."""
+    """Everything that is shown of a run."""
 
     libraries: tuple[str, ...] = ()
     task: str = ""
@@ -78,6 +113,10 @@ class State:
     solution_row: SubtaskRow = SubtaskRow(SOLUTION, "Solution")
     notices: tuple[str, ...] = ()
     estimate: str = ""
+    reviewing: bool = False
+    """Whether the plan waits for the user's word."""
+    budget_tokens: int | None = None
+    budget_seconds: float | None = None
     usage: Usage = field(default_factory=Usage)
     verdict: Verdict | None = None
     solution: str | None = None
@@ -108,6 +147,7 @@ def fold(state: State, record: Record) -> State:
                 task=event.task.text,
                 model=event.model,
                 isolation=event.environment.confinement,
+                **_budget(event.settings),
                 started=record.at,
                 activity="Reading the libraries.",
             )
@@ -122,6 +162,10 @@ def fold(state: State, record: Record) -> State:
             return replace(state, estimate=f"{event} expected")
         case PlanMade():
             return replace(state, subtasks=_planned(state, event.plan), activity="Planned.")
+        case ReviewAsked():
+            return replace(state, reviewing=True, activity="The plan waits for your word.")
+        case Steered():
+            return _steered(replace(state, reviewing=False), event)
         case FilesKept():
             return replace(state, files=event)
         case RunFinished():
@@ -173,20 +217,54 @@ def _fold_step(state: State, event: object) -> State:
     match event:
         case SubtaskStarted():
             row = _row(state, event.subtask)
-            return _put(replace(state, activity=_where(state, row)), replace(row, status="exploring"))
+            apis = tuple(scored.api for scored in event.apis)
+            return _put(replace(state, activity=_where(state, row)), replace(row, status="exploring", apis=apis))
         case CandidateProposed():
             return _proposed(state, event.candidate)
         case CandidateObserved():
             usage = state.usage + Usage(executions=1)
-            return _observed(replace(state, usage=usage), event.candidate, event.observation)
+            return _observed(replace(state, usage=usage), event)
         case CandidateSelected():
-            row = _row(state, event.selection.subtask)
-            return _put(state, replace(row, selected=event.selection.candidate))
+            return _selected(state, event.selection)
         case SubtaskFinished():
             row = _row(state, event.subtask)
             return _put(state, replace(row, status=event.status, reason=event.reason))
         case _:
             return state
+
+
+def _budget(settings: Mapping[str, JsonValue]) -> _Budget:
+    budget = settings.get("budget")
+    known = budget if isinstance(budget, dict) else {}
+    tokens, seconds = known.get("tokens"), known.get("seconds")
+    return {
+        "budget_tokens": tokens if isinstance(tokens, int) else None,
+        "budget_seconds": float(seconds) if isinstance(seconds, int | float) else None,
+    }
+
+
+def _steered(state: State, event: Steered) -> State:
+    """What a retry or another choice sets back; of the rest, later records tell."""
+    if event.what not in ("retry", "choose"):
+        return state
+    ids = [row.id for row in state.subtasks]
+    if event.subtask not in ids:
+        return state
+    first = ids.index(event.subtask)
+    again = replace(_set_back(state.subtasks[first]), status="exploring", hint=event.hint)
+    rows = (*state.subtasks[:first], again, *map(_set_back, state.subtasks[first + 1 :]))
+    state = replace(state, subtasks=rows, solution_row=_set_back(state.solution_row))
+    return replace(state, activity=_where(state, again))
+
+
+def _set_back(row: SubtaskRow) -> SubtaskRow:
+    """Planned again; what was tried stays."""
+    return replace(_without_running(row), status="planned", reason="", selected=None, why=(), hint="")
+
+
+def _selected(state: State, selection: Selection) -> State:
+    row = _row(state, selection.subtask)
+    return _put(state, replace(row, selected=selection.candidate, why=selection.reasons))
 
 
 def _planned(state: State, plan: Plan) -> tuple[SubtaskRow, ...]:
@@ -208,7 +286,7 @@ def _ended(state: State, event: RunFinished) -> State:
 def _closed(state: State) -> State:
     """Nothing runs any more: what was running has not finished."""
     subtasks = tuple(_without_running(row) for row in state.subtasks)
-    return replace(state, subtasks=subtasks, solution_row=_without_running(state.solution_row))
+    return replace(state, subtasks=subtasks, solution_row=_without_running(state.solution_row), reviewing=False)
 
 
 def _without_running(row: SubtaskRow) -> SubtaskRow:
@@ -218,7 +296,10 @@ def _without_running(row: SubtaskRow) -> SubtaskRow:
 
 def _proposed(state: State, candidate: Candidate) -> State:
     row = _row(state, candidate.subtask)
-    shown = CandidateRow(candidate.id, *_before_running(candidate))
+    begun, note = _before_running(candidate)
+    shown = CandidateRow(
+        candidate.id, begun, note, code=candidate.code, round=candidate.round, repairs=candidate.repairs
+    )
     if row.id == SOLUTION:
         state = replace(state, activity=f"Trying solution {candidate.id}.")
         row = replace(row, status="exploring")
@@ -233,14 +314,28 @@ def _before_running(candidate: Candidate) -> tuple[CandidateState, str]:
     return "running", ""
 
 
-def _observed(state: State, candidate: str, observation: Observation) -> State:
-    note = observation.error.headline if observation.error else observation.note
-    seen = CandidateRow(candidate, observation.status, "" if observation.ran else note)
+def _observed(state: State, event: CandidateObserved) -> State:
     for row in (*state.subtasks, state.solution_row):
-        if any(known.id == candidate for known in row.candidates):
-            rows = tuple(seen if known.id == candidate else known for known in row.candidates)
-            return _put(state, replace(row, candidates=rows))
+        if any(known.id == event.candidate for known in row.candidates):
+            rows = (_after_running(known, event) if known.id == event.candidate else known for known in row.candidates)
+            return _put(state, replace(row, candidates=tuple(rows)))
     return state
+
+
+def _after_running(row: CandidateRow, event: CandidateObserved) -> CandidateRow:
+    seen = event.observation
+    return replace(
+        row,
+        state=seen.status,
+        note="" if seen.ran else _problem(seen),
+        seconds=seen.seconds,
+        shown=next((line.strip() for line in seen.text.splitlines() if line.strip()), ""),
+        apis=event.apis,
+    )
+
+
+def _problem(seen: Observation) -> str:
+    return seen.error.headline if seen.error else seen.note
 
 
 def _where(state: State, row: SubtaskRow) -> str:
