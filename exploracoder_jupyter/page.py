@@ -179,7 +179,17 @@ class WhoMessage(BaseModel):
     run: str
 
 
-FromKernel = Annotated[CellsMessage | StateMessage | WhoMessage, Field(discriminator="type")]
+class CleanMessage(BaseModel):
+    """`%explora clean`: this page is to remove the explorations from the notebook that called. Not answered."""
+
+    model_config = _MESSAGE
+    type: Literal["clean"] = "clean"
+    page: str
+    keep_solution: bool = False
+    """Whether solutions stay, as cells of the user's own."""
+
+
+FromKernel = Annotated[CellsMessage | StateMessage | WhoMessage | CleanMessage, Field(discriminator="type")]
 
 
 # ---- page to kernel, on the control comm; `request` is the page's number for it, repeated in the answer

@@ -12,7 +12,7 @@ export const VERSION = 1;
  * Anything that kernel and page tell one another.
  */
 export type Message = Opening | FromKernel | Answer | ToKernel | Continue;
-export type FromKernel = CellsMessage | StateMessage | WhoMessage;
+export type FromKernel = CellsMessage | StateMessage | WhoMessage | CleanMessage;
 export type JsonValue = JSONValue;
 export type Answer = Welcome | Snapshot | Done;
 export type ToKernel =
@@ -127,6 +127,14 @@ export interface StateMessage {
 export interface WhoMessage {
   type: 'who';
   run: string;
+}
+/**
+ * `%explora clean`: this page is to remove the explorations from the notebook that called. Not answered.
+ */
+export interface CleanMessage {
+  type: 'clean';
+  page: string;
+  keep_solution: boolean;
 }
 /**
  * Answer to `Hello`: what there is. The kernel has opened a new events comm just before.
