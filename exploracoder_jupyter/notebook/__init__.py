@@ -5,7 +5,7 @@
 """
 
 import exploracoder_jupyter.notebook.nbformat_import  # noqa: F401  must come first
-from exploracoder_jupyter.notebook.cells import CellChange, CellView
+from exploracoder_jupyter.notebook.cells import CellView
 from exploracoder_jupyter.notebook.export import clean, without_losers
 from exploracoder_jupyter.notebook.journal import Journal
 from exploracoder_jupyter.notebook.paths import default_path, journal_path, prepare
@@ -17,7 +17,6 @@ from exploracoder_jupyter.notebook.trace import Trace, load, render
 
 __all__ = [
     "Cell",
-    "CellChange",
     "CellView",
     "Journal",
     "Limits",

@@ -8,27 +8,12 @@ same changes build the trace, the live cells in the browser, and whatever else s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
-
-from pydantic import JsonValue
 
 from exploracoder_jupyter.events import Record
-from exploracoder_jupyter.notebook.layout import Show, layout
+from exploracoder_jupyter.notebook.layout import Layout, Show
 from exploracoder_jupyter.notebook.schema import Cell
 from exploracoder_jupyter.notebook.state import Run, fold
-
-
-@dataclass(frozen=True, slots=True)
-class CellChange:
-    """One change, to be applied in order."""
-
-    action: Literal["insert", "replace", "remove"]
-    id: str
-    after: str | None
-    """Id of the cell that it follows; `None` is the top of the notebook. Unset for `remove`."""
-    cell: dict[str, JsonValue] | None
-    """The whole cell in nbformat 4.5's form, `id` included; `None` for `remove`."""
+from exploracoder_jupyter.page import CellChange
 
 
 class CellView:
@@ -36,13 +21,13 @@ class CellView:
 
     Args:
         anchor: id of the calling cell, after which the cells go. Without one the run has a notebook of its own: its
-            first cell is the task, and its solution cell keeps the recorded outputs.
+            first cell is the task, and its solution cell keeps the recorded outputs; with one each cell names it.
         show: which candidates get cells.
     """
 
     def __init__(self, anchor: str | None = None, show: Show = "all") -> None:
         self._anchor = anchor
-        self._show = show
+        self._layout = Layout(show=show, caller=anchor)
         self._run = Run()
         self._cells: dict[str, Cell] = {}
 
@@ -55,16 +40,16 @@ class CellView:
         """Take one more record; what has to change in the notebook for it."""
         self._run = fold(self._run, record)
         before = self._cells
-        laid = layout(self._run, show=self._show, standalone=self._anchor is None)
-        self._cells = {str(cell["id"]): cell for cell in laid}
+        self._cells = {str(cell["id"]): cell for cell in self._layout.cells(self._run)}
         return list(self._difference(before))
 
     def _difference(self, before: dict[str, Cell]) -> Iterator[CellChange]:
-        yield from (CellChange("remove", id, None, None) for id in before if id not in self._cells)
+        yield from (CellChange(action="remove", id=id) for id in before if id not in self._cells)
         after = self._anchor
         for id, cell in self._cells.items():
-            if id not in before:
-                yield CellChange("insert", id, after, cell)
-            elif before[id] != cell:
-                yield CellChange("replace", id, after, cell)
+            known = before.get(id)
+            if known is None:
+                yield CellChange(action="insert", id=id, after=after, cell=cell)
+            elif known is not cell and known != cell:
+                yield CellChange(action="replace", id=id, after=after, cell=cell)
             after = id

@@ -59,8 +59,8 @@ def _edited(cell: NotebookNode) -> bool:
 
 
 def _adopt(cell: NotebookNode) -> None:
-    del cell.metadata[NAMESPACE]
-    cell.metadata.pop("jupyter", None)
+    for mark in (NAMESPACE, "jupyter", "trusted"):
+        cell.metadata.pop(mark, None)
     tags = [tag for tag in cell.metadata.pop("tags", []) if tag not in OUR_TAGS]
     if tags:
         cell.metadata["tags"] = tags

@@ -9,12 +9,13 @@ run and the cell's part in it only, so the same run always gives the same cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Literal
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.events import RunFinished
 from exploracoder_jupyter.notebook import words
 from exploracoder_jupyter.notebook.schema import (
     NAMESPACE,
@@ -34,34 +35,70 @@ Show = Literal["all", "selected", "none"]
 """Which candidates get cells."""
 
 
-def layout(run: Run, *, show: Show, standalone: bool) -> list[Cell]:
-    """The cells of the run in their order.
+class Layout:
+    """Lays a run out as cells, again and again as it goes on.
+
+    A section is laid out anew only when it has changed: most records change one of them.
 
     Args:
-        run: what is known.
         show: which candidates get cells.
-        standalone: for a notebook of its own: the task comes first, then a cell that makes `%%explored` known, and
-            the solution keeps its recorded outputs.
+        caller: id of the calling cell. Without one the cells are for a notebook of its own: the task comes first, then
+            a cell that makes `%%explored` known, and the solution keeps its recorded outputs.
     """
-    return list(_cells(run, show, standalone)) if run.started else []
+
+    def __init__(self, *, show: Show, caller: str | None = None) -> None:
+        self._show = show
+        self._caller = caller
+        self._known: dict[str, tuple[Section, bool, list[Cell]]] = {}
+
+    def cells(self, run: Run) -> list[Cell]:
+        """The cells of the run in their order."""
+        return list(self._cells(run)) if run.started else []
+
+    def _cells(self, run: Run) -> Iterator[Cell]:
+        yield from self._marked(_opening_cells(run, standalone=self._caller is None))
+        for section in run.subtasks:
+            yield from self._remembered(run, section)
+        if SOLUTION in run.sections:
+            solution = run.sections[SOLUTION]
+            yield from self._marked(_solution_cells(run, solution, self._show, standalone=self._caller is None))
+        if run.finished:
+            yield from self._marked([_summary(run, run.finished)])
+
+    def _remembered(self, run: Run, section: Section) -> list[Cell]:
+        over, known = run.finished is not None, self._known.get(section.subtask.id)
+        if known and known[0] is section and known[1] is over:
+            return known[2]
+        cells = list(self._marked(_subtask_cells(run, section, self._show)))
+        self._known[section.subtask.id] = (section, over, cells)
+        return cells
+
+    def _marked(self, cells: Iterable[Cell]) -> Iterable[Cell]:
+        return cells if self._caller is None else (_live(cell, self._caller) for cell in cells)
 
 
-def _cells(run: Run, show: Show, standalone: bool) -> Iterator[Cell]:
-    outcome = run.finished.verdict.outcome if run.finished else "running"
+def _live(cell: Cell, caller: str) -> Cell:
+    """The cell as it goes into the user's notebook. Code is trusted: its outputs are sanitized, and one cell that is
+    not trusted would take the trust from the whole notebook."""
+    metadata = _mapping(cell["metadata"])
+    marked: dict[str, JsonValue] = {**metadata, NAMESPACE: {**_mapping(metadata[NAMESPACE]), "caller": caller}}
+    return {**cell, "metadata": {**marked, "trusted": True} if cell["cell_type"] == "code" else marked}
+
+
+def _opening_cells(run: Run, *, standalone: bool) -> Iterator[Cell]:
+    status: dict[str, JsonValue] = {"status": run.finished.verdict.outcome if run.finished else "running"}
     if standalone:
-        yield _markdown(run, "task", "", words.task_words(run), {"status": outcome})
+        yield _markdown(run, "task", "", words.task_words(run), status)
         yield _setup(run)
-    yield _markdown(run, "plan", "", words.plan_words(run), {"status": outcome})
+    yield _markdown(run, "plan", "", words.plan_words(run), status)
     if run.notices:
         yield _markdown(run, "notice", "", words.notice_words(run.notices), {})
-    for section in run.subtasks:
-        yield from _subtask_cells(run, section, show)
-    if SOLUTION in run.sections:
-        yield from _solution_cells(run, run.sections[SOLUTION], show, standalone)
-    if run.finished:
-        seconds = round(max(run.now - run.started_at, 0), 3)
-        fields: dict[str, JsonValue] = {"status": outcome, "seconds": seconds, **_model(run)}
-        yield _markdown(run, "summary", "", words.summary_words(run, run.finished), fields)
+
+
+def _summary(run: Run, finished: RunFinished) -> Cell:
+    seconds = round(max(run.now - run.started_at, 0), 3)
+    fields: dict[str, JsonValue] = {"status": finished.verdict.outcome, "seconds": seconds, **_model(run)}
+    return _markdown(run, "summary", "", words.summary_words(run, finished), fields)
 
 
 def _setup(run: Run) -> Cell:
@@ -76,13 +113,13 @@ def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
         heading = words.heading_words(section, over=run.finished is not None)
         yield _markdown(run, "subtask", id, heading, {"subtask": id, "status": section.status})
         for attempt in section.ordered:
-            selected = attempt is section.selected if section.settled else None
-            if attempt.has_cell and (selected or show == "all"):
-                yield _candidate(run, attempt, selected=selected, hidden=selected is False)
+            carried = section.carried(attempt)
+            if attempt.has_cell and (carried or show == "all"):
+                yield _candidate(run, section, attempt, selected=carried, hidden=carried is False)
     yield from _notices(run, section)
 
 
-def _solution_cells(run: Run, section: Section, show: Show, standalone: bool) -> Iterator[Cell]:
+def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool) -> Iterator[Cell]:
     solution = final_solution(run)
     attempts = [
         item for item in section.ordered if item.has_cell and (not solution or item.candidate.id != solution.candidate)
@@ -94,7 +131,8 @@ def _solution_cells(run: Run, section: Section, show: Show, standalone: bool) ->
     yield _markdown(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in attempts:
         if show == "all" or attempt is last:
-            yield _candidate(run, attempt, selected=False if run.finished else None, hidden=attempt is not last)
+            selected = False if run.finished else section.carried(attempt)
+            yield _candidate(run, section, attempt, selected=selected, hidden=attempt is not last)
     if solution:
         yield _solution(run, solution, section.attempts.get(solution.candidate), standalone)
     yield from _notices(run, section)
@@ -111,13 +149,14 @@ def final_solution(run: Run) -> Solution | None:
     return None if failed or not finished.solution.code.strip() else finished.solution
 
 
-def _candidate(run: Run, attempt: Attempt, *, selected: bool | None, hidden: bool) -> Cell:
+def _candidate(run: Run, section: Section, attempt: Attempt, *, selected: bool | None, hidden: bool) -> Cell:
     candidate, observation = attempt.candidate, attempt.observation
+    given_up = run.finished is not None or section.given_up(attempt)
     fields: dict[str, JsonValue] = {
         "subtask": candidate.subtask,
         "candidate": candidate.id,
         "round": candidate.round,
-        "status": observation.status if observation else "interrupted" if run.finished else "running",
+        "status": observation.status if observation else "interrupted" if given_up else "running",
         **({} if selected is None else {"selected": selected}),
         **({"seconds": round(observation.seconds, 3)} if observation else {}),
         **_model(run),

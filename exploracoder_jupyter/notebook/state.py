@@ -23,8 +23,10 @@ from exploracoder_jupyter.events import (
     Notice,
     PlanMade,
     Record,
+    ReviewAsked,
     RunFinished,
     RunStarted,
+    Steered,
     SubtaskFinished,
     SubtaskStarted,
 )
@@ -54,6 +56,8 @@ class Attempt:
     outputs: tuple[Output, ...] = ()
     """Sanitized; with the error, and the note of a failure."""
     apis: tuple[str, ...] = ()
+    era: int = 0
+    """How often its section had been begun anew before it was proposed."""
 
     @property
     def has_cell(self) -> bool:
@@ -74,11 +78,15 @@ class Section:
     selection: Selection | None = None
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
+    era: int = 0
+    """How often it was begun anew, because the user went back to it or to one before it."""
+    wishes: tuple[Steered, ...] = ()
+    """Why it was begun anew, where the user named it."""
 
     @property
     def ordered(self) -> list[Attempt]:
-        """The attempts by debug round, then by number, whichever came first."""
-        return sorted(self.attempts.values(), key=lambda attempt: _order(attempt.candidate))
+        """The attempts by era, debug round and number, whichever came first."""
+        return sorted(self.attempts.values(), key=_order)
 
     @property
     def selected(self) -> Attempt | None:
@@ -89,6 +97,16 @@ class Section:
     def settled(self) -> bool:
         """Whether it is decided which attempt is carried forward, if any."""
         return self.selection is not None or self.status in ("done", "failed", "skipped")
+
+    def carried(self, attempt: Attempt) -> bool | None:
+        """Whether the attempt is carried forward; `None` while that is undecided."""
+        if self.settled:
+            return attempt is self.selected
+        return None if attempt.era == self.era else False
+
+    def given_up(self, attempt: Attempt) -> bool:
+        """Whether the attempt was still to be run when it was decided that it need not be."""
+        return attempt.observation is None and self.carried(attempt) is False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +127,8 @@ class Run:
     """Those from before the first subtask."""
     current: str | None = None
     """Id of the section that the run is at."""
+    reviewing: bool = False
+    """Whether the plan waits for the user's word."""
     usage: Usage = field(default_factory=Usage)
     files: FilesKept | None = None
     """What the solution wrote, if it was kept."""
@@ -156,16 +176,22 @@ def _fold_event(run: Run, record: Record) -> Run:
             return _with_plan(run, event)
         case SubtaskStarted(subtask=id, apis=apis):
             docs = tuple(scored.api for scored in apis)
-            begun = replace(_section(run, id), started=True, status="exploring", apis=docs)
+            begun = replace(_section(run, id), started=True, status="exploring", apis=docs, selection=None)
             return replace(_with_section(run, begun), current=id)
         case CandidateProposed(candidate=candidate):
-            return _with_attempt(replace(run, current=candidate.subtask), Attempt(candidate))
+            return _propose(run, candidate)
         case CandidateObserved():
             return _observe(run, event)
         case CandidateSelected(selection=selection):
             return _with_section(run, replace(_section(run, selection.subtask), selection=selection))
-        case SubtaskFinished(subtask=id, status=status, reason=reason):
-            return _with_section(run, replace(_section(run, id), status=status, reason=reason))
+        case SubtaskFinished():
+            return _end_subtask(run, event)
+        case ReviewAsked():
+            return replace(run, reviewing=True)
+        case Steered(what="retry" | "choose"):
+            return _go_back(run, event)
+        case Steered(what="replan"):
+            return replace(run, reviewing=False)
         case _:
             return run
 
@@ -179,15 +205,68 @@ def _with_section(run: Run, section: Section) -> Run:
     return replace(run, sections={**run.sections, section.subtask.id: section})
 
 
+def _end_subtask(run: Run, event: SubtaskFinished) -> Run:
+    section = _section(run, event.subtask)
+    selection = None if event.status == "skipped" else section.selection
+    return _with_section(run, replace(section, status=event.status, reason=event.reason, selection=selection))
+
+
+def _go_back(run: Run, event: Steered) -> Run:
+    """The run before a subtask: it and what follows it are begun anew; what was tried stays on record."""
+    if event.subtask not in run.sections:
+        return run
+    ids = [section.subtask.id for section in run.subtasks]
+    later = {id: _anew(run.sections[id]) for id in ids[ids.index(event.subtask) + 1 :] if _is_planned(run, id)}
+    section = _anew(run.sections[event.subtask])
+    section = replace(section, started=True, status="exploring", wishes=(*section.wishes, event))
+    solution = {SOLUTION: _anew(run.sections[SOLUTION])} if SOLUTION in run.sections else {}
+    sections = {**run.sections, event.subtask: section, **later, **solution}
+    return replace(run, sections=sections, current=event.subtask)
+
+
+def _is_planned(run: Run, id: str) -> bool:
+    return run.plan is None or any(subtask.id == id for subtask in run.plan.subtasks)
+
+
+def _anew(section: Section) -> Section:
+    return replace(section, status="planned", reason="", selection=None, era=section.era + 1)
+
+
 def _with_plan(run: Run, event: PlanMade) -> Run:
     planned = {subtask.id: replace(_section(run, subtask.id), subtask=subtask) for subtask in event.plan.subtasks}
-    begun = {id: planned.get(id, section) for id, section in run.sections.items() if _begun(section)}
+    begun = {id: _left_out(section) for id, section in run.sections.items() if _begun(section) and id not in planned}
     reasons = (*run.revisions, event.reason) if event.plan.revision else run.revisions
-    return replace(run, plan=event.plan, revisions=reasons, sections={**begun, **planned})
+    return replace(run, plan=event.plan, revisions=reasons, sections=_in_order(run.sections, begun, planned))
+
+
+def _left_out(section: Section) -> Section:
+    """A section that the plan has no more, but that something was tried for."""
+    if section.subtask.id == SOLUTION or section.status != "planned":
+        return section
+    return replace(section, status="skipped", reason="no longer planned")
+
+
+def _in_order(
+    before: Iterable[str], begun: Mapping[str, Section], planned: Mapping[str, Section]
+) -> dict[str, Section]:
+    """The planned sections in the plan's order, each one that was begun behind what it stood behind: cells keep their
+    places."""
+    order = list(planned)
+    place = 0
+    for id in before:
+        if id in begun:
+            order.insert(place, id)
+        place = order.index(id) + 1 if id in order else place
+    return {id: begun[id] if id in begun else planned[id] for id in order}
 
 
 def _begun(section: Section) -> bool:
     return section.started or section.status != "planned"
+
+
+def _propose(run: Run, candidate: Candidate) -> Run:
+    run = replace(run, current=candidate.subtask)
+    return _with_attempt(run, Attempt(candidate, era=_section(run, candidate.subtask).era))
 
 
 def _with_attempt(run: Run, attempt: Attempt) -> Run:
@@ -225,9 +304,10 @@ def _with_notice(run: Run, notice: Notice) -> Run:
 
 
 def _finish(run: Run, event: RunFinished) -> Run:
-    run = replace(run, finished=event, usage=event.usage)
+    run = replace(run, finished=event, usage=event.usage, reviewing=False)
     return _with_section(run, _section(run, SOLUTION)) if event.solution else run
 
 
-def _order(candidate: Candidate) -> tuple[int, list[int], str]:
-    return candidate.round, [int(number) for number in re.findall(r"\d{1,9}", candidate.id)], candidate.id
+def _order(attempt: Attempt) -> tuple[int, int, list[int], str]:
+    candidate = attempt.candidate
+    return attempt.era, candidate.round, [int(number) for number in re.findall(r"\d{1,9}", candidate.id)], candidate.id

@@ -30,18 +30,19 @@ from exploracoder_jupyter.events import (
     Record,
     RunFinished,
     RunStarted,
+    Steered,
     SubtaskFinished,
     dump,
 )
 from exploracoder_jupyter.notebook.journal import Journal, read, readable
-from exploracoder_jupyter.notebook.layout import Show, layout
+from exploracoder_jupyter.notebook.layout import Layout, Show
 from exploracoder_jupyter.notebook.paths import journal_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION
 from exploracoder_jupyter.notebook.state import Run, fold, fold_all
 from exploracoder_jupyter.types import Environment, LibraryInfo, Task, Usage, Verdict
 
-_ENDS_OF_STEPS = (RunStarted, PlanMade, CandidateSelected, SubtaskFinished, RunFinished)
+_ENDS_OF_STEPS = (RunStarted, PlanMade, Steered, CandidateSelected, SubtaskFinished, RunFinished)
 
 
 class Trace:
@@ -169,7 +170,7 @@ def _notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
         metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
         metadata["language_info"] = {"name": "python", "version": environment.python, "file_extension": ".py"}
         metadata[NAMESPACE] = _facts(run, run.started, records)
-    cells: list[JsonValue] = [*layout(run, show=_show(run), standalone=True)]
+    cells: list[JsonValue] = [*Layout(show=_show(run)).cells(run)]
     content: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
     notebook: NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
     return notebook

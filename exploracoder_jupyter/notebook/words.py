@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from exploracoder_jupyter.events import FilesKept, Notice, RunFinished
+from exploracoder_jupyter.events import FilesKept, Notice, RunFinished, Steered
 from exploracoder_jupyter.notebook.state import Attempt, Run, Section
 from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
 from exploracoder_jupyter.types import ApiDoc, Outcome, SubtaskStatus, Usage
@@ -49,6 +49,7 @@ def task_words(run: Run) -> str:
 def plan_words(run: Run) -> str:
     """The plan with live statuses, and what was spent so far."""
     parts = ["### Exploration plan", _plan_list(run)]
+    parts += ["**The plan waits for your word.**"] if run.reviewing else []
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
     parts.append(_cost_line(run))
     return "\n\n".join(parts)
@@ -65,9 +66,15 @@ def heading_words(section: Section, *, over: bool) -> str:
     """A subtask's heading: recommended APIs, how its candidates fared, and why one was carried forward."""
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
+    parts += [_wish(wish) for wish in section.wishes]
     parts.append(_fates(section, over=over))
     parts.append(_choice(section))
     return "\n\n".join(part for part in parts if part)
+
+
+def _wish(wish: Steered) -> str:
+    what = "Explored again" if wish.what == "retry" else f"Candidate {prose(wish.candidate)} chosen"
+    return f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*"
 
 
 def notice_words(notices: Sequence[Notice]) -> str:
@@ -128,7 +135,7 @@ def _api_summary(api: ApiDoc) -> str:
 
 def _fates(section: Section, *, over: bool) -> str:
     """One line on how each candidate fared, those without a cell of their own included."""
-    fates = [_fate(attempt, over=over) for attempt in section.ordered]
+    fates = [_fate(attempt, over=over or section.given_up(attempt)) for attempt in section.ordered]
     return "Tried: " + "; ".join(fates) + "." if fates else ""
 
 

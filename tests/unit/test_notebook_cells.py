@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import asdict
 
 import jsonschema
 import nbformat
@@ -13,14 +12,19 @@ from exploracoder_jupyter.events import (
     CandidateObserved,
     CandidateSelected,
     Notice,
+    PlanMade,
+    ReviewAsked,
     RunFinished,
+    Steered,
     SubtaskFinished,
     SubtaskStarted,
+    dump,
+    load,
 )
-from exploracoder_jupyter.notebook import CellView, ours, schema
+from exploracoder_jupyter.notebook import CellView, ours, render, schema
 from exploracoder_jupyter.notebook.layout import cell_id
 from exploracoder_jupyter.notebook.text import prose
-from exploracoder_jupyter.types import Observation, Selection, Usage, Verdict
+from exploracoder_jupyter.types import Observation, Plan, Selection, Subtask, Usage, Verdict
 from tests.unit.factories import (
     RUN_ID,
     api,
@@ -294,12 +298,166 @@ def test_show_decides_which_candidates_get_cells(show, candidates):
     assert list(by_candidate(viewed(complete_events(), show=show))) == candidates
 
 
+def test_live_cells_name_the_cell_that_called_and_their_code_is_trusted():
+    live, trace = viewed(complete_events(), anchor="mine"), viewed(complete_events())
+    assert {ours(cell)["caller"] for cell in live} == {"mine"}
+    assert {cell["metadata"].get("trusted") for cell in live if cell["cell_type"] == "code"} == {True}
+    assert not any("trusted" in cell["metadata"] for cell in live if cell["cell_type"] == "markdown")
+    assert not any("caller" in ours(cell) or "trusted" in cell["metadata"] for cell in trace)
+    nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": live})
+    for cell in live:
+        jsonschema.validate(ours(cell), schema())
+
+
+def test_the_cells_of_a_section_that_did_not_change_are_not_made_again():
+    view = CellView(anchor="mine")
+    *records, last = complete_run()
+    for record in records:
+        view.apply(record)
+    before = by_candidate(view.cells)["1.1"]
+    view.apply(recorded([asked(3)])[0])
+    assert by_candidate(view.cells)["1.1"] is before
+    view.apply(last)
+    assert [change.id for change in view.apply(last)] == []
+
+
+EXPLORED = [
+    planned("a", "b", "c"),
+    SubtaskStarted("1", (api("networkx.Graph"),)),
+    proposed("1.1", "x = 1"),
+    proposed("1.2", "x = 2"),
+    ran("1.1"),
+    ran("1.2"),
+    CandidateSelected(Selection("1", "1.1", ("ran",))),
+    SubtaskFinished("1", "done"),
+    SubtaskStarted("2", ()),
+    proposed("2.1", "y = x"),
+    proposed("2.2", "y = -x"),
+    ran("2.1"),
+]
+
+
+def told_back(*events, after=EXPLORED, show="all"):
+    """The cells after these events, built by changes alone."""
+    view, cells = CellView(show=show), []
+    for record in recorded([started(), *after, *events]):
+        cells = apply(cells, view.apply(record))
+        assert cells == view.cells
+        nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
+        for cell in cells:
+            jsonschema.validate(ours(cell), schema())
+    return cells
+
+
+def fates(cells):
+    return {
+        id: (found["status"], found.get("selected"), "jupyter" in cell["metadata"])
+        for id, cell in by_candidate(cells).items()
+        if (found := ours(cell))
+    }
+
+
+def test_what_a_retry_gives_up_stays_folded_away_and_what_follows_is_planned_again():
+    cells = told_back(Steered("retry", subtask="1", hint="use *two*"))
+    assert fates(cells) == {
+        "1.1": ("ok", False, True),
+        "1.2": ("ok", False, True),
+        "2.1": ("ok", False, True),
+        "2.2": ("interrupted", False, True),
+    }
+    plan, heading = role(cells, "plan")[0]["source"], role(cells, "subtask")[0]["source"]
+    assert "▶ **1.** a (exploring)\n- ○ **2.** b (planned)\n- ○ **3.** c (planned)" in plan
+    assert "*Explored again by the user: use \\*two\\**" in heading
+    assert "**2.2** not finished" in role(cells, "subtask")[1]["source"]
+
+
+def test_after_a_retry_new_candidates_follow_the_old_ones_and_one_of_them_is_carried_forward():
+    again = [
+        SubtaskStarted("1", ()),
+        proposed("1.3", "x = 3"),
+        proposed("1.3r1", "x = 4", round=1),
+        proposed("1.4", "x = 5"),
+    ]
+    cells = told_back(Steered("retry", subtask="1"), *again, ran("1.4"))
+    assert [id for id in by_candidate(cells) if id.startswith("1")] == ["1.1", "1.2", "1.3", "1.4", "1.3r1"]
+    assert fates(cells)["1.4"] == ("ok", None, False)
+    chosen = [CandidateSelected(Selection("1", "1.4", ("ran",))), SubtaskFinished("1", "done")]
+    cells = told_back(Steered("retry", subtask="1"), *again, ran("1.4"), *chosen)
+    assert [id for id, fate in fates(cells).items() if fate[1]] == ["1.4"]
+
+
+def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_away():
+    events = [
+        Steered("choose", subtask="1", candidate="1.2"),
+        ran("1.2", stream("again\n")),
+        CandidateSelected(Selection("1", "1.2", ("chosen by the user",))),
+        SubtaskFinished("1", "done"),
+    ]
+    cells = told_back(*events)
+    assert list(by_candidate(cells)) == ["1.1", "1.2", "2.1", "2.2"]
+    assert (fates(cells)["1.1"], fates(cells)["1.2"]) == (("ok", False, True), ("ok", True, False))
+    assert by_candidate(cells)["1.2"]["outputs"] == [stream("again\n")]
+    assert list(by_candidate(told_back(*events, show="selected"))) == ["1.2"]
+
+
+def test_going_back_while_the_solution_is_written_folds_its_attempts_and_numbers_go_on():
+    solving = [
+        *EXPLORED,
+        SubtaskFinished("2", "failed"),
+        proposed("s1", "1/0"),
+        failed("s1"),
+        proposed("s2", "2/0", round=1),
+    ]
+    cells = told_back(Steered("retry", subtask="2"), proposed("s3", "3/0"), after=solving)
+    assert [id for id in by_candidate(cells) if id.startswith("s")] == ["s1", "s2", "s3"]
+    assert (fates(cells)["s1"], fates(cells)["s2"]) == (("error", False, True), ("interrupted", False, True))
+    assert fates(cells)["s3"] == ("running", None, False)
+
+
+def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place():
+    events = [
+        Steered("retry", subtask="1"),
+        Steered("replan"),
+        PlanMade(Plan((Subtask("1", "a"), Subtask("4", "new"), Subtask("3", "c")), 1), "changed by the user"),
+    ]
+    plan = role(told_back(*events), "plan")[0]["source"]
+    assert (
+        "▶ **1.** a (exploring)\n- ↷ **2.** b (skipped): no longer planned\n"
+        "- ○ **4.** new (planned)\n- ○ **3.** c (planned)\n\n*Plan revised: changed by the user*" in plan
+    )
+
+
+def test_a_skipped_subtask_carries_nothing_forward():
+    cells = told_back(Steered("skip", subtask="2"), SubtaskFinished("2", "skipped", "skipped by the user"))
+    assert (fates(cells)["2.1"], fates(cells)["2.2"]) == (("ok", False, True), ("interrupted", False, True))
+    assert "↷ **2.** b (skipped): skipped by the user" in role(cells, "plan")[0]["source"]
+
+
+@pytest.mark.parametrize("word", [Steered("replan"), finished("stopped", None)])
+def test_a_plan_under_review_says_so_until_the_word_comes(word):
+    waits = "**The plan waits for your word.**"
+    assert waits in role(told_back(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
+    assert waits not in role(told_back(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
+
+
+def test_the_record_of_a_steered_run_gives_the_same_notebook_again():
+    events = [started(), *EXPLORED, Steered("choose", subtask="1", candidate="1.2"), ran("1.2"), finished()]
+    records = recorded(events)
+    again = [load(dump(record)) for record in records]
+    assert [render(records[:n]) for n in range(len(records))] == [render(again[:n]) for n in range(len(again))]
+    assert Steered("choose", subtask="1", candidate="1.2") in [record.event for record in again]
+
+
+def test_going_back_to_a_subtask_never_heard_of_changes_nothing():
+    assert told_back(Steered("retry", subtask="9")) == told_back()
+
+
 def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():
     view, check = CellView(), jsonschema.Draft202012Validator(schema())
     check.check_schema(schema())
     for record in complete_run():
         for change in view.apply(record):
-            assert json.loads(json.dumps(asdict(change))) == asdict(change)
+            assert json.loads(change.model_dump_json()) == change.model_dump()
         for cell in view.cells:
             check.validate(ours(cell))
     nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": view.cells})
