@@ -13,7 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import nbformat
+import psutil
 from nbformat.v4 import new_code_cell, new_notebook
+
+from tests.e2e.browser.sidebar import Sidebar
 
 NAMESPACE = "exploracoder_jupyter"
 ARTEFACTS = Path(os.environ.get("EXPLORA_ARTEFACTS", Path(__file__).parents[2] / "artefacts"))
@@ -37,7 +40,6 @@ class Server:
         self.root.mkdir(parents=True)
         self._log = (folder / "server.log").open("w")
         self._settings(folder)
-        self._port_file = folder / "port"
         self._process = subprocess.Popen(
             [self.python, "-m", "jupyterlab", *self._options(folder)],
             cwd=self.root,
@@ -105,9 +107,12 @@ class Server:
 
     def page_config(self, value):
         """Set the administrator's page configuration, read at each load of a page; `None` takes it away."""
-        path = self._port_file.parent / "config" / "labconfig" / "page_config.json"
+        path = self.root.parent / "config" / "labconfig" / "page_config.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(value or {}))
+
+    def process(self):
+        return psutil.Process(self._process.pid)
 
     def close(self):
         self._process.terminate()
@@ -124,6 +129,7 @@ class Tab:
 
     def __init__(self, context, server):
         self.page, self.server = context.new_page(), server
+        self.sidebar = Sidebar(self)
         self.complaints = []
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._hear)
@@ -242,7 +248,9 @@ class Notebook:
         return [cell["id"] for cell in self.cells()].index(id)
 
     def select(self, index):
-        self.do("i => { app.shell.activateById(panel.id); notebook.activeCellIndex = i; notebook.deselectAll(); }", index)
+        self.do(
+            "i => { app.shell.activateById(panel.id); notebook.activeCellIndex = i; notebook.deselectAll(); }", index
+        )
 
     def run(self, index):
         """Run one cell, as Ctrl-Enter does; does not wait for its end."""

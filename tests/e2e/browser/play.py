@@ -119,6 +119,7 @@ class Stage:
         self.plays = {}
         self.url = server.url_for("/v1")
         server.expect_request("/v1/chat/completions").respond_with_handler(self._answer)
+        server.expect_request("/v1/models").respond_with_json({"data": []})
 
     def put(self, play):
         self.plays[play.name] = play

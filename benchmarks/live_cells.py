@@ -1,0 +1,196 @@
+"""How fast and how smoothly cells come to the screen: `python -m benchmarks.live_cells`, from the repository's folder.
+
+A real JupyterLab and Chromium (as in `tests/e2e/browser`), and a model that answers at once with snippets that show a
+table and a figure of 50 kB each. The calling cell waits (`--wait`), so the kernel's main thread is busy all the time.
+
+1. *From the event to the screen*: from the date in the header of the kernel's message to the end of the first frame
+   in which each of its cells has an element with all of its outputs. Kernel and page read the same machine's clock.
+2. *200 candidates*: that none is missing or there twice; the page's long tasks (over 50 ms) and memory. The baseline is
+   the same notebook's cells put into JupyterLab one by one by nobody but JupyterLab, without the extension.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+from pytest_httpserver import HTTPServer
+
+from tests.e2e.browser.conftest import CHROMIUM, WIDE
+from tests.e2e.browser.lab import Server, Tab, candidates, of_role
+from tests.e2e.browser.play import Play, Scene, Stage
+
+SNIPPET = """
+import base64, os, struct, zlib
+from IPython.display import HTML, Image, display
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+raw = b"".join(b"\\0" + os.urandom(384) for _ in range(128))
+figure = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 128, 128, 8, 2, 0, 0, 0))
+figure += chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
+row = "<tr>" + "".join(f"<td>{n * 1.2345:.6f}</td>" for n in range(10)) + "</tr>"
+display(HTML("<table>" + row * (50_000 // len(row)) + "</table>"))
+display(Image(figure))
+print("candidate", NUMBER)
+"""
+
+WATCH = """
+window.shown = []; window.tasks = []; window.dropped = 0;
+const now = () => Date.now();
+new PerformanceObserver(list => {
+  for (const task of list.getEntries()) window.tasks.push(task.duration);
+}).observe({ type: 'longtask' });
+window.watch = panel => {
+  const kernel = panel.sessionContext.session.kernel, waiting = [];
+  const there = change => {
+    const widget = panel.content.widgets.find(w => w.model.id === change.id);
+    if (change.action === 'remove') return !widget;
+    const outputs = widget?.outputArea?.widgets.length ?? 0;
+    return !!widget?.node.isConnected && outputs >= (change.cell.outputs?.length ?? 0);
+  };
+  const look = () => {
+    for (const message of waiting.filter(m => m.changes.every(there))) {
+      waiting.splice(waiting.indexOf(message), 1);
+      setTimeout(() => window.shown.push(now() - message.sent));
+    }
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+  kernel.iopubMessage.connect((_, message) => {
+    const data = message.header.msg_type === 'comm_msg' ? message.content.data : {};
+    if (data.type === 'cells') waiting.push({ changes: data.changes, sent: Date.parse(message.header.date) });
+  });
+  window.waiting = waiting;
+};
+"""
+
+REPLAY = """async ([cells, pause]) => {
+  for (const cell of cells) {
+    const shared = model.sharedModel;
+    const whole = {...cell, metadata: {...cell.metadata, trusted: true}};
+    if (cell.cell_type !== 'code') { shared.insertCell(shared.cells.length, whole); continue; }
+    shared.insertCell(shared.cells.length, {...whole, outputs: []});
+    await new Promise(done => setTimeout(done, pause));
+    shared.cells.at(-1).setOutputs(cell.outputs);
+    await new Promise(done => setTimeout(done, pause));
+  }
+}"""
+
+
+@contextmanager
+def world(environment: Path):
+    """A server, a browser and a model."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        endpoint = HTTPServer(threaded=True)
+        endpoint.start()
+        stage = Stage(endpoint)
+        server = Server(environment, Path(folder) / "lab", stage.url)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        try:
+            yield server, stage, browser.new_context(viewport=WIDE)
+        finally:
+            browser.close()
+            server.close()
+            endpoint.stop()
+
+
+def play(name: str, subtasks: int, wide: int) -> Play:
+    """So many candidates, each with a table and a figure."""
+    scenes = [
+        Scene(f"Do part {n} of it.", [SNIPPET.replace("NUMBER", f"'{n}.{m}'") for m in range(1, wide + 1)])
+        for n in range(1, subtasks + 1)
+    ]
+    return Play(name, scenes)
+
+
+def explore(server, stage, context, subtasks: int, wide: int):
+    """A run that is watched to its end: tab, notebook, and the seconds that it took."""
+    told = stage.put(play(f"wide-{subtasks}-{wide}", subtasks, wide))
+    call = (
+        f"%%explora statistics --wait --model {told.name} --candidates {wide} --subtasks {subtasks} "
+        "--budget-tokens 100000000 --budget-seconds 3600\nMany parts."
+    )
+    tab = Tab(context, server)
+    tab.page.add_init_script(WATCH)
+    tab.start()
+    notebook = tab.open(server.write(f"{told.name}.ipynb", call))
+    notebook.run_and_wait(0)
+    notebook.do("() => window.watch(panel)")
+    before = memory(tab)
+    since = time.monotonic()
+    notebook.run(1)
+    notebook.until_ended(3600)
+    notebook.idle()
+    return tab, notebook, time.monotonic() - since, before
+
+
+def memory(tab) -> float:
+    """Megabytes of JavaScript objects after a collection."""
+    session = tab.page.context.new_cdp_session(tab.page)
+    session.send("HeapProfiler.collectGarbage")
+    used = session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+    session.detach()
+    return used
+
+
+def baseline(server, context, cells, seconds: float):
+    """The same cells in JupyterLab without the extension, one by one in about the same time."""
+    server.page_config({"disabledExtensions": {"exploracoder-jupyter": True}})
+    tab = Tab(context, server)
+    tab.page.add_init_script(WATCH)
+    tab.start()
+    notebook = tab.open(server.write("baseline.ipynb", ""))
+    before = memory(tab)
+    tab.page.evaluate("window.tasks.length = 0")
+    code = sum(cell["cell_type"] == "code" for cell in cells)
+    notebook.do(REPLAY, [cells, 1000 * seconds / (2 * code)])
+    tasks, grown = tab.page.evaluate("window.tasks"), memory(tab) - before
+    server.page_config(None)
+    tab.page.close()
+    return tasks, grown
+
+
+def percentile(values, share: float) -> float:
+    """The value below which this share lies."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def main(environment: Path, subtasks: int, wide: int) -> None:
+    """Measure and print."""
+    with world(environment) as (server, stage, context):
+        tab, notebook, seconds, before = explore(server, stage, context, subtasks, wide)
+        cells = notebook.cells()
+        shown, tasks = tab.page.evaluate("window.shown"), tab.page.evaluate("window.tasks")
+        grown = memory(tab) - before
+        waiting = tab.page.evaluate("window.waiting.length")
+        tab.page.close()
+        wanted = {f"{n}.{m}" for n in range(1, subtasks + 1) for m in range(1, wide + 1)}
+        there = [cell["metadata"]["exploracoder_jupyter"]["candidate"] for cell in of_role(cells, "candidate")]
+        whole = [len(candidates(cells)[id]["outputs"]) == 3 for id in wanted & set(there)]
+        bare, bare_grown = baseline(server, context, cells[2:], seconds)
+    print(
+        f"candidates            {len(wanted)}: missing {len(wanted - set(there))}, "
+        f"more than once {len(there) - len(set(there))}, with all outputs {sum(whole)}"
+    )
+    print(f"run                   {seconds:.0f} s")
+    print(
+        f"event to screen       {len(shown)} events ({waiting} never shown): median {statistics.median(shown):.0f} ms, "
+        f"p95 {percentile(shown, 0.95):.0f} ms, largest {max(shown):.0f} ms"
+    )
+    for name, found, mb in (("with the extension", tasks, grown), ("JupyterLab alone", bare, bare_grown)):
+        print(
+            f"{name:21} {len(found)} long tasks, {sum(found):.0f} ms in all, largest {max(found, default=0):.0f} ms, "
+            f"over 200 ms: {sum(t > 200 for t in found)}; memory +{mb:.0f} MB"
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("environment", type=Path, help="environment with the wheel and JupyterLab installed")
+    parser.add_argument("--subtasks", type=int, default=10)
+    parser.add_argument("--candidates", type=int, default=20)
+    given = parser.parse_args()
+    main(given.environment, given.subtasks, given.candidates)

@@ -1,0 +1,38 @@
+"""What several stories begin with: a task of two subtasks, and how its cell is written."""
+
+from tests.e2e.browser.play import Scene
+
+FIRST, SECOND = "Take the median of the numbers.", "Say how far they are spread."
+
+
+def two_scenes():
+    """Two subtasks with two candidates each; the second builds on what the first kept."""
+    return (
+        Scene(
+            FIRST,
+            [
+                "import statistics\nmiddle = statistics.median([3, 1, 2])\nprint('middle', middle)",
+                "middle = 20\nprint(middle)",
+            ],
+            hinted=["middle = 30\nprint('as hinted', middle)", "middle = 31\nprint(middle)"],
+        ),
+        Scene(
+            SECOND,
+            ["print('spread around', middle)", "spread = middle * 10\nprint('spread', spread)"],
+            hinted=["print('hinted, around', middle)", "print('hinted too', middle)"],
+            apis=("statistics.stdev",),
+        ),
+    )
+
+
+def cell(play, *options, task="The median of 3, 1, 2, and how far they are spread."):
+    """A calling cell for this play."""
+    return " ".join(["%%explora statistics --candidates 2 --model", play.name, *options]) + f"\n{task}"
+
+
+def begun(tab, server, play, *options, name="story.ipynb", more=()):
+    """A new notebook whose exploration has been called; cell 0 loads the magic, cell 1 calls."""
+    notebook = tab.open(server.write(name, cell(play, *options), *more))
+    notebook.run_and_wait(0)
+    notebook.run(1)
+    return notebook

@@ -1,0 +1,125 @@
+"""After the run: nothing of the user's is lost, what was explored can go and come back, and nothing runs again."""
+
+import nbformat
+import pytest
+
+from tests.e2e.browser.lab import candidates, metadata, of_role, ours, outline, source, text
+from tests.e2e.browser.play import Scene
+from tests.e2e.browser.stories import begun, cell, two_scenes
+
+COUNTED = Scene("Count.", ["from pathlib import Path\nPath('ran').touch()\nprint('counted once')", "print('two')"])
+USERS_OWN = """from IPython.display import HTML
+HTML("<p id='users-own'>mine</p><script>window.usersOwn = (window.usersOwn || 0) + 1</script>")"""
+
+
+def pictured(cells):
+    """What must stay: ids, sources, outputs."""
+    return [(c["id"], source(c), c.get("outputs")) for c in cells]
+
+
+def test_removing_is_one_step_and_undo_brings_all_back_with_outputs(tab, server, play):
+    notebook = begun(tab, server, play(*two_scenes()), more=("mine = 1",))
+    before = notebook.until_ended()
+    notebook.command("exploracoder-jupyter:remove")
+    after = notebook.until(lambda cells: not ours(cells))
+    assert [source(c) for c in after][-1] == "mine = 1" and len(after) == 3
+    notebook.command("notebook:undo")
+    assert pictured(notebook.until(lambda cells: len(cells) == len(before))) == pictured(before)
+    notebook.command("notebook:redo")
+    notebook.until(lambda cells: not ours(cells))
+
+
+def test_the_users_undo_takes_back_the_users_steps_only(tab, server, play):
+    notebook = begun(tab, server, play(*two_scenes()), more=("mine = 1",))
+    before = notebook.until_ended()
+    notebook.select(len(before) - 1)
+    notebook.command("notebook:insert-cell-below")
+    notebook.until(lambda cells: len(cells) == len(before) + 1)
+    notebook.command("notebook:undo")
+    assert pictured(notebook.until(lambda cells: len(cells) == len(before))) == pictured(before)
+    notebook.command("notebook:undo")
+    assert pictured(notebook.cells()) == pictured(before)
+
+
+def test_edited_cells_survive_removal_and_a_second_run_which_replaces_the_rest(tab, server, play):
+    told = play(*two_scenes())
+    notebook = begun(tab, server, told)
+    cells = notebook.until_ended()
+    kept = candidates(cells)["1.1"]["id"]
+    notebook.edit(notebook.index(kept), "my_own = 'work'")
+    first = {metadata(c)["run_id"] for c in ours(cells)}
+
+    notebook.run(1)
+    cells = notebook.until(
+        lambda cells: of_role(cells, "summary") and not first & {metadata(c)["run_id"] for c in ours(cells)},
+        "the second run alone",
+    )
+    assert len(of_role(cells, "plan")) == 1 and set(candidates(cells)) >= {"1.1", "1.2", "2.1", "2.2"}
+    (mine,) = [c for c in cells if c["id"] == kept]
+    assert source(mine) == "my_own = 'work'" and not metadata(mine) and not mine["metadata"].get("tags")
+
+    edited = candidates(cells)["2.2"]["id"]
+    notebook.edit(notebook.index(edited), "also = 'mine'")
+    notebook.command("exploracoder-jupyter:remove")
+    cells = notebook.until(lambda cells: not ours(cells))
+    assert {"my_own = 'work'", "also = 'mine'"} <= {source(c) for c in cells}
+
+
+def test_a_notebook_that_was_explored_and_saved_is_trusted_when_it_is_opened_again(tab, server, play):
+    table = "from IPython.display import HTML, display\ndisplay(HTML('<table><tr><td>a cell</td></tr></table>'))"
+    told = play(Scene("Show.", [table, "print('none')"]), solution="print('solved')")
+    notebook = begun(tab, server, told, name="trust.ipynb", more=(USERS_OWN,))
+    cells = notebook.until_ended()
+    notebook.run_and_wait(len(cells) - 1)
+    assert tab.page.evaluate("window.usersOwn") == 1
+    notebook.save()
+    notebook.close()
+    saved = server.read("trust.ipynb")
+    nbformat.validate(saved)
+    assert not any("trusted" in c.metadata for c in saved.cells)
+
+    tab.reload()
+    notebook = tab.open("trust.ipynb")
+    trusted = notebook.do("() => [...model.cells].filter(c => c.type === 'code').map(c => c.trusted)")
+    assert all(trusted)
+    tab.page.wait_for_function("window.usersOwn === 1")
+    assert len(ours(notebook.cells())) == len(ours(cells))
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_running_all_cells_runs_nothing_again_and_loses_nothing(tab, server, play, loaded):
+    told = play(COUNTED, solution="print('solved')")
+    notebook = begun(tab, server, told, name=f"all-{loaded}.ipynb", more=("done = 'to the end'\nprint(done)",))
+    before = notebook.until_ended()
+    asked = len(told.asked)
+    if not loaded:
+        notebook.edit(0, "1")
+        notebook.do("async () => { await kernel.restart() }")
+    notebook.run_all()
+    cells = notebook.cells()
+    assert text(cells[-1]) == "to the end\n", outline(cells)
+    assert [c["outputs"] for c in candidates(cells).values()] == [c["outputs"] for c in candidates(before).values()]
+    assert len(told.asked) == asked and not list(server.root.rglob("ran"))
+    assert {metadata(c)["run_id"] for c in ours(cells)} == {metadata(c)["run_id"] for c in ours(before)}
+
+
+def test_a_candidate_that_is_run_by_hand_says_so_and_can_be_made_ones_own(tab, server, play):
+    notebook = begun(tab, server, play(*two_scenes()))
+    cells = notebook.until_ended()
+    id = candidates(cells)["1.1"]["id"]
+    notebook.run_and_wait(notebook.index(id))
+    assert text(notebook.cells()[notebook.index(id)]) == text(candidates(cells)["1.1"])
+    tab.page.get_by_role("button", name="Make it mine").click()
+    mine = notebook.until(lambda cells: not metadata(cells[notebook.index(id)]))[notebook.index(id)]
+    assert source(mine).startswith("import statistics") and not mine["metadata"].get("tags")
+    notebook.run_and_wait(notebook.index(id))
+    assert text(notebook.cells()[notebook.index(id)]) == "middle 2\n"
+
+
+def test_the_cell_explores_again_when_it_is_run_alone(tab, server, play):
+    told = play(*two_scenes())
+    notebook = begun(tab, server, told)
+    (before,) = {metadata(c)["run_id"] for c in ours(notebook.until_ended())}
+    notebook.edit(1, cell(told, "--show selected"))
+    notebook.run(1)
+    notebook.until(lambda cells: of_role(cells, "summary") and {metadata(c)["run_id"] for c in ours(cells)} != {before})

@@ -1,0 +1,97 @@
+"""The exploration happens in the notebook while one watches."""
+
+from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, text
+from tests.e2e.browser.stories import FIRST, SECOND, begun, cell, two_scenes
+
+
+def test_cells_and_outputs_appear_before_the_run_ends_and_the_solution_arrives_last(tab, server, play):
+    told = play(*two_scenes(), solution="print('the solution')")
+    late, second, solved = told.hold("propose", FIRST, 1), told.hold("propose", SECOND), told.hold("solve")
+    notebook = tab.open(server.write("typed.ipynb", ""))
+    notebook.run_and_wait(0)
+    notebook.select(1)
+    tab.page.keyboard.press("Enter")
+    tab.page.keyboard.insert_text(cell(told))
+    tab.page.keyboard.press("Control+Enter")
+
+    # While the model still writes the second candidate, the first has run already.
+    late.reached()
+    cells = notebook.until(lambda cells: "middle 2" in text(candidates(cells).get("1.1", {})), "the first output")
+    assert of_role(cells, "plan") and set(candidates(cells)) == {"1.1"}
+    assert [metadata(c).get("caller") for c in ours(cells)] == [cells[1]["id"]] * len(ours(cells))
+    late.open()
+
+    # While the second subtask is being thought about, the first has folded its loser away.
+    second.reached()
+    cells = notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})), "the choice")
+    folded = [c["metadata"].get("jupyter", {}).get("source_hidden", False) for c in candidates(cells).values()]
+    assert sorted(folded) == [False, True] and not of_role(cells, "solution")
+    second.open()
+
+    solved.reached()
+    assert len(notebook.until(lambda cells: len(candidates(cells)) >= 4)) and not of_role(notebook.cells(), "solution")
+    solved.open()
+    cells = notebook.until_ended()
+    (solution,) = of_role(cells, "solution")
+    assert source(solution) == "print('the solution')" and not solution["outputs"]
+    assert cells.index(solution) > max(cells.index(c) for c in candidates(cells).values())
+    assert len({c["id"] for c in cells}) == len(cells)
+
+
+def test_cells_stay_where_they_belong_whatever_the_user_does_meanwhile(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told, more=("mine = 1", "also = 2"))
+    gate.reached()
+    cells = notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    call, winner, loser = cells[1]["id"], candidates(cells)["1.1"]["id"], candidates(cells)["1.2"]["id"]
+
+    mine = next(c["id"] for c in cells if source(c) == "mine = 1")
+    notebook.do("([from, to]) => model.sharedModel.moveCell(from, to)", [notebook.index(mine), 0])
+    notebook.edit(notebook.index(winner), "my_own = 1")
+    notebook.select(notebook.index(loser))
+    notebook.command("notebook:delete-cell")
+    other = tab.open(server.write("other.ipynb", "1 + 1"))
+    gate.open()
+    cells = notebook.until_ended()
+
+    ids = [c["id"] for c in cells]
+    assert ids[0] == mine and loser not in ids and len(set(ids)) == len(ids)
+    assert source(cells[ids.index(winner)]) == "my_own = 1"
+    assert ids[ids.index(call) + 1] == of_role(cells, "plan")[0]["id"]
+    assert source(cells[-1]) == "also = 2"
+    assert not ours(other.cells())
+
+
+def test_two_notebooks_explore_at_once_each_in_its_own_place(tab, server, play):
+    plays = play(*two_scenes()), play(*two_scenes())
+    gates = [told.hold("propose", SECOND) for told in plays]
+    notebooks = [begun(tab, server, told, name=f"at-once-{n}.ipynb") for n, told in enumerate(plays)]
+    for gate in gates:
+        gate.reached()
+    for gate in gates:
+        gate.open()
+    runs = [{metadata(c)["run_id"] for c in ours(notebook.until_ended())} for notebook in notebooks]
+    assert len(runs[0]) == len(runs[1]) == 1 and runs[0] != runs[1]
+    assert all(len(candidates(notebook.cells())) >= 4 for notebook in notebooks)
+
+
+def test_a_kernel_that_is_restarted_leaves_no_dead_state(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    notebook.page.evaluate("0")
+    notebook.do("async () => { await kernel.restart() }")
+    tab.until(lambda: not tab.sidebar.running(), "a sidebar that says that the run is over")
+    gate.open()
+
+    # What was explored stays, and the next call replaces it.
+    assert candidates(notebook.cells())
+    again = play(*two_scenes())
+    notebook.edit(1, cell(again))
+    notebook.run_and_wait(0)
+    notebook.run(1)
+    cells = notebook.until_ended()
+    assert len({metadata(c)["run_id"] for c in ours(cells)}) == 1

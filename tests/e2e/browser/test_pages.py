@@ -1,0 +1,77 @@
+"""Reloads, closed tabs and second tabs: the notebook shows the run once and whole."""
+
+from tests.e2e.browser.lab import candidates, metadata, ours
+from tests.e2e.browser.stories import SECOND, begun, two_scenes
+
+
+def whole(cells):
+    """The candidates of the story, each once, in their order."""
+    shown = [
+        metadata(c)["candidate"]
+        for c in ours(cells)
+        if "candidate" in metadata(c) and metadata(c)["role"] == "candidate"
+    ]
+    return shown[:4] == ["1.1", "1.2", "2.1", "2.2"] and len({c["id"] for c in cells}) == len(cells)
+
+
+def test_a_reload_in_mid_run_goes_on_where_it_was_though_the_kernel_is_busy(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told, "--wait", name="reload.ipynb")
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    tab.reload()
+    notebook = tab.open("reload.ipynb")
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})), "what the page had missed")
+    tab.until(tab.sidebar.open().running, "the run in the sidebar")
+    gate.open()
+    assert whole(notebook.until_ended())
+
+
+def test_a_tab_that_is_closed_in_mid_run_finds_the_run_when_it_is_opened_again(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told, name="closed.ipynb")
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    notebook.save()
+    notebook.close()
+    gate.open()
+    tab.until(lambda: "solve" in told.asked, "the run to go on without the page")
+    assert whole(tab.open("closed.ipynb").until_ended())
+
+
+def test_of_two_tabs_one_inserts_and_the_other_says_so(tabs, server, play):
+    first, second = tabs(), tabs()
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    name = server.write("shared.ipynb", f"%%explora statistics --candidates 2 --model {told.name}\nThe median.")
+    here, there = first.open(name), second.open(name)
+    here.run_and_wait(0)
+    here.run(1)
+    gate.reached()
+    second.until(lambda: "another tab" in second.sidebar.open().text().lower(), "the other tab to say so")
+    gate.open()
+    assert whole(here.until_ended())
+    assert not ours(there.cells()) and not there.dirty()
+    here.save()
+    second.until(lambda: "another tab" not in second.sidebar.text().lower() or ours(there.cells()), "the end there")
+    there.do("() => panel.context.revert()")
+    assert whole(there.cells())
+    there.save()
+    assert not first.dialogs() and not second.dialogs()
+
+
+def test_what_a_closed_browser_tab_owned_is_taken_over(tabs, server, play):
+    first, second = tabs(), tabs()
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    name = server.write("taken.ipynb", f"%%explora statistics --candidates 2 --model {told.name}\nThe median.")
+    here = first.open(name)
+    here.run_and_wait(0)
+    here.run(1)
+    gate.reached()
+    first.page.goto("about:blank")
+    there = second.open(name)
+    gate.open()
+    assert whole(there.until_ended())

@@ -1,0 +1,100 @@
+"""What the user asks for in the sidebar is acknowledged at once and happens, whatever the kernel is busy with."""
+
+from tests.e2e.browser.lab import candidates, metadata, of_role, source, text
+from tests.e2e.browser.stories import FIRST, SECOND, begun, two_scenes
+
+
+def siblings(server):
+    """Processes of runs: everything below the server but the kernels themselves."""
+    kernels = [child for child in server.process().children() if "ipykernel" in " ".join(child.cmdline())]
+    return [process for kernel in kernels for process in kernel.children(recursive=True) if process.is_running()]
+
+
+def test_stop_ends_the_run_and_its_processes(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    tab.sidebar.open().stop()
+    tab.until(lambda: "stopp" in tab.sidebar.text().lower(), "an acknowledgement", 1)
+    cells = notebook.until_ended(10)
+    assert metadata(of_role(cells, "plan")[0])["status"] == "stopped"
+    tab.until(lambda: not siblings(server), "the end of the run's processes", 10)
+
+
+def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
+    told = play(*two_scenes())
+    first, second, solve = told.hold("propose", FIRST), told.hold("propose", SECOND), told.hold("solve")
+    notebook = begun(tab, server, told)
+    first.reached()
+    tab.sidebar.open().skip(FIRST)
+    notebook.until(lambda cells: any(metadata(c).get("status") == "skipped" for c in of_role(cells, "subtask")))
+    first.open()
+    second.reached()
+    second.open()
+    solve.reached()
+    tab.sidebar.retry(SECOND, "look from the other side")
+    notebook.until(lambda cells: any("hinted" in source(c) for c in candidates(cells).values()))
+    assert told.hints and set(told.hints) == {"look from the other side"}
+    solve.open()
+    notebook.until_ended()
+
+
+def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, play):
+    told = play(*two_scenes())
+    solve = told.hold("solve")
+    notebook = begun(tab, server, told)
+    solve.reached()
+    cells = notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("2.2", {})))
+    assert metadata(candidates(cells)["1.1"])["selected"]
+
+    tab.sidebar.open().choose("1.2")
+    notebook.until(lambda cells: metadata(candidates(cells)["1.2"]).get("selected") is True, "the other candidate")
+    notebook.until(
+        lambda cells: any("spread 200" in text(c) for c in candidates(cells).values()), "what follows from it"
+    )
+    solve.open()
+    ended = notebook.until_ended()
+    (run,) = {metadata(c)["run_id"] for c in candidates(ended).values()}
+
+    tab.sidebar.choose("1.1")
+    cells = notebook.until(
+        lambda cells: of_role(cells, "summary") and {metadata(c)["run_id"] for c in of_role(cells, "plan")} != {run},
+        "a run that goes on from the one that has ended",
+    )
+    assert any("around 2" in text(c) for c in candidates(cells).values())
+
+
+def test_controls_work_while_the_kernel_is_busy(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told, more=("import time\ntime.sleep(60)",))
+    gate.reached()
+    cells = notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    notebook.run(len(cells) - 1)
+    tab.until(lambda: notebook.do("() => kernel.status") == "busy", "a busy kernel")
+    tab.sidebar.open().stop()
+    notebook.until_ended(10)
+    assert notebook.do("() => kernel.status") == "busy"
+    notebook.do("async () => { await kernel.interrupt() }")
+    notebook.idle()
+
+    waiting = play(*two_scenes())
+    gate = waiting.hold("propose", SECOND)
+    notebook = begun(tab, server, waiting, "--wait", name="waiting.ipynb")
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})), "cells while the cell waits")
+    tab.sidebar.open().stop()
+    notebook.until_ended(10)
+    notebook.idle()
+
+
+def test_an_interrupt_ends_a_run_that_is_waited_for(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told, "--wait")
+    gate.reached()
+    notebook.do("async () => { await kernel.interrupt() }")
+    notebook.idle()
+    assert metadata(of_role(notebook.until_ended(), "plan")[0])["status"] == "stopped"
