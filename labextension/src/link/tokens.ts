@@ -18,7 +18,8 @@ import type { Done, RunView, TraceView } from '../messages';
  * - `ready`: controls are heard at once, or, on a kernel without subshells, as long as no cell is running;
  * - `other-version`: page and kernel do not understand one another; one of them must be updated.
  */
-export type LinkStatus = 'none' | 'connecting' | 'waiting' | 'ready' | 'other-version';
+export type LinkStatus =
+  'none' | 'connecting' | 'waiting' | 'ready' | 'other-version';
 
 /** What can be asked of a run. */
 export type Control = 'stop' | 'skip' | 'retry' | 'choose' | 'plan' | 'export';

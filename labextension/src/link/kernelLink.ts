@@ -1,0 +1,263 @@
+/**
+ * The two comms of one kernel connection: events come in on the one that the kernel opens, requests go out on the one
+ * that this page opens. Requests are numbered, and each ends with an answer or with a sentence that says why not.
+ */
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import type { JSONObject } from '@lumino/coreutils';
+import type { IDisposable } from '@lumino/disposable';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import {
+  Answer,
+  CONTROL,
+  EVENTS,
+  FromKernel,
+  Opening,
+  ToKernel,
+  VERSION,
+  Welcome
+} from '../messages';
+import { commOverSubshell } from './subshell';
+
+/** How long a kernel with subshells may take to answer, in milliseconds. */
+const PATIENCE = 10_000;
+
+/** Why a request has no answer. */
+export type Silence = 'closed' | 'timeout' | 'none';
+
+/** A request that got no answer. */
+export class NoAnswer extends Error {
+  constructor(readonly silence: Silence) {
+    super(silence);
+  }
+}
+
+type State = 'none' | 'connecting' | 'ready' | 'other-version';
+
+interface IWaiting {
+  resolve: (answer: Answer) => void;
+  reject: (error: NoAnswer) => void;
+}
+
+export class KernelLink implements IDisposable {
+  /**
+   * @param kernel - the connection; it is not owned
+   * @param page - id of this page
+   * @param patience - for an answer of a kernel with subshells, in milliseconds
+   */
+  constructor(
+    readonly kernel: Kernel.IKernelConnection,
+    private _page: Promise<string>,
+    private _patience = PATIENCE
+  ) {
+    kernel.registerCommTarget(EVENTS, this._onEvents);
+    kernel.connectionStatusChanged.connect(this._onConnection, this);
+  }
+
+  get state(): State {
+    return this._state;
+  }
+
+  /** Whether requests are heard while a cell is running. */
+  get subshells(): boolean {
+    return this._subshell;
+  }
+
+  /** The state has changed. */
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  /** The kernel has opened its comm. */
+  get opened(): ISignal<this, Opening> {
+    return this._opened;
+  }
+
+  /** The kernel has answered this page's hello. */
+  get welcomed(): ISignal<this, Welcome> {
+    return this._welcomed;
+  }
+
+  get received(): ISignal<this, FromKernel> {
+    return this._received;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  /** Say hello, over a new comm if there is none. Never rejects. */
+  connect(): Promise<void> {
+    this._connecting ??= this._connect().finally(() => {
+      this._connecting = null;
+    });
+    return this._connecting;
+  }
+
+  /** Begin anew: the kernel was restarted, and knows nothing of us. */
+  restart(): void {
+    this._forget('closed');
+    this.kernel.registerCommTarget(EVENTS, this._onEvents);
+  }
+
+  /** Ask, and wait for the answer. Rejects with `NoAnswer`. */
+  async request(message: ToKernel): Promise<Answer> {
+    if (this._control === null) {
+      throw new NoAnswer('none');
+    }
+    const request = ++this._count;
+    const answer = new Promise<Answer>((resolve, reject) => {
+      this._waiting.set(request, { resolve, reject });
+    });
+    try {
+      this.post({ ...message, request });
+      return await (this._subshell ? this._hurried(answer, request) : answer);
+    } finally {
+      this._waiting.delete(request);
+    }
+  }
+
+  /** Tell, without waiting for an answer. */
+  post(message: ToKernel): void {
+    try {
+      this._control?.send(message as unknown as JSONObject);
+    } catch {
+      this._forget('closed');
+    }
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    if (!this.kernel.isDisposed) {
+      this.kernel.removeCommTarget(EVENTS, this._onEvents);
+    }
+    this._forget('closed');
+    Signal.clearData(this);
+  }
+
+  private async _connect(): Promise<void> {
+    try {
+      if (this._control === null) {
+        this._setState('connecting');
+        await this._open();
+      }
+      await this._hello();
+    } catch {
+      this._forget('closed');
+    }
+  }
+
+  private async _open(): Promise<void> {
+    const { comm, subshell } = await commOverSubshell(this.kernel, CONTROL);
+    if (this._isDisposed) {
+      comm.dispose();
+      return;
+    }
+    comm.onMsg = this._onAnswer;
+    comm.onClose = () => {
+      if (this._control === comm) {
+        this._forget('none');
+      }
+    };
+    comm.open();
+    this._control = comm;
+    this._subshell = subshell;
+    this._changed.emit();
+  }
+
+  private async _hello(): Promise<void> {
+    const page = await this._page;
+    const session = this.kernel.clientId;
+    const message = { type: 'hello', version: VERSION, page, session } as const;
+    const answer = await this.request(message);
+    if (answer.type !== 'welcome' || answer.version !== VERSION) {
+      this._setState('other-version');
+      return;
+    }
+    this._setState('ready');
+    this._welcomed.emit(answer);
+  }
+
+  private async _hurried(
+    answer: Promise<Answer>,
+    request: number
+  ): Promise<Answer> {
+    const timer = setTimeout(
+      () => this._waiting.get(request)?.reject(new NoAnswer('timeout')),
+      this._patience
+    );
+    return answer.finally(() => clearTimeout(timer));
+  }
+
+  private _onEvents = (
+    comm: Kernel.IComm,
+    message: KernelMessage.ICommOpenMsg
+  ): void => {
+    const opening = message.content.data as unknown as Opening;
+    if (opening.version !== VERSION) {
+      this._setState('other-version');
+      return;
+    }
+    // The kernel speaks on its newest comm, and what comes late on an older one is still in order.
+    comm.onMsg = event => this._receive(event.content.data);
+    const parent = message.parent_header as { session?: string };
+    const called =
+      opening.reason === 'call' && parent.session === this.kernel.clientId;
+    this._opened.emit(opening);
+    if (called || this._control === null) {
+      void this.connect();
+    }
+  };
+
+  private _receive(data: unknown): void {
+    if (!this._isDisposed) {
+      this._received.emit(data as FromKernel);
+    }
+  }
+
+  private _onAnswer = (message: KernelMessage.ICommMsgMsg): void => {
+    const answer = message.content.data as unknown as Answer;
+    this._waiting.get(answer.request)?.resolve(answer);
+  };
+
+  /** What the kernel said while the connection was down is lost: ask for it. */
+  private _onConnection(
+    _: Kernel.IKernelConnection,
+    status: Kernel.ConnectionStatus
+  ): void {
+    if (status === 'connected' && this._state === 'ready') {
+      void this.connect();
+    }
+  }
+
+  /** There is no control comm any more. */
+  private _forget(silence: Silence): void {
+    const control = this._control;
+    this._control = null;
+    this._subshell = false;
+    control?.dispose();
+    this._waiting.forEach(waiting => waiting.reject(new NoAnswer(silence)));
+    this._waiting.clear();
+    this._setState('none');
+  }
+
+  private _setState(state: State): void {
+    this._state = state;
+    this._changed.emit();
+  }
+
+  private _changed = new Signal<this, void>(this);
+  private _opened = new Signal<this, Opening>(this);
+  private _welcomed = new Signal<this, Welcome>(this);
+  private _received = new Signal<this, FromKernel>(this);
+  private _waiting = new Map<number, IWaiting>();
+  private _connecting: Promise<void> | null = null;
+  private _control: Kernel.IComm | null = null;
+  private _subshell = false;
+  private _count = 0;
+  private _state: State = 'none';
+  private _isDisposed = false;
+}

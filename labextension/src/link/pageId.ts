@@ -1,0 +1,97 @@
+/**
+ * The name of this page (browser tab). It survives a reload, and no two tabs share it: a duplicated tab comes up with a
+ * copy of the session storage, and has to find out that its name is taken.
+ */
+import { UUID } from '@lumino/coreutils';
+
+const KEY = 'exploracoder-jupyter:page';
+const CHANNEL = 'exploracoder-jupyter:pages';
+/** Tabs of one browser answer within a few milliseconds; this is waited once a page, while it loads. */
+const PATIENCE = 200;
+
+interface IClaim {
+  type: 'claim' | 'taken';
+  id: string;
+  /** Of two tabs that claim at the same moment the one with the smaller token has the name. */
+  token: string;
+}
+
+/** Where names are kept and claims are heard; the browser's own, but for tests. */
+export interface IPageWorld {
+  storage: Pick<Storage, 'getItem' | 'setItem'>;
+  open(name: string): BroadcastChannel | null;
+  patience: number;
+}
+
+const BROWSER: IPageWorld = {
+  get storage() {
+    return window.sessionStorage;
+  },
+  open: name =>
+    typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(name),
+  patience: PATIENCE
+};
+
+/** The name of this page, once no other tab objects. Ask once a page: the name is defended from then on. */
+export async function claimPageId(world = BROWSER): Promise<string> {
+  const stored = read(world);
+  const channel = world.open(CHANNEL);
+  const id = stored ?? UUID.uuid4();
+  if (channel === null) {
+    return keep(world, id);
+  }
+  const token = UUID.uuid4();
+  const taken = stored !== null && (await contest(channel, id, token, world));
+  const name = keep(world, taken ? UUID.uuid4() : id);
+  defend(channel, name);
+  return name;
+}
+
+/** Claim the name; whether another tab has it. */
+function contest(
+  channel: BroadcastChannel,
+  id: string,
+  token: string,
+  world: IPageWorld
+): Promise<boolean> {
+  return new Promise(resolve => {
+    channel.onmessage = ({ data }: MessageEvent<IClaim>) => {
+      if (data.id !== id || data.token === token) {
+        return;
+      }
+      if (data.type === 'taken') {
+        resolve(true);
+      } else if (token < data.token) {
+        channel.postMessage({ type: 'taken', id, token });
+      }
+    };
+    channel.postMessage({ type: 'claim', id, token });
+    setTimeout(() => resolve(false), world.patience);
+  });
+}
+
+function defend(channel: BroadcastChannel, id: string): void {
+  channel.onmessage = ({ data }: MessageEvent<IClaim>) => {
+    if (data.type === 'claim' && data.id === id) {
+      channel.postMessage({ type: 'taken', id, token: '' });
+    }
+  };
+}
+
+/** Storage may be forbidden; then the page has a new name after each reload. */
+function read(world: IPageWorld): string | null {
+  try {
+    return world.storage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function keep(world: IPageWorld, id: string): string {
+  try {
+    world.storage.setItem(KEY, id);
+  } catch {
+    // The name lives as long as the page does.
+  }
+  return id;
+}

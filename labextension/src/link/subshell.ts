@@ -1,0 +1,105 @@
+/**
+ * Opens a comm whose messages the kernel hears while a cell is running: over a subshell, where the kernel has them.
+ *
+ * JupyterLab starts a comm's subshell once it knows the kernel's features. After a reload it asks for these on the
+ * channel that the running cell blocks; then features and subshell are asked for on the control channel instead.
+ */
+import { Kernel, KernelMessage } from '@jupyterlab/services';
+
+/** A comm, and whether it has a subshell. */
+export interface IOpened {
+  comm: Kernel.IComm;
+  subshell: boolean;
+}
+
+/** What JupyterLab's comms have beyond their interface, each of it since some version. */
+interface ICommInside {
+  subshellStarted?: Promise<void>;
+  _subshellId?: string | null;
+}
+
+const FEATURE = 'kernel subshells';
+
+/** How long JupyterLab is given to learn the kernel's features by itself, in milliseconds. */
+const PATIENCE = 1000;
+
+/**
+ * Make the comm, ready to be opened. Rejects where the connection has no comms.
+ *
+ * @param kernel - the connection
+ * @param target - name of the comm's target
+ * @param patience - how long to wait before the control channel is tried, in milliseconds
+ */
+export async function commOverSubshell(
+  kernel: Kernel.IKernelConnection,
+  target: string,
+  patience = PATIENCE
+): Promise<IOpened> {
+  const comm = kernel.createComm(target);
+  const inside = comm as Kernel.IComm & ICommInside;
+  if (inside.subshellStarted === undefined) {
+    return { comm, subshell: false };
+  }
+  if (await settles(kernel.info, patience)) {
+    const has = kernel.supportsSubshells === true;
+    return { comm, subshell: has && (await succeeds(inside.subshellStarted)) };
+  }
+  const id = await subshellByControl(kernel);
+  if (id !== null) {
+    inside._subshellId = id;
+  }
+  return { comm, subshell: id !== null };
+}
+
+/** A new subshell, asked for on the control channel; `null` if the kernel has none. */
+async function subshellByControl(
+  kernel: Kernel.IKernelConnection
+): Promise<string | null> {
+  try {
+    const info = await ask(kernel, 'kernel_info_request');
+    const features = (info as { supported_features?: string[] })
+      .supported_features;
+    if (!features?.includes(FEATURE)) {
+      return null;
+    }
+    const made = await ask(kernel, 'create_subshell_request');
+    return (made as { subshell_id?: string }).subshell_id ?? null;
+  } catch {
+    return null;
+  }
+}
+
+async function ask(
+  kernel: Kernel.IKernelConnection,
+  msgType: 'kernel_info_request' | 'create_subshell_request'
+): Promise<unknown> {
+  const message = KernelMessage.createMessage({
+    msgType: msgType as 'create_subshell_request',
+    channel: 'control',
+    username: kernel.username,
+    session: kernel.clientId,
+    content: {}
+  });
+  const reply = await kernel.sendControlMessage(message, true).done;
+  return reply?.content;
+}
+
+async function settles(
+  promise: Promise<unknown>,
+  patience: number
+): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>(resolve => {
+    timer = setTimeout(() => resolve(false), patience);
+  });
+  const settled = await Promise.race([succeeds(promise), late]);
+  clearTimeout(timer);
+  return settled;
+}
+
+function succeeds(promise: Promise<unknown>): Promise<boolean> {
+  return promise.then(
+    () => true,
+    () => false
+  );
+}

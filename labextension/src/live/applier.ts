@@ -1,0 +1,200 @@
+/**
+ * Applies the kernel's changes of cells to the open notebook: by id, in order, and twice without harm.
+ *
+ * Cells are changed where they are. What the user has made of them stays: an edited source, a fold, tags, a place, an
+ * absence. Nothing of this enters the notebook's undo history, which is for the user's own steps.
+ */
+import type {
+  ISharedCell,
+  ISharedCodeCell,
+  ISharedNotebook,
+  SharedCell
+} from '@jupyter/ydoc';
+import type { IOutput } from '@jupyterlab/nbformat';
+import {
+  JSONExt,
+  PartialJSONObject,
+  PartialJSONValue
+} from '@lumino/coreutils';
+
+import type { CellChange } from '../messages';
+import { Draft } from './draft';
+import { adopt, IMark, isEdited, markOf, NAMESPACE, othersTags } from './mark';
+import { trustworthy } from './outputs';
+import type { RunCells } from './runCells';
+
+/** A change, and the run that it belongs to. */
+export interface IRunChange {
+  run: RunCells;
+  change: CellChange;
+}
+
+/** A generated cell in the form of notebook files, as the kernel sends it. */
+interface ICellFile {
+  id: string;
+  cell_type: 'code' | 'markdown';
+  source: string;
+  metadata: PartialJSONObject;
+  outputs?: IOutput[];
+}
+
+/** Apply the changes in one transaction. */
+export function applyChanges(
+  notebook: ISharedNotebook,
+  changes: readonly IRunChange[]
+): void {
+  notebook.transact(() => {
+    const draft = new Draft(notebook);
+    for (const { run, change } of changes) {
+      applyOne(draft, run, change);
+    }
+  }, false);
+}
+
+function applyOne(draft: Draft, run: RunCells, change: CellChange): void {
+  if (run.dismissed) {
+    return;
+  }
+  if (change.action === 'remove') {
+    run.order.remove(change.id);
+    removeOne(draft, draft.find(change.id));
+    return;
+  }
+  run.order.add(change.id, change.after);
+  if (!run.deleted.has(change.id) && change.cell !== null) {
+    put(draft, run, change.cell as unknown as ICellFile);
+  }
+}
+
+function put(draft: Draft, run: RunCells, file: ICellFile): void {
+  const found = draft.find(file.id);
+  if (found) {
+    update(found, run, file);
+    return;
+  }
+  if (!run.runId) {
+    run.runId = (file.metadata[NAMESPACE] as unknown as IMark).run_id;
+    removeOlder(draft, run);
+  }
+  run.folds.set(file.id, folds(file.metadata.jupyter));
+  draft.insert(place(draft, run, file.id), fresh(run, file));
+}
+
+/** The cells of earlier runs of the same calling cell make room. */
+function removeOlder(draft: Draft, run: RunCells): void {
+  const older = draft.cells.filter(cell => {
+    const mark = markOf(cell);
+    return mark?.caller === run.caller && mark.run_id !== run.runId;
+  });
+  older.forEach(cell => removeOne(draft, cell));
+}
+
+/** Remove a generated cell; one that a person has edited stays as an ordinary cell. */
+function removeOne(draft: Draft, cell: ISharedCell | undefined): void {
+  if (!cell || !markOf(cell)) {
+    return;
+  }
+  if (isEdited(cell)) {
+    adopt(cell);
+  } else {
+    draft.remove(cell);
+  }
+}
+
+/** Behind the nearest earlier cell of the run that is there, else the calling cell; else before a later one. */
+function place(draft: Draft, run: RunCells, id: string): number {
+  const there = (other: string) => draft.index(other) !== -1;
+  const before = run.order.before(id);
+  const nearest =
+    before.find(other => !run.moved.has(other) && there(other)) ??
+    before.find(there);
+  const behind = draft.index(nearest ?? run.caller);
+  if (behind !== -1) {
+    return behind + 1;
+  }
+  const later = run.order.behind(id).find(there);
+  return later === undefined ? draft.cells.length : draft.index(later);
+}
+
+function fresh(run: RunCells, file: ICellFile): SharedCell.Cell {
+  const metadata = { ...file.metadata, [NAMESPACE]: mark(run, file) };
+  const { id, source } = file;
+  if (file.cell_type === 'markdown') {
+    return { cell_type: 'markdown', id, source, metadata };
+  }
+  return {
+    cell_type: 'code',
+    id,
+    source,
+    metadata: { ...metadata, trusted: true },
+    outputs: trustworthy(file.outputs ?? []),
+    execution_count: null
+  };
+}
+
+function update(cell: ISharedCell, run: RunCells, file: ICellFile): void {
+  const before = markOf(cell);
+  if (before === null || cell.cell_type !== file.cell_type) {
+    return; // the user has made it something else
+  }
+  run.runId ||= before.run_id;
+  if (!isEdited(cell) && cell.getSource() !== file.source) {
+    cell.setSource(file.source);
+  }
+  if (cell.cell_type === 'code') {
+    updateOutputs(cell as ISharedCodeCell, trustworthy(file.outputs ?? []));
+  }
+  updateFolds(cell, run, file, before);
+  updateTags(cell, file.metadata.tags);
+  cell.setMetadata(NAMESPACE, mark(run, file));
+}
+
+function updateOutputs(cell: ISharedCodeCell, outputs: IOutput[]): void {
+  if (!JSONExt.deepEqual(cell.getOutputs(), outputs)) {
+    cell.setOutputs(outputs);
+  }
+}
+
+function updateTags(cell: ISharedCell, ours: unknown): void {
+  const known = Array.isArray(ours) ? (ours as string[]) : [];
+  const tags = [...known, ...othersTags(cell.getMetadata('tags'))];
+  if (tags.length) {
+    cell.setMetadata('tags', tags);
+  } else {
+    cell.deleteMetadata('tags');
+  }
+}
+
+/** Fold as the kernel says, unless the user has folded it otherwise since. */
+function updateFolds(
+  cell: ISharedCell,
+  run: RunCells,
+  file: ICellFile,
+  before: IMark
+): void {
+  const now = folds(cell.getMetadata('jupyter'));
+  const next = folds(file.metadata.jupyter);
+  const put = run.folds.get(file.id);
+  const news = before.selected !== mark(run, file).selected;
+  const users = put === undefined ? !news : !JSONExt.deepEqual(now, put);
+  if (users) {
+    return;
+  }
+  run.folds.set(file.id, next);
+  if (!JSONExt.deepEqual(now, next)) {
+    cell.setMetadata('jupyter', next);
+  }
+}
+
+function folds(jupyter: unknown): PartialJSONValue {
+  const found = (jupyter ?? {}) as PartialJSONObject;
+  return {
+    source_hidden: found.source_hidden === true,
+    outputs_hidden: found.outputs_hidden === true
+  };
+}
+
+function mark(run: RunCells, file: ICellFile): IMark & PartialJSONObject {
+  const known = file.metadata[NAMESPACE] as unknown as IMark;
+  return { ...known, caller: run.caller };
+}

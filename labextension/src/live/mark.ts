@@ -1,0 +1,93 @@
+/**
+ * The mark that a generated cell carries in its metadata: whose it is, what it is, and whether its source is still as
+ * it was generated. A cell that a person has edited is that person's.
+ */
+import type { ISharedCell } from '@jupyter/ydoc';
+import { blake2b } from '@noble/hashes/blake2';
+import { bytesToHex } from '@noble/hashes/utils';
+
+export const NAMESPACE = 'exploracoder_jupyter';
+
+const OUR_TAGS = new Set([
+  'explora-candidate',
+  'explora-selected',
+  'explora-solution',
+  'skip-execution'
+]);
+
+/** What generated cells say of themselves, as far as the page looks at it. */
+export interface IMark {
+  run_id: string;
+  role: string;
+  /** Id of the calling cell. */
+  caller?: string;
+  subtask?: string;
+  candidate?: string;
+  round?: number;
+  status?: string;
+  selected?: boolean;
+  seconds?: number;
+  source_hash?: string;
+}
+
+/** Whatever has metadata to read: a shared cell, or a cell's model. */
+export interface IHasMetadata {
+  getMetadata(key: string): unknown;
+}
+
+/** The mark of a generated cell, of this run when one is named. */
+export function markOf(cell: IHasMetadata, runId?: string): IMark | null {
+  const found = cell.getMetadata(NAMESPACE) as Partial<IMark> | undefined;
+  if (typeof found?.role !== 'string' || typeof found.run_id !== 'string') {
+    return null;
+  }
+  return runId === undefined || found.run_id === runId
+    ? (found as IMark)
+    : null;
+}
+
+/** Sixteen hexadecimal digits by which an edited cell is told from an untouched one. */
+export function sourceHash(source: string): string {
+  const bytes = new TextEncoder().encode(source);
+  return bytesToHex(blake2b(bytes, { dkLen: 8 }));
+}
+
+/** Whether a person has changed the source of a generated cell. */
+export function isEdited(cell: ISharedCell): boolean {
+  const mark = markOf(cell);
+  return mark !== null && mark.source_hash !== sourceHash(cell.getSource());
+}
+
+/** The tags that are not ours. */
+export function othersTags(tags: unknown): string[] {
+  return Array.isArray(tags)
+    ? tags.filter(tag => typeof tag === 'string' && !OUR_TAGS.has(tag))
+    : [];
+}
+
+/** Make a generated cell an ordinary one: without our mark, our tags and what we have folded. */
+export function adopt(cell: ISharedCell): void {
+  const tags = othersTags(cell.getMetadata('tags'));
+  cell.deleteMetadata(NAMESPACE);
+  cell.deleteMetadata('jupyter');
+  if (tags.length) {
+    cell.setMetadata('tags', tags);
+  } else {
+    cell.deleteMetadata('tags');
+  }
+}
+
+/** The first line that keeps a recorded candidate from being run. */
+const GUARD = /^%%explored\b.*(\n|$)/;
+
+/** Whether the cell is a recorded candidate that must not be run here. */
+export function isGuarded(cell: ISharedCell): boolean {
+  return markOf(cell)?.role === 'candidate' && GUARD.test(cell.getSource());
+}
+
+/** Make a recorded candidate a cell that the user can run. */
+export function makeMine(cell: ISharedCell): void {
+  const source = cell.getSource();
+  adopt(cell);
+  cell.setSource(source.replace(GUARD, ''));
+}

@@ -1,0 +1,43 @@
+/**
+ * The cells of one run in the kernel's order, those included that the user has deleted or moved: so the place of a new
+ * cell can be told by whichever neighbours are still there.
+ */
+export class RunOrder {
+  /** @param anchor - id of the calling cell */
+  constructor(readonly anchor: string) {}
+
+  has(id: string): boolean {
+    return this._ids.includes(id);
+  }
+
+  /** Put `id` behind `after`, behind all where that is not known. What is there keeps its place. */
+  add(id: string, after: string | null): void {
+    if (!this.has(id)) {
+      this._ids.splice(this._place(after), 0, id);
+    }
+  }
+
+  remove(id: string): void {
+    this._ids = this._ids.filter(other => other !== id);
+  }
+
+  /** Those before `id`, nearest first. */
+  before(id: string): string[] {
+    return this._ids.slice(0, this._ids.indexOf(id)).reverse();
+  }
+
+  /** Those behind `id`, nearest first. */
+  behind(id: string): string[] {
+    return this._ids.slice(this._ids.indexOf(id) + 1);
+  }
+
+  private _place(after: string | null): number {
+    if (after === null || after === this.anchor) {
+      return 0;
+    }
+    const at = this._ids.indexOf(after);
+    return at === -1 ? this._ids.length : at + 1;
+  }
+
+  private _ids: string[] = [];
+}

@@ -1,0 +1,42 @@
+/**
+ * The last gate before outputs are trusted. They were made safe when they were recorded; here only those types are let
+ * through that can be made safe at all.
+ */
+import type { IMimeBundle, IOutput } from '@jupyterlab/nbformat';
+
+const ALLOWED = new Set([
+  'text/plain',
+  'text/html',
+  'text/markdown',
+  'text/latex',
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/svg+xml',
+  'application/json'
+]);
+
+const LEFT_OUT = '[an output that cannot be shown safely was left out]';
+
+/** The outputs without whatever could act by itself once it is trusted. */
+export function trustworthy(outputs: readonly IOutput[]): IOutput[] {
+  return outputs.map(safe);
+}
+
+function safe(output: IOutput): IOutput {
+  switch (output.output_type) {
+    case 'stream':
+    case 'error':
+      return output;
+    case 'display_data':
+    case 'execute_result':
+      return { ...output, data: allowed(output.data as IMimeBundle) };
+    default:
+      return { output_type: 'stream', name: 'stdout', text: LEFT_OUT };
+  }
+}
+
+function allowed(data: IMimeBundle | undefined): IMimeBundle {
+  const kept = Object.entries(data ?? {}).filter(([mime]) => ALLOWED.has(mime));
+  return kept.length ? Object.fromEntries(kept) : { 'text/plain': LEFT_OUT };
+}
