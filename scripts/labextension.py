@@ -1,7 +1,6 @@
 """Build the JupyterLab extension into the package, and stamp it with a hash of what it was built from.
 
-Needs Node 20 and JupyterLab (`jlpm` beside this Python). `--install` only installs what the sources need; a test
-compares the stamp with the sources, without Node.
+Needs Node 20 and JupyterLab (`jlpm` beside this Python). A test compares the stamp with the sources, without Node.
 """
 
 import hashlib
@@ -28,14 +27,9 @@ def digest() -> str:
     return total.hexdigest()
 
 
-def install() -> None:
-    """What the sources need, exactly as `yarn.lock` has it."""
-    _jlpm("install", "--immutable")
-
-
 def build() -> None:
     """The bundle, from sources that match the messages in `page.py`."""
-    install()
+    _jlpm("install", "--immutable")
     subprocess.run([sys.executable, ROOT / "scripts" / "page_types.py"], check=True)
     _jlpm("types")
     _jlpm("build")
@@ -48,4 +42,4 @@ def _jlpm(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    install() if "--install" in sys.argv else build()
+    build()
