@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -28,19 +30,31 @@ class Caller:
     """Id of the calling cell, if it is a notebook's."""
     notebook: Path | None
     """The calling notebook, if it can be known."""
+    session: str = ""
+    """The session id of the connection over which the cell was sent."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What is ours in the metadata that came with the cell."""
 
 
 def find_caller(shell: InteractiveShell) -> Caller:
     """The place of the call that is being executed."""
     jupyter = hasattr(shell, "kernel")
-    metadata = shell.get_parent().get("metadata", {}) if jupyter else {}  # type: ignore[attr-defined]
-    cell = metadata.get("cellId")
+    parent = shell.get_parent() if jupyter else {}  # type: ignore[attr-defined]
+    metadata = parent.get("metadata", {})
+    cell, ours = metadata.get("cellId"), metadata.get("exploracoder_jupyter")
     known = isinstance(cell, str) and _CELL_ID.fullmatch(cell)
-    return Caller(jupyter=jupyter, watched=bool(cell), cell=cell if known else None, notebook=_notebook(shell))
+    return Caller(
+        jupyter=jupyter,
+        watched=bool(cell),
+        cell=cell if known else None,
+        notebook=find_notebook(shell),
+        session=str(parent.get("header", {}).get("session", "")),
+        metadata=ours if isinstance(ours, Mapping) else {},
+    )
 
 
-def _notebook(shell: InteractiveShell) -> Path | None:
-    """Jupyter's server tells its kernels by `JPY_SESSION_NAME`, VS Code by a variable."""
+def find_notebook(shell: InteractiveShell) -> Path | None:
+    """The notebook of this kernel: Jupyter's server tells it by `JPY_SESSION_NAME`, VS Code by a variable."""
     for said in (os.environ.get("JPY_SESSION_NAME"), shell.user_ns.get("__vsc_ipynb_file__")):
         if isinstance(said, str) and said.endswith(".ipynb"):
             path = Path(shell.starting_dir, said)  # a relative one is seen from the kernel's first folder

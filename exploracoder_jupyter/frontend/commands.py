@@ -7,41 +7,51 @@ variables that the task uses to a private folder, start the engine, and follow i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from IPython.core.interactiveshell import InteractiveShell
+from pydantic import ValidationError
 
 from exploracoder_jupyter.config import Layer, resolve
 from exploracoder_jupyter.errors import ExploraError, UsageError
-from exploracoder_jupyter.frontend.caller import Caller, find_caller
+from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
+from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.files import copy_out, listing
 from exploracoder_jupyter.frontend.keys import explain, save_key
+from exploracoder_jupyter.frontend.link import Link
 from exploracoder_jupyter.frontend.live import fork_of, offer, will_be_forked
 from exploracoder_jupyter.frontend.options import Call
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.frontend.render import as_text, cost, headline
-from exploracoder_jupyter.frontend.runs import Run, Runs
+from exploracoder_jupyter.frontend.runs import Run
 from exploracoder_jupyter.frontend.sending import Forks, send
-from exploracoder_jupyter.wire import Start
+from exploracoder_jupyter.frontend.steering import given
+from exploracoder_jupyter.frontend.traces import traces_beside, when
+from exploracoder_jupyter.page import Continue
+from exploracoder_jupyter.wire import Given, Start
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
 _FORK_SECONDS = 15.0
 """How long a cell in the background waits until its kernel was forked; it takes about a second."""
+_NO_REVIEW = "Leave it out, or explore in JupyterLab or Notebook 7 without --wait."
+_RUN_AGAIN = "Run the cell again to explore anew."
 _TAKE = "%explora solution puts the solution into a new cell."
 
 
 class Commands:
     """The front end of one shell."""
 
-    def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer]) -> None:
-        """`configured` gives what `%config` has set."""
-        self.runs = Runs()
+    def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer], link: Link | None) -> None:
+        """`configured` gives what `%config` has set; `link` leads to the pages, where there can be any."""
+        self.controls = Controls(link, folder=self._folder)
+        self.runs = self.controls.runs
         self._inserted: Run | None = None
         self._shell = shell
         self._configured = configured
@@ -55,6 +65,10 @@ class Commands:
         """
         caller = find_caller(self._shell)
         layers = [call.layer, self._configured()]
+        background, going_on = caller.watched and not call.wait, self._going_on(caller)
+        page = self.controls.call(caller.session) if caller.watched else str
+        if _reviews(layers) and not background and not (page() and self.controls.apart):
+            raise UsageError("--review needs somebody who reads the plan.", remedy=_NO_REVIEW)
         sandbox, resources = resolve(*layers).sandbox, ExitStack()
         wanted = sandbox.state != "fresh"
         live = offer(self._shell, task=task, check=call.check) if wanted else None
@@ -73,14 +87,16 @@ class Commands:
             variables=variables,
             unsent=unsent,
             live=live,
+            cells=caller.cell is not None,
+            given=going_on,
         )
-        background = caller.watched and not call.wait
         run = self.runs.start(
             order,
             command=engine_command(sandbox.engine_python),
-            display=lambda stop: _display(caller, stop if background else None),
+            display=partial(_display, caller, page, background=background),
             resources=resources,
             fork=fork_of(self._shell) if live else None,
+            session=caller.session,
         )
         try:
             run.detach(patience=_FORK_SECONDS if forks == "will" else 0.0) if background else run.wait()
@@ -100,6 +116,7 @@ class Commands:
             "": self._status,
             "status": self._status,
             "stop": self._stop,
+            "accept": self._accept,
             "solution": self._solution,
             "files": self._files,
             "history": self._history,
@@ -126,8 +143,24 @@ class Commands:
     def _show_end(self, run: Run) -> None:
         if run.state.failure:
             raise ExploraError(run.state.failure)
-        if run.state.solution:
+        if run.state.solution and not run.live.owner:  # else the page shows it as a cell
             self._insert(run, run.state.solution)
+
+    def _going_on(self, caller: Caller) -> Given | None:
+        """What the page wants to go on from, if this is no new exploration."""
+        wanted = caller.metadata.get("continue")
+        if wanted is None:
+            return None
+        try:
+            asked = Continue.model_validate(wanted)
+        except ValidationError:
+            raise UsageError("What to go on from cannot be read.", remedy=_RUN_AGAIN) from None
+        run = self.runs.named(asked.run)
+        if run is None:
+            raise UsageError("This kernel knows nothing of the run to go on from any more.", remedy=_RUN_AGAIN)
+        if not run.over:
+            raise UsageError("The run to go on from has not ended yet.", remedy="Stop it, or ask it in the sidebar.")
+        return given(run.state, asked)
 
     def _insert(self, run: Run, solution: str) -> None:
         self._inserted = run
@@ -142,6 +175,13 @@ class Commands:
         self.runs.stop()
         names = "; ".join(", ".join(run.state.libraries) for run in running)
         return f"Stopping: {names}." if running else "Nothing is running."
+
+    def _accept(self, _: str) -> str:
+        run = next((run for run in self.runs.running() if run.state.reviewing), None)
+        if run is None:
+            raise UsageError("No plan waits for your word.", remedy="A run waits with --review.")
+        run.replan([row.title for row in run.state.subtasks if row.status == "planned"])
+        return "The plan is accepted."
 
     def _solution(self, _: str) -> str:
         run = self.runs.last(having="verdict")
@@ -166,14 +206,14 @@ class Commands:
     def _history(self, _: str) -> str:
         lines = [f"{number}. {_last_line(run)}" for number, run in enumerate(self.runs.all, 1)]
         here = [run.state.trace for run in self.runs.all]
-        older = [path for path in self._traces() if str(path) not in here]
-        lines += [f"{_when(path)}  {path}" for path in older]
+        older = [path for path in traces_beside(self._folder() or Path.cwd()) if str(path) not in here]
+        lines += [f"{when(path)}  {path}" for path in older]
         return "\n".join(lines) or "Nothing has been explored in this session, and there are no traces here."
 
-    def _traces(self) -> list[Path]:
-        notebook = find_caller(self._shell).notebook
-        folder = (notebook.parent if notebook else Path.cwd()) / "explorations"
-        return sorted(folder.glob("*.ipynb"), key=_when)
+    def _folder(self) -> Path | None:
+        """The notebook's, if that is known."""
+        notebook = find_notebook(self._shell)
+        return notebook.parent if notebook else None
 
     def _export(self, argument: str) -> str:
         run = self.runs.last(having="trace")
@@ -181,10 +221,14 @@ class Commands:
             raise UsageError("There is no trace yet.", remedy="See %explora status.")
         return f"Written: {export_trace(Path(run.state.trace), argument)}"
 
-    def _clean(self, _: str) -> str:
+    def _clean(self, argument: str) -> str:
+        if argument not in ("", "--keep-solution"):
+            raise UsageError("%explora clean takes nothing, or `--keep-solution`.")
+        if self.controls.clean(find_caller(self._shell).session, keep_solution=bool(argument)):
+            return "Removing the explorations from this notebook; undo brings them back."
         run = self.runs.last(having="trace")
         where = f" They are in the trace {run.state.trace}." if run else ""
-        return f"Nothing to remove: this version puts no candidates into the open notebook.{where}"
+        return f"Nothing to remove: only JupyterLab with our extension puts candidates into a notebook.{where}"
 
     def _config(self, argument: str) -> str:
         if not argument:
@@ -194,10 +238,19 @@ class Commands:
         return f"The key is in {save_key(_ask_key())} now, readable by you only."
 
 
-def _display(caller: Caller, stop: Callable[[], None] | None) -> Display:
+def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: bool) -> Display:
+    if found := page():
+        run.live.own(found)
     if not caller.jupyter:
         return LineDisplay()
-    return NotebookDisplay(hint=_MAGIC_STOP if stop else _INTERRUPT, after=_TAKE if stop else "", stop=stop)
+    hint, after = (_MAGIC_STOP, _TAKE) if background else (_INTERRUPT, "")
+    return NotebookDisplay(
+        hint=hint, after=after, paged=lambda: bool(run.live.owner), stop=run.stop if background else None
+    )
+
+
+def _reviews(layers: Sequence[Layer]) -> bool:
+    return bool(getattr(resolve(*layers).exploration, "review", False))
 
 
 def _last_line(run: Run) -> str:
@@ -216,10 +269,6 @@ def _ask_key() -> str:
         raise UsageError(
             "The key was not asked for or not given.", remedy="See %explora config for other ways."
         ) from None
-
-
-def _when(path: Path) -> str:
-    return datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
 
 
 def _now() -> float:

@@ -13,7 +13,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 
 from exploracoder_jupyter.options import OPTIONS
 
-COMMANDS = ("status", "stop", "history", "solution", "files", "export", "clean", "config")
+COMMANDS = ("status", "stop", "accept", "history", "solution", "files", "export", "clean", "config")
 """What `%explora` does."""
 
 _CELL_LINE = re.compile(r"^\s*%%explora\s")

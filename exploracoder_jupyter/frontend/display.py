@@ -15,8 +15,9 @@ from typing import Protocol, cast
 from IPython.display import DisplayHandle, display
 
 from exploracoder_jupyter.frontend.panel import State
-from exploracoder_jupyter.frontend.render import as_html, as_text, candidate_line, cost, headline
+from exploracoder_jupyter.frontend.render import as_html, as_text, candidate_line, cost, headline, line, line_as_html
 
+_ACCEPT = "To begin as planned: %explora accept."
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -35,22 +36,45 @@ class Display(Protocol):
 class NotebookDisplay:
     """One output of the calling cell, updated in place."""
 
-    def __init__(self, *, hint: str, after: str, stop: Callable[[], None] | None = None) -> None:
-        """`hint` says how to stop, `after` what to do with a solution; `stop` is the button's deed, if there is one."""
+    def __init__(
+        self,
+        *,
+        hint: str,
+        after: str,
+        stop: Callable[[], None] | None = None,
+        paged: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`hint` says how to stop, `after` what to do with a solution; `stop` is the button's deed, if there is one.
+
+        `paged` says whether a page shows the run in its sidebar, which may come late: then this is one line.
+        """
         self._hint = hint
         self._after = after
-        self._handle = _open(_bundle(State(), hint))
-        self._button = StopButton(stop) if stop else None
+        self._paged = paged
+        self._handle = _open(self._bundle(State(), hint))
+        self._button = StopButton(stop) if stop and not paged() else None
 
     def show(self, state: State) -> None:
         """Update the output."""
-        _update(self._handle, _bundle(state, self._hint))
+        _update(self._handle, self._bundle(state, f"{_ACCEPT} {self._hint}" if state.reviewing else self._hint))
+        if self._paged():
+            self._take_button()
 
     def close(self, state: State) -> None:
         """Update the output and take the button away."""
-        _update(self._handle, _bundle(state, self._after if state.solution else ""))
-        if self._button:
-            self._button.close()
+        _update(self._handle, self._bundle(state, self._after if state.solution else ""))
+        self._take_button()
+
+    def _take_button(self) -> None:
+        button, self._button = self._button, None
+        if button:
+            button.close()
+
+    def _bundle(self, state: State, hint: str) -> dict[str, str]:
+        now = time.time()
+        if self._paged():
+            return {"text/html": line_as_html(state), "text/plain": line(state)}
+        return {"text/html": as_html(state, now, hint=hint), "text/plain": as_text(state, now, hint=hint)}
 
 
 class StopButton:
@@ -114,8 +138,3 @@ def _open(bundle: Mapping[str, object]) -> DisplayHandle:
 
 def _update(handle: DisplayHandle, bundle: Mapping[str, object]) -> None:
     handle.update(bundle, raw=True)  # type: ignore[no-untyped-call]
-
-
-def _bundle(state: State, hint: str) -> dict[str, str]:
-    now = time.time()
-    return {"text/html": as_html(state, now, hint=hint), "text/plain": as_text(state, now, hint=hint)}

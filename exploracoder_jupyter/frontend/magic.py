@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from traitlets import Bool, CaselessStrEnum, Float, Integer, Unicode
 
 from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.frontend.completion import matcher
+from exploracoder_jupyter.frontend.link import Link
 from exploracoder_jupyter.frontend.options import help_text, read_line
 from exploracoder_jupyter.frontend.recorded import show_recorded
 from exploracoder_jupyter.options import Scalar, nest
@@ -73,19 +75,26 @@ class ExploraMagics(Magics):
         super().__init__(shell)
         self._shell = shell
         self._commands: Commands | None = None
+        self._making = threading.Lock()
+        self._link = Link(lambda: self.commands.controls) if hasattr(shell, "kernel") else None
+        if self._link:
+            self._link.register()
 
     @property
     def commands(self) -> Commands:
-        """What the magics do; made at first use, with everything it imports."""
-        if self._commands is None:
-            from exploracoder_jupyter.frontend.commands import Commands
+        """What the magics do; made at first use, by a cell or by a page's word, with everything it imports."""
+        with self._making:
+            if self._commands is None:
+                from exploracoder_jupyter.frontend.commands import Commands
 
-            self._commands = Commands(self._shell, configured=self.configured)
-            atexit.register(self._commands.runs.stop)
-        return self._commands
+                self._commands = Commands(self._shell, configured=self.configured, link=self._link)
+                atexit.register(self._commands.runs.stop)
+            return self._commands
 
     def release(self) -> None:
-        """Ask every run for its end: the extension goes away."""
+        """Ask every run for its end and hear no page any more: the extension goes away."""
+        if self._link:
+            self._link.unregister()
         if self._commands is not None:
             self._commands.runs.stop()
             atexit.unregister(self._commands.runs.stop)
@@ -115,11 +124,12 @@ class ExploraMagics(Magics):
 
         %explora status            what is running, and how far it is
         %explora stop              end what is running, keep what was learned
+        %explora accept            begin a run whose plan waits for your word
         %explora solution          put the last solution into a new cell
         %explora files [--copy]    what the last solution wrote, if it was kept; copy it into the working directory
         %explora history           the runs of this session and the traces beside this notebook
         %explora export [PATH]     write the last trace without the candidates that lost
-        %explora clean             what to do about cells that explorations left
+        %explora clean [--keep-solution]    remove the explorations from this notebook
         %explora config            where settings come from, and where a key is set
         %explora config key        set a key; it is asked for, never typed into a cell
         """

@@ -133,6 +133,14 @@ class State:
         """Whether nothing more will come."""
         return self.verdict is not None or bool(self.failure)
 
+    def find(self, candidate: str) -> tuple[SubtaskRow, CandidateRow] | tuple[None, None]:
+        """The candidate with this id, and its subtask or the solution."""
+        for row in (*self.subtasks, self.solution_row):
+            for known in row.candidates:
+                if known.id == candidate:
+                    return row, known
+        return None, None
+
 
 def fold(state: State, record: Record) -> State:
     """The state after one more record. Records that the panel does not show change only the time."""
@@ -315,11 +323,11 @@ def _before_running(candidate: Candidate) -> tuple[CandidateState, str]:
 
 
 def _observed(state: State, event: CandidateObserved) -> State:
-    for row in (*state.subtasks, state.solution_row):
-        if any(known.id == event.candidate for known in row.candidates):
-            rows = (_after_running(known, event) if known.id == event.candidate else known for known in row.candidates)
-            return _put(state, replace(row, candidates=tuple(rows)))
-    return state
+    row, found = state.find(event.candidate)
+    if row is None:
+        return state
+    rows = (_after_running(known, event) if known is found else known for known in row.candidates)
+    return _put(state, replace(row, candidates=tuple(rows)))
 
 
 def _after_running(row: CandidateRow, event: CandidateObserved) -> CandidateRow:

@@ -26,11 +26,14 @@ from pydantic import ValidationError
 from exploracoder_jupyter.errors import MissingMeans
 from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.wire import (
+    Choose,
     Failed,
     Finished,
     ForkKernel,
     KernelForked,
     RecordMessage,
+    Replan,
+    Retry,
     Skip,
     Start,
     Stop,
@@ -98,6 +101,18 @@ class Relay:
     def skip(self, subtask: str) -> None:
         """Ask the engine to give up this subtask. Returns at once."""
         self._send(Skip(subtask=subtask))
+
+    def retry(self, subtask: str, hint: str) -> None:
+        """Ask the engine to explore this subtask and the later ones again. Returns at once."""
+        self._send(Retry(subtask=subtask, hint=hint))
+
+    def choose(self, candidate: str) -> None:
+        """Ask the engine to carry this candidate forward instead. Returns at once."""
+        self._send(Choose(candidate=candidate))
+
+    def replan(self, titles: Sequence[str]) -> None:
+        """Replace the subtasks that have not begun; ends a review. Returns at once."""
+        self._send(Replan(titles=[*titles]))
 
     def end(self, *, patience: float = PATIENCE) -> None:
         """End the engine and release the pipes: end of input, then SIGTERM, then SIGKILL, `patience` seconds each.

@@ -37,6 +37,7 @@ _CODE = (
     "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
     "background:var(--jp-layout-color2, transparent);padding:6px;overflow-x:auto"
 )
+_SIDEBAR = "See the Explora sidebar."
 _NOTE = 160
 """Characters of an error or reason that are shown."""
 _MOST_CANDIDATES = 8
@@ -96,6 +97,20 @@ def as_html(state: State, now: float, *, hint: str = "") -> str:
     return f'<div class="jp-Explora-panel" style="{_BOX}">{"".join(parts)}</div>'
 
 
+def line(state: State) -> str:
+    """One line, for where the sidebar shows the rest."""
+    said = headline(state).rstrip(".")
+    return f"Exploring {', '.join(state.libraries)}: {said}. {_SIDEBAR}" if state.libraries else f"{said}. {_SIDEBAR}"
+
+
+def line_as_html(state: State) -> str:
+    """The same as HTML. No live region: the sidebar has one."""
+    libraries = f"Exploring {escape(', '.join(state.libraries))}: " if state.libraries else ""
+    said = f'<span style="color:{_colour(state)}">{escape(headline(state).rstrip("."))}.</span>'
+    quiet = f'<span style="{_QUIET}">{_SIDEBAR}</span>'
+    return f'<div class="jp-Explora-panel" style="{_BOX}">{libraries}{said} {quiet}</div>'
+
+
 def candidate_line(candidate: CandidateRow) -> str:
     """One candidate in words: `2.1 failed: KeyError: 'x'`."""
     note = f": {_cut(candidate.note)}" if candidate.note else ""
@@ -138,10 +153,15 @@ def _text_row(row: SubtaskRow, *, over: bool) -> str:
 
 
 def _html_head(state: State) -> str:
-    colour = _COLOURS["unsolved"] if state.failure else _COLOURS[state.verdict.outcome] if state.verdict else "inherit"
     libraries = f"<strong>Exploring {escape(', '.join(state.libraries))}</strong> " if state.libraries else ""
-    words = f'<span style="color:{colour}">{escape(headline(state))}</span>'
+    words = f'<span style="color:{_colour(state)}">{escape(headline(state))}</span>'
     return f'<div role="status" aria-live="polite">{libraries}{words}</div>'
+
+
+def _colour(state: State) -> str:
+    if state.failure:
+        return _COLOURS["unsolved"]
+    return _COLOURS[state.verdict.outcome] if state.verdict else "inherit"
 
 
 def _html_row(row: SubtaskRow, *, over: bool) -> str:

@@ -12,15 +12,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
 from typing import Literal
 
 from exploracoder_jupyter.frontend.display import Display
+from exploracoder_jupyter.frontend.live_run import Audience, LiveRun, Nobody
 from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
 from exploracoder_jupyter.frontend.relay import PATIENCE, Relay
-from exploracoder_jupyter.wire import CellsChanged, Failed, Finished, RecordMessage, Start, Told, TraceAt
+from exploracoder_jupyter.frontend.view import Place
+from exploracoder_jupyter.wire import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
-MakeDisplay = Callable[[Callable[[], None]], Display]
-"""Makes the display, given the function that stops the run."""
+MakeDisplay = Callable[["Run"], Display]
+"""Makes the display of a run."""
 
 _TICK = 1.0
 _SHORT_TICK = 0.02
@@ -33,16 +37,17 @@ _AFTER_STOP = 1.0
 class Run:
     """One exploration, seen from the user's kernel."""
 
-    def __init__(self, relay: Relay, state: State, resources: ExitStack, display: MakeDisplay) -> None:
+    def __init__(self, relay: Relay, live: LiveRun, state: State, resources: ExitStack, display: MakeDisplay) -> None:
         """`resources` are released when the run has ended."""
         self.state = state
+        self.live = live
         self._relay = relay
         self._resources = resources
         self._stopping = False
         self._deadline = math.inf
         self._shown = 0.0
         self._thread: threading.Thread | None = None
-        self._display = display(self.stop)
+        self._display = display(self)
 
     @property
     def over(self) -> bool:
@@ -81,6 +86,23 @@ class Run:
         self._stopping = True
         self._deadline = time.monotonic() + 2 * PATIENCE
         self._relay.stop()
+        self.live.stopping()
+
+    def skip(self, subtask: str) -> None:
+        """Ask for giving up this subtask; returns at once, as all of these."""
+        self._relay.skip(subtask)
+
+    def retry(self, subtask: str, hint: str) -> None:
+        """Ask for exploring this subtask and the later ones again."""
+        self._relay.retry(subtask, hint)
+
+    def choose(self, candidate: str) -> None:
+        """Ask for carrying this candidate forward instead."""
+        self._relay.choose(candidate)
+
+    def replan(self, titles: Sequence[str]) -> None:
+        """Replace the subtasks that have not begun; ends a review."""
+        self._relay.replan(titles)
 
     def join(self, seconds: float | None = None) -> None:
         """Wait until a detached run has ended and released everything."""
@@ -111,18 +133,22 @@ class Run:
 
     def _follow(self, enough: Callable[[], bool] = lambda: False, *, tick: float = _TICK) -> None:
         for message in self._relay.messages(tick=tick):
-            if message is not None:
-                self.state = self._after(message)
+            if isinstance(message, CellsChanged):
+                self.live.cells_changed(message.changes)
+            elif message is not None:
+                self._go_on(self._after(message))
             self._refresh()
             if enough() or time.monotonic() >= self._deadline:
                 return
 
-    def _after(self, message: Told) -> State:
+    def _go_on(self, state: State) -> None:
+        self.state = state
+        self.live.changed(state)
+
+    def _after(self, message: RecordMessage | TraceAt | Finished | Failed) -> State:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
-            case CellsChanged():
-                return self.state
             case TraceAt():
                 return begun(self.state, message.path)
             case Finished():
@@ -144,7 +170,7 @@ class Run:
             self._deadline = time.monotonic() + 1.0
             self._follow()
             if not self.state.over:
-                self.state = failed(self.state, "The run was given up.", at=time.time())
+                self._go_on(failed(self.state, "The run was given up.", at=time.time()))
             self._display.close(self.state)
         finally:
             self._resources.close()
@@ -154,6 +180,8 @@ class Run:
 class Runs:
     """All runs since the extension was loaded, oldest first."""
 
+    audience: Audience = field(default_factory=Nobody)
+    """The pages that are told of them."""
     all: list[Run] = field(default_factory=list)
 
     def start(
@@ -164,10 +192,11 @@ class Runs:
         display: MakeDisplay,
         resources: ExitStack,
         fork: Callable[[str], None] | None = None,
+        session: str = "",
     ) -> Run:
         """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
 
-        `fork` forks this kernel when the engine asks for that.
+        `fork` forks this kernel when the engine asks for that; `session` is the calling connection's.
 
         Raises:
             MissingMeans: the engine cannot be started.
@@ -177,10 +206,16 @@ class Runs:
             relay = Relay(order, command=command, fork=fork)
             undo.callback(relay.end, patience=_AFTER_STOP)
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
-            run = Run(relay, state, resources, display)
+            folder = Path(order.notebook).parent if order.notebook else None
+            live = LiveRun(self.audience, Place(token_hex(6), order.cell, folder), state, session=session)
+            run = Run(relay, live, state, resources, display)
             undo.pop_all()
         self.all.append(run)
         return run
+
+    def named(self, name: str) -> Run | None:
+        """The run with this key, or the newest with this id."""
+        return next((run for run in reversed(self.all) if name in (run.live.key, run.state.run_id) and name), None)
 
     def running(self) -> list[Run]:
         """Those that have not ended."""

@@ -1,0 +1,201 @@
+"""What pages ask for, done: the desk at which their controls arrive, and the voice that tells them of runs.
+
+Controls arrive on a thread that must not be kept: what takes a while (an export, asking whether another page is still
+there) is done on a thread of its own and answered then. Everything else is answered at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from exploracoder_jupyter import __version__
+from exploracoder_jupyter.errors import ExploraError
+from exploracoder_jupyter.frontend.export import export_trace
+from exploracoder_jupyter.frontend.link import Answer, Link
+from exploracoder_jupyter.frontend.pages import Pages
+from exploracoder_jupyter.frontend.runs import Run, Runs
+from exploracoder_jupyter.frontend.steering import AboutRun, obey
+from exploracoder_jupyter.frontend.traces import traces_beside
+from exploracoder_jupyter.frontend.view import link_below
+from exploracoder_jupyter.page import (
+    VERSION,
+    CleanMessage,
+    Done,
+    ExportTrace,
+    FromKernel,
+    Hello,
+    Here,
+    Opening,
+    RunView,
+    Sync,
+    TraceView,
+    Welcome,
+    WhoMessage,
+    control,
+    plain,
+)
+
+HANDSHAKE_SECONDS = 0.5
+"""How long a calling cell waits for its page's hello."""
+_OWNER_SECONDS = 1.0
+"""How long the page that owns a run is given to say that it is still there."""
+_UPDATE = "Update the package exploracoder_jupyter where JupyterLab runs and where the kernel runs to the same version."
+
+
+class Controls:
+    """The pages' side of this kernel's runs."""
+
+    def __init__(self, link: Link | None, *, folder: Callable[[], Path | None]) -> None:
+        """`link` is there where the kernel has comms; `folder` gives the calling notebook's folder."""
+        self.runs: Runs = Runs(self)
+        self._link = link
+        self._folder = folder
+        self._pages = Pages()
+        self._apart = False
+
+    @property
+    def apart(self) -> bool:
+        """Whether controls are heard while a cell is running."""
+        return self._apart
+
+    # ---- what pages are told
+
+    @property
+    def listens(self) -> bool:
+        """Whether a page has said hello."""
+        return self._link is not None and self._pages.any
+
+    def tell(self, message: FromKernel) -> None:
+        """Tell all pages."""
+        if self._link:
+            self._link.send(plain(message))
+
+    def call(self, session: str) -> Callable[[], str]:
+        """Tell the pages that a cell of this session calls; what waits for the id of its page, empty if none is there.
+
+        The wait is over half a second after the call.
+        """
+        if self._link is None:
+            return lambda: ""
+        until = time.monotonic() + HANDSHAKE_SECONDS
+        self._open("call")
+        return lambda: self._pages.expect(session, until=until)
+
+    def clean(self, session: str, *, keep_solution: bool) -> bool:
+        """Ask the page of this session to remove explorations; whether there is one."""
+        page = self._pages.of(session)
+        if page:
+            self.tell(CleanMessage(page=page, keep_solution=keep_solution))
+        return bool(page)
+
+    def _open(self, reason: Literal["call", "hello"]) -> None:
+        if self._link:
+            self._link.open(plain(Opening(package=__version__, reason=reason, runs=self._views())))
+
+    def _views(self) -> list[RunView]:
+        return [run.live.view for run in self.runs.all]
+
+    # ---- what pages ask for
+
+    def nobody(self) -> None:
+        """A front end has closed the events comm."""
+        self._pages.nobody()
+
+    def take(self, data: object, answer: Answer) -> None:
+        """Do what a control asks for, and answer it."""
+        self._apart = threading.current_thread() is not threading.main_thread()
+        request = _number(data)
+        if problem := _version_problem(data):
+            return answer(plain(Done(request=request, problem=problem)))
+        try:
+            asked = control(data)
+        except ValidationError:
+            return answer(plain(Done(request=request, problem=f"The kernel does not know this request. {_UPDATE}")))
+        match asked:
+            case Hello():
+                self._hello(asked, answer)
+            case Here():
+                self._pages.here(asked.page, asked.run)
+            case _:
+                self._take_for_run(asked, answer)
+
+    def _hello(self, hello: Hello, answer: Answer) -> None:
+        self._pages.hello(hello.page, hello.session)
+        for run in self.runs.all:
+            if not run.live.owner and run.live.session == hello.session:
+                run.live.own(hello.page)  # a late one: without subshells the calling cell keeps it from being heard
+        self._open("hello")
+        answer(plain(Welcome(request=hello.request, runs=self._views(), traces=self._traces())))
+
+    def _traces(self) -> list[TraceView]:
+        folder = self._folder()
+        if folder is None:
+            return []
+        here = {run.state.trace for run in self.runs.all}
+        return [
+            TraceView(link=link_below(folder, str(path)), changed=path.stat().st_mtime)
+            for path in traces_beside(folder)
+            if str(path) not in here
+        ]
+
+    def _take_for_run(self, asked: AboutRun, answer: Answer) -> None:
+        run = self.runs.named(asked.run)
+        if run is None:
+            return answer(plain(Done(request=asked.request, problem="This kernel knows nothing of this run any more.")))
+        match asked:
+            case Sync():
+                self._sync(run, asked, answer)
+            case ExportTrace():
+                _aside(lambda: answer(plain(_exported(run, asked.request))))
+            case _:
+                answer(plain(Done(request=asked.request, problem=obey(run, asked))))
+
+    def _sync(self, run: Run, sync: Sync, answer: Answer) -> None:
+        owner = run.live.owner
+        if owner in ("", sync.page):
+            return self._hand_over(run, sync, answer)
+        _aside(lambda: self._ask_owner(run, sync, owner, answer))
+
+    def _ask_owner(self, run: Run, sync: Sync, owner: str, answer: Answer) -> None:
+        """Hand the run over unless its owner is still there, or it has another one by now."""
+        ask = partial(self.tell, WhoMessage(run=run.live.key))
+        if self._pages.answers(owner, run.live.key, ask, seconds=_OWNER_SECONDS) or run.live.owner != owner:
+            return answer(plain(run.live.snapshot(sync.request)))
+        self._hand_over(run, sync, answer)
+
+    def _hand_over(self, run: Run, sync: Sync, answer: Answer) -> None:
+        run.live.own(sync.page)
+        answer(plain(run.live.snapshot(sync.request)))
+
+
+def _exported(run: Run, request: int) -> Done:
+    if run.state.trace is None:
+        return Done(request=request, problem="There is no trace yet.")
+    try:
+        path = export_trace(Path(run.state.trace), "")
+    except (ExploraError, OSError) as error:
+        return Done(request=request, problem=str(error))
+    return Done(request=request, said=f"Written: {path}", link=run.live.link(path))
+
+
+def _aside(deed: Callable[[], None]) -> None:
+    threading.Thread(target=deed, daemon=True, name="explora-page").start()
+
+
+def _number(data: object) -> int:
+    number = data.get("request") if isinstance(data, Mapping) else None
+    return number if isinstance(number, int) else 0
+
+
+def _version_problem(data: object) -> str:
+    """Why a page with such a hello cannot be served, or nothing."""
+    if not isinstance(data, Mapping) or data.get("type") != "hello" or data.get("version") == VERSION:
+        return ""
+    return f"JupyterLab's extension and the kernel's package do not fit together. {_UPDATE}"
