@@ -1,4 +1,110 @@
-import { JupyterFrontEndPlugin } from '@jupyterlab/application';
+/**
+ * The sidebar that shows and steers runs.
+ */
+import {
+  ILayoutRestorer,
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import {
+  ITranslator,
+  nullTranslator,
+  TranslationBundle
+} from '@jupyterlab/translation';
 
-/** The sidebar that shows and steers runs. */
-export const plugins: JupyterFrontEndPlugin<unknown>[] = [];
+import { IExplorations } from '../link/tokens';
+import { Desk } from './desk';
+import { DEFAULTS, IPreferences } from './host';
+import { explorationIcon } from './icons';
+import { Opener } from './opener';
+// The sidebar is there from the start, to be restored.
+// eslint-disable-next-line jupyter/prefer-lazy-imports
+import { SIDEBAR_ID, SidebarWidget } from './widget';
+
+const CommandIDs = {
+  showSidebar: 'exploracoder:show-sidebar',
+  insertExample: 'exploracoder:insert-example'
+};
+
+const sidebar: JupyterFrontEndPlugin<void> = {
+  id: 'exploracoder-jupyter:sidebar',
+  description:
+    'Shows the explorations of the current notebook and steers them.',
+  autoStart: true,
+  requires: [IExplorations, INotebookTracker],
+  optional: [ITranslator, ILayoutRestorer, ISettingRegistry, ICommandPalette],
+  activate: (
+    app: JupyterFrontEnd,
+    explorations: IExplorations,
+    tracker: INotebookTracker,
+    translator: ITranslator | null,
+    restorer: ILayoutRestorer | null,
+    settings: ISettingRegistry | null,
+    palette: ICommandPalette | null
+  ): void => {
+    const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
+    const desk = new Desk(app, tracker);
+    const widget = new SidebarWidget(explorations, desk, trans);
+    app.shell.add(widget, 'right', { rank: 700 });
+    restorer?.add(widget, SIDEBAR_ID);
+    const open = () => app.shell.activateById(SIDEBAR_ID);
+    const opener = new Opener(explorations, () => widget.preferences, open);
+    widget.disposed.connect(() => opener.dispose());
+    addCommands(app, explorations, desk, widget, trans);
+    const category = trans.__('Exploration');
+    for (const command of Object.values(CommandIDs)) {
+      palette?.addItem({ command, category });
+    }
+    void follow(settings, widget);
+  }
+};
+
+function addCommands(
+  app: JupyterFrontEnd,
+  explorations: IExplorations,
+  desk: Desk,
+  widget: SidebarWidget,
+  trans: TranslationBundle
+): void {
+  const { commands, shell } = app;
+  const describedBy = { args: { type: 'object', properties: {} } };
+  commands.addCommand(CommandIDs.showSidebar, {
+    label: trans.__('Show Exploration Sidebar'),
+    caption: trans.__('Show and steer the explorations of this notebook'),
+    icon: explorationIcon,
+    describedBy,
+    execute: () => {
+      shell.activateById(SIDEBAR_ID);
+      widget.focus();
+    }
+  });
+  commands.addCommand(CommandIDs.insertExample, {
+    label: trans.__('Insert an Example of an Exploration'),
+    caption: trans.__('Insert cells that explore a library, ready to be run'),
+    describedBy,
+    isEnabled: () => desk.notebook,
+    execute: () => desk.insertExample(explorations.current?.link === 'ready')
+  });
+}
+
+/** Keep the preferences as the user sets them; without settings they stay at their defaults. */
+async function follow(
+  registry: ISettingRegistry | null,
+  widget: SidebarWidget
+): Promise<void> {
+  const settings = await registry?.load(sidebar.id).catch(() => undefined);
+  const take = () => {
+    widget.preferences = {
+      ...DEFAULTS,
+      ...(settings?.composite as Partial<IPreferences> | undefined)
+    };
+  };
+  take();
+  settings?.changed.connect(take);
+  widget.disposed.connect(() => settings?.changed.disconnect(take));
+}
+
+export const plugins: JupyterFrontEndPlugin<unknown>[] = [sidebar];

@@ -1,0 +1,41 @@
+/**
+ * What is being done now: for the eye at once, for a screen reader now and then, so that it is not flooded.
+ */
+import * as React from 'react';
+
+/** Milliseconds between two announcements. */
+const PAUSE = 4000;
+
+export function Activity(props: {
+  text: string;
+  /** Said at once, before the activity: the status of the run. */
+  status: string;
+}): React.JSX.Element {
+  const heard = useThrottled(props.text, PAUSE);
+  return (
+    <div className="jp-Explora-activity">
+      <p aria-hidden="true">{props.text}</p>
+      <p className="jp-Explora-unseen" role="status" aria-live="polite">
+        {props.status}. {heard}
+      </p>
+    </div>
+  );
+}
+
+/** The value, renewed at most once in `pause` milliseconds; the last one always comes through. */
+function useThrottled(value: string, pause: number): string {
+  const [shown, show] = React.useState(value);
+  const next = React.useRef(0);
+  React.useEffect(() => {
+    const now = Date.now();
+    const timer = window.setTimeout(
+      () => {
+        next.current = Date.now() + pause;
+        show(value);
+      },
+      Math.max(0, next.current - now)
+    );
+    return () => window.clearTimeout(timer);
+  }, [value, pause]);
+  return shown;
+}

@@ -1,0 +1,69 @@
+/**
+ * What to see before there is a run: what to type.
+ */
+import * as React from 'react';
+
+import type { LinkStatus } from '../link/tokens';
+import { example } from './example';
+import type { IDesk } from './host';
+import { useTrans } from './host';
+
+export function EmptyState(props: {
+  link: LinkStatus;
+  desk: IDesk;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const { link, desk } = props;
+  const loaded = link === 'ready' || link === 'waiting';
+  const [copied, setCopied] = React.useState(false);
+  const copy = () => {
+    desk.copy(example(loaded).join('\n\n'));
+    setCopied(true);
+  };
+  if (!desk.notebook) {
+    return (
+      <section className="jp-Explora-empty">
+        <h2>{trans.__('Explore a library')}</h2>
+        <p>{trans.__('Open a notebook to explore a library in it.')}</p>
+      </section>
+    );
+  }
+  return (
+    <section className="jp-Explora-empty">
+      <h2>{trans.__('Explore a library')}</h2>
+      <p>
+        {trans.__(
+          'Write a task under the name of an installed library. It is planned in small steps; several snippets for each step are really run, away from your kernel; and what worked becomes a solution.'
+        )}
+      </p>
+      <p>
+        {loaded
+          ? trans.__('Put this in a cell and run it:')
+          : trans.__('Put these in two cells and run both:')}
+      </p>
+      {example(loaded).map(source => (
+        <pre key={source} tabIndex={0}>
+          {source}
+        </pre>
+      ))}
+      <div className="jp-Explora-buttons">
+        <button
+          type="button"
+          className="jp-Explora-button jp-mod-primary"
+          onClick={() => desk.insertExample(loaded)}
+        >
+          {trans.__('Insert an example')}
+        </button>
+        <button type="button" className="jp-Explora-button" onClick={copy}>
+          {copied ? trans.__('Copied') : trans.__('Copy')}
+        </button>
+      </div>
+      <p className="jp-Explora-note">
+        {trans.__(
+          'The example needs no model and takes a few seconds. %1 in a cell shows all options.',
+          '%%explora?'
+        )}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,160 @@
+/**
+ * The head of a run: how it stands, what it is about, what it has cost.
+ */
+import * as React from 'react';
+
+import type { RunView } from '../messages';
+import { over } from './able';
+import type { Clock } from './clock';
+import { clip, count, share, span } from './format';
+import { useTrans } from './host';
+import { StatusSign } from './icons';
+import { runWords } from './words';
+
+/** A task of more characters or lines is clipped. */
+const LONG = 160;
+const LINES = 3;
+
+/** Status and time. */
+export function StatusLine(props: {
+  run: RunView;
+  clock: Clock;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const { run, clock } = props;
+  const words = runWords(run.status, trans);
+  const seconds = useElapsed(run, clock);
+  return (
+    <div className="jp-Explora-status">
+      <StatusSign sign={words.sign} />
+      <strong>{words.text}</strong>
+      {seconds !== null && (
+        <span className="jp-Explora-elapsed" title={trans.__('Time elapsed')}>
+          <span className="jp-Explora-unseen">{trans.__('Time elapsed')} </span>
+          {span(seconds)}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The task; a long one is clipped until it is asked for. */
+export function TaskText(props: { text: string }): React.JSX.Element {
+  const trans = useTrans();
+  const [whole, setWhole] = React.useState(false);
+  const { text } = props;
+  const long = text.length > LONG || text.split('\n').length > LINES;
+  return (
+    <div className="jp-Explora-task">
+      <p>{long && !whole ? clip(text, LONG) : text}</p>
+      {long && (
+        <button
+          type="button"
+          className="jp-Explora-link"
+          aria-expanded={whole}
+          onClick={() => setWhole(!whole)}
+        >
+          {whole ? trans.__('Show less') : trans.__('Show the whole task')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Libraries, model, and what was spent. */
+export function Facts(props: {
+  run: RunView;
+  clock: Clock;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const { run, clock } = props;
+  const seconds = useElapsed(run, clock) ?? 0;
+  return (
+    <>
+      <dl className="jp-Explora-facts">
+        <Fact name={trans.__('Libraries')} value={run.libraries.join(', ')} />
+        <Fact name={trans.__('Model')} value={run.model} />
+        <Fact name={trans.__('Model calls')} value={count(run.calls)} />
+        <Fact name={trans.__('Executions')} value={count(run.executions)} />
+        <Fact name={trans.__('Tokens')} value={count(run.tokens)} />
+        <Fact name={trans.__('Expected')} value={run.estimate} />
+        <Fact name={trans.__('Isolation')} value={run.isolation} />
+      </dl>
+      {run.budget_tokens !== null && (
+        <Budget
+          name={trans.__('Token budget')}
+          part={run.tokens}
+          whole={run.budget_tokens}
+          text={trans.__(
+            '%1 of %2 tokens',
+            count(run.tokens),
+            count(run.budget_tokens)
+          )}
+        />
+      )}
+      {run.budget_seconds !== null && (
+        <Budget
+          name={trans.__('Time budget')}
+          part={seconds}
+          whole={run.budget_seconds}
+          text={trans.__('%1 of %2', span(seconds), span(run.budget_seconds))}
+        />
+      )}
+    </>
+  );
+}
+
+/** Nothing is shown where nothing is known. */
+function Fact(props: {
+  name: string;
+  value: string;
+}): React.JSX.Element | null {
+  return props.value ? (
+    <div>
+      <dt>{props.name}</dt>
+      <dd>{props.value}</dd>
+    </div>
+  ) : null;
+}
+
+function Budget(props: {
+  name: string;
+  part: number;
+  whole: number;
+  text: string;
+}): React.JSX.Element {
+  const percent = share(props.part, props.whole);
+  return (
+    <div className="jp-Explora-budget">
+      <div className="jp-Explora-budgetText" aria-hidden="true">
+        <span>{props.name}</span>
+        <span>{props.text}</span>
+      </div>
+      <div
+        className="jp-Explora-bar"
+        role="progressbar"
+        aria-label={props.name}
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={percent}
+        aria-valuetext={props.text}
+      >
+        <div
+          className={percent >= 90 ? 'jp-mod-nearlySpent' : ''}
+          style={{ width: `${percent}%` }}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** The elapsed seconds, renewed each second while the run is live. */
+function useElapsed(run: RunView, clock: Clock): number | null {
+  const [, tick] = React.useReducer((ticks: number) => ticks + 1, 0);
+  const live = !over(run);
+  React.useEffect(() => {
+    const timer = live ? window.setInterval(tick, 1000) : undefined;
+    return () => window.clearInterval(timer);
+  }, [live]);
+  return clock.elapsed(run);
+}

@@ -1,0 +1,112 @@
+/**
+ * What can be done with the subtask or candidate that the user is on.
+ */
+import * as React from 'react';
+
+import type { IExplorationModel } from '../link/tokens';
+import type { RunView, SubtaskView } from '../messages';
+import { canChoose, canRetry, canSkip, reachable } from './able';
+import type { IAsks } from './asks';
+import { useTrans } from './host';
+import type { Item } from './items';
+import { RetryForm } from './RetryForm';
+
+export interface IItemActions {
+  run: RunView;
+  model: IExplorationModel;
+  asks: IAsks;
+  item: Item;
+  /** Put the focus back on the item. */
+  back: () => void;
+}
+
+export function ItemActions(props: IItemActions): React.JSX.Element | null {
+  const { item, model } = props;
+  if (!reachable(model)) {
+    return null;
+  }
+  switch (item.kind) {
+    case 'subtask':
+      return <SubtaskActions {...props} subtask={item.subtask} />;
+    case 'candidate':
+      return canChoose(props.run, item.subtask, item.candidate) ? (
+        <ChooseAction {...props} candidate={item.candidate.id} />
+      ) : null;
+    case 'apis':
+    case 'api':
+    case 'more':
+      return null;
+  }
+}
+
+function SubtaskActions(
+  props: IItemActions & { subtask: SubtaskView }
+): React.JSX.Element | null {
+  const trans = useTrans();
+  const { run, model, asks, subtask, back } = props;
+  const [hinting, setHinting] = React.useState(false);
+  const skipping = asks.pending('skip', subtask.id);
+  const retrying = asks.pending('retry', subtask.id);
+  const skippable = canSkip(run, subtask);
+  if (!skippable && !canRetry(run, subtask)) {
+    return null;
+  }
+  const close = () => {
+    setHinting(false);
+    back();
+  };
+  const retry = (hint: string) => {
+    asks.ask('retry', model.retry(run.key, subtask.id, hint), subtask.id);
+    close();
+  };
+  const skip = () =>
+    asks.ask('skip', model.skip(run.key, subtask.id), subtask.id);
+  if (hinting) {
+    return <RetryForm onSend={retry} onClose={close} />;
+  }
+  return (
+    <div className="jp-Explora-buttons">
+      {skippable && (
+        <button
+          type="button"
+          className="jp-Explora-button"
+          disabled={skipping}
+          onClick={skip}
+        >
+          {skipping ? trans.__('Skipping…') : trans.__('Skip subtask')}
+        </button>
+      )}
+      <button
+        type="button"
+        className="jp-Explora-button"
+        disabled={retrying}
+        onClick={() => setHinting(true)}
+      >
+        {retrying ? trans.__('Retrying…') : trans.__('Retry with a hint…')}
+      </button>
+    </div>
+  );
+}
+
+function ChooseAction(
+  props: IItemActions & { candidate: string }
+): React.JSX.Element {
+  const trans = useTrans();
+  const { run, model, asks, candidate } = props;
+  const choosing = asks.pending('choose', candidate);
+  return (
+    <div className="jp-Explora-buttons">
+      <button
+        type="button"
+        className="jp-Explora-button"
+        disabled={choosing}
+        title={trans.__('The subtasks after it are explored anew')}
+        onClick={() =>
+          asks.ask('choose', model.choose(run.key, candidate), candidate)
+        }
+      >
+        {choosing ? trans.__('Changing…') : trans.__('Use this candidate')}
+      </button>
+    </div>
+  );
+}

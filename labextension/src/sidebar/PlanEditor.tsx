@@ -1,0 +1,215 @@
+/**
+ * The plan to edit: all of it before the run begins, or what has not begun while it runs.
+ */
+import * as React from 'react';
+
+import type { RunView } from '../messages';
+import type { Edit, IDraft, IStep } from './draft';
+import { drafted, edited, titles } from './draft';
+import { useTrans } from './host';
+
+/** The control of a step that the focus goes to once it is drawn. */
+interface IFocus {
+  key: number;
+  on: 'title' | 'up' | 'down';
+}
+
+export function PlanEditor(props: {
+  run: RunView;
+  pending: boolean;
+  onSend: (titles: string[]) => void;
+  /** Not given in a review: there is nothing to go back to. */
+  onClose?: () => void;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const { run, pending, onClose } = props;
+  const [draft, dispatch] = React.useReducer(edited, run.subtasks, drafted);
+  const [focus, setFocus] = React.useState<IFocus | null>(null);
+  const heading = React.useId();
+  React.useEffect(
+    () => dispatch({ type: 'begin', subtasks: run.subtasks }),
+    [run.subtasks]
+  );
+  const edit = (change: Edit, then: IFocus | null) => {
+    dispatch(change);
+    setFocus(then);
+  };
+  const sent = titles(draft);
+  const send = (event: React.FormEvent) => {
+    event.preventDefault();
+    props.onSend(sent);
+  };
+  return (
+    <form
+      className="jp-Explora-editor"
+      aria-labelledby={heading}
+      onSubmit={send}
+      onKeyDown={event => event.key === 'Escape' && onClose?.()}
+    >
+      <h3 id={heading}>
+        {onClose ? trans.__('Edit the steps to come') : trans.__('Review')}
+      </h3>
+      <p className="jp-Explora-note">
+        {onClose
+          ? trans.__('What has begun stays as it is.')
+          : trans.__(
+              'This is the plan. Change what you like; nothing runs until you begin.'
+            )}
+      </p>
+      <Begun draft={draft} />
+      <ol className="jp-Explora-steps">
+        {draft.steps.map((step, index) => (
+          <StepRow
+            key={step.key}
+            step={step}
+            number={index + 1}
+            last={index === draft.steps.length - 1}
+            focus={focus?.key === step.key ? focus.on : null}
+            onEdit={edit}
+            next={draft.next}
+            after={draft.steps[index + 1]?.key ?? draft.steps[index - 1]?.key}
+          />
+        ))}
+      </ol>
+      <div className="jp-Explora-buttons">
+        <button
+          type="button"
+          className="jp-Explora-button"
+          onClick={() =>
+            edit({ type: 'add' }, { key: draft.next, on: 'title' })
+          }
+        >
+          {trans.__('Add a step')}
+        </button>
+        <button
+          type="submit"
+          className="jp-Explora-button jp-mod-primary"
+          disabled={pending || sent.length === 0}
+        >
+          {onClose
+            ? pending
+              ? trans.__('Applying…')
+              : trans.__('Apply')
+            : pending
+              ? trans.__('Beginning…')
+              : trans.__('Begin')}
+        </button>
+        {onClose && (
+          <button type="button" className="jp-Explora-button" onClick={onClose}>
+            {trans.__('Cancel')}
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+/** Tells of steps that were taken out because they began. */
+function Begun(props: { draft: IDraft }): React.JSX.Element | null {
+  const trans = useTrans();
+  const { begun } = props.draft;
+  return begun ? (
+    <p className="jp-Explora-note" role="status">
+      {trans._n(
+        '%1 step has begun meanwhile and is left out here.',
+        '%1 steps have begun meanwhile and are left out here.',
+        begun
+      )}
+    </p>
+  ) : null;
+}
+
+function StepRow(props: {
+  step: IStep;
+  number: number;
+  last: boolean;
+  focus: IFocus['on'] | null;
+  onEdit: (edit: Edit, then: IFocus | null) => void;
+  /** The key that a new step would get. */
+  next: number;
+  /** The step that gets the focus when this one is removed. */
+  after: number | undefined;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const { step, number, onEdit, after } = props;
+  const item = React.useRef<HTMLLIElement>(null);
+  const { focus } = props;
+  React.useEffect(() => {
+    if (focus) {
+      item.current?.querySelector<HTMLElement>(`[data-on=${focus}]`)?.focus();
+    }
+  }, [focus, number]);
+  const move = (by: -1 | 1, on: IFocus['on']) =>
+    onEdit({ type: 'move', key: step.key, by }, { key: step.key, on });
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.key === 'Enter') {
+      event.preventDefault();
+      onEdit(
+        { type: 'add', after: step.key },
+        { key: props.next, on: 'title' }
+      );
+    } else if (event.altKey && event.key === 'ArrowUp') {
+      event.preventDefault();
+      move(-1, 'title');
+    } else if (event.altKey && event.key === 'ArrowDown') {
+      event.preventDefault();
+      move(1, 'title');
+    }
+  };
+  return (
+    <li ref={item} className="jp-Explora-step">
+      <textarea
+        data-on="title"
+        className="jp-Explora-input"
+        aria-label={trans.__('Step %1', number)}
+        rows={2}
+        value={step.title}
+        onKeyDown={onKeyDown}
+        onChange={event =>
+          onEdit(
+            { type: 'retitle', key: step.key, title: event.target.value },
+            null
+          )
+        }
+      />
+      <div className="jp-Explora-stepButtons">
+        <button
+          type="button"
+          data-on="up"
+          className="jp-Explora-button jp-mod-small"
+          aria-label={trans.__('Move step %1 up', number)}
+          title={trans.__('Move up (Alt+Up)')}
+          disabled={number === 1}
+          onClick={() => move(-1, number === 2 ? 'down' : 'up')}
+        >
+          ↑
+        </button>
+        <button
+          type="button"
+          data-on="down"
+          className="jp-Explora-button jp-mod-small"
+          aria-label={trans.__('Move step %1 down', number)}
+          title={trans.__('Move down (Alt+Down)')}
+          disabled={props.last}
+          onClick={() => move(1, 'down')}
+        >
+          ↓
+        </button>
+        <button
+          type="button"
+          className="jp-Explora-button jp-mod-small"
+          aria-label={trans.__('Remove step %1', number)}
+          title={trans.__('Remove')}
+          onClick={() =>
+            onEdit(
+              { type: 'remove', key: step.key },
+              after === undefined ? null : { key: after, on: 'title' }
+            )
+          }
+        >
+          ✕
+        </button>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,146 @@
+/**
+ * The plan as a tree: its subtasks, under each the APIs and the candidates. Arrow keys, Home and End move in it, Enter
+ * and a click go to the cell, the row that the user is on shows what can be done with it.
+ */
+import * as React from 'react';
+
+import type { ICellOfRun } from '../link/tokens';
+import type { RunView } from '../messages';
+import { useTrans } from './host';
+import type { Folds, Item } from './items';
+import { items } from './items';
+import { move } from './keys';
+import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './rows';
+
+export function PlanTree(props: {
+  run: RunView;
+  foldDone: boolean;
+  go: (cell: ICellOfRun) => void;
+  /** What can be done with an item, shown under it. */
+  extra: (item: Item, back: () => void) => React.ReactNode;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const [folds, setFolds] = React.useState<Folds>(new Map());
+  const [active, setActive] = React.useState<string | null>(null);
+  const tree = React.useRef<HTMLUListElement>(null);
+  const list = items(props.run, folds, props.foldDone);
+  const at = list.findIndex(item => item.key === active);
+  const tabbable = Math.max(0, at);
+
+  const fold = (item: Item, open: boolean) =>
+    setFolds(old => new Map(old).set(item.key, open));
+  const focus = (index: number) => {
+    setActive(list[index].key);
+    (tree.current?.children[index] as HTMLElement | undefined)?.focus();
+  };
+  const activate = (item: Item) => {
+    if (item.cell) {
+      props.go(item.cell);
+    } else if (item.open !== null) {
+      fold(item, !item.open);
+    }
+  };
+  const press = (key: string, on: 'row' | 'fold') => {
+    const index = list.findIndex(item => item.key === key);
+    focus(index);
+    if (on === 'fold') {
+      fold(list[index], !list[index].open);
+    } else {
+      activate(list[index]);
+    }
+  };
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const { key } = (event.target as HTMLElement).dataset;
+    const index = list.findIndex(item => item.key === key);
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const asked = index >= 0 && plain ? move(list, index, event.key) : null;
+    if (!asked) {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    setActive(list[index].key);
+    if ('to' in asked) {
+      focus(asked.to);
+    } else if ('fold' in asked) {
+      fold(list[index], asked.fold);
+    } else {
+      activate(list[index]);
+    }
+  };
+  const onPress = useStable(press);
+  return (
+    <ul
+      ref={tree}
+      role="tree"
+      className="jp-Explora-tree"
+      aria-label={trans.__('Plan, with candidates')}
+      onKeyDown={onKeyDown}
+    >
+      {list.map((item, index) => (
+        <ItemRow
+          key={item.key}
+          item={item}
+          active={index === at}
+          tabbable={index === tabbable}
+          onPress={onPress}
+          extra={
+            index === at ? props.extra(item, () => focus(index)) : undefined
+          }
+        />
+      ))}
+    </ul>
+  );
+}
+
+/** One item as its kind of row, in plain values. */
+function ItemRow(props: {
+  item: Item;
+  active: boolean;
+  tabbable: boolean;
+  onPress: (key: string, on: 'row' | 'fold') => void;
+  extra: React.ReactNode;
+}): React.JSX.Element {
+  const { item, ...rest } = props;
+  const { level, position, size, open } = item;
+  const row = { ...rest, itemKey: item.key, level, position, size, open };
+  switch (item.kind) {
+    case 'subtask': {
+      const { id, title, status, reason, hint, candidates } = item.subtask;
+      const name = item.cell?.solution ? '' : `${id}.`;
+      const count = candidates.length;
+      return (
+        <SubtaskRow
+          {...{ ...row, name, title, status, reason, hint }}
+          candidates={count}
+        />
+      );
+    }
+    case 'apis': {
+      const recommended = item.apis.filter(api => api.recommended).length;
+      const used = item.apis.filter(api => api.used).length;
+      return <ApisRow {...row} {...{ recommended, used }} />;
+    }
+    case 'api': {
+      const { kind, ...api } = item.api;
+      return <ApiRow {...row} {...api} apiKind={kind} />;
+    }
+    case 'candidate': {
+      const { candidate } = item;
+      const selected = item.subtask.selected === candidate.id;
+      const why = selected ? item.subtask.why.join('; ') : '';
+      return <CandidateRow {...row} {...candidate} {...{ selected, why }} />;
+    }
+    case 'more':
+      return <MoreRow {...row} hidden={item.hidden} />;
+  }
+}
+
+/** A function that stays the same and does what the latest one does. */
+function useStable<A extends unknown[]>(
+  latest: (...args: A) => void
+): (...args: A) => void {
+  const held = React.useRef(latest);
+  held.current = latest;
+  return React.useCallback((...args: A) => held.current(...args), []);
+}

@@ -1,0 +1,187 @@
+/**
+ * What can be done with the whole run.
+ */
+import * as React from 'react';
+
+import type { IExplorationModel } from '../link/tokens';
+import type { RunView } from '../messages';
+import { canStop, over, reachable } from './able';
+import type { IAsks } from './asks';
+import type { IDesk } from './host';
+import { useTrans } from './host';
+
+interface IRunActions {
+  run: RunView;
+  model: IExplorationModel;
+  asks: IAsks;
+  desk: IDesk;
+}
+
+export function RunActions(props: IRunActions): React.JSX.Element {
+  const trans = useTrans();
+  const { run, model, desk } = props;
+  const heard = reachable(model);
+  return (
+    <div
+      className="jp-Explora-buttons"
+      role="group"
+      aria-label={trans.__('This run')}
+    >
+      {heard && canStop(run) && <StopButton {...props} />}
+      {run.code !== null && <InsertButton {...props} />}
+      {heard && over(run) && run.trace && <ExportButton {...props} />}
+      {run.trace_link && (
+        <button
+          type="button"
+          className="jp-Explora-button"
+          title={run.trace}
+          onClick={() => desk.open(run.trace_link)}
+        >
+          {trans.__('Open trace')}
+        </button>
+      )}
+      {over(run) && model.owned(run.key) && <RemoveButton {...props} />}
+    </div>
+  );
+}
+
+function StopButton(props: IRunActions): React.JSX.Element {
+  const trans = useTrans();
+  const { run, model, asks } = props;
+  const stopping = asks.pending('stop');
+  return (
+    <button
+      type="button"
+      className="jp-Explora-button jp-mod-warn"
+      disabled={stopping}
+      title={trans.__('Finish now and keep what was learned')}
+      onClick={() => asks.ask('stop', model.stop(run.key))}
+    >
+      {stopping ? trans.__('Stopping…') : trans.__('Stop')}
+    </button>
+  );
+}
+
+function InsertButton(props: IRunActions): React.JSX.Element {
+  const trans = useTrans();
+  const { run, model, asks } = props;
+  const insert = () => {
+    const done = model.insertSolution(run.key);
+    asks.say({
+      problem: done ? '' : trans.__('The solution could not be inserted.'),
+      said: done
+        ? trans.__('The solution is in a new cell below the active one.')
+        : '',
+      link: ''
+    });
+  };
+  return (
+    <button
+      type="button"
+      className="jp-Explora-button jp-mod-primary"
+      onClick={insert}
+    >
+      {trans.__('Insert solution')}
+    </button>
+  );
+}
+
+function ExportButton(props: IRunActions): React.JSX.Element {
+  const trans = useTrans();
+  const { run, model, asks } = props;
+  const exporting = asks.pending('export');
+  return (
+    <button
+      type="button"
+      className="jp-Explora-button"
+      disabled={exporting}
+      title={trans.__('Write a notebook without the candidates that lost')}
+      onClick={() => asks.ask('export', model.exportTrace(run.key))}
+    >
+      {exporting ? trans.__('Exporting…') : trans.__('Export')}
+    </button>
+  );
+}
+
+/** Removes at once; asks first only whether the solution should stay, where there is one. */
+function RemoveButton(props: IRunActions): React.JSX.Element {
+  const trans = useTrans();
+  const { run, model, asks } = props;
+  const [open, setOpen] = React.useState(false);
+  const remove = (keepSolution: boolean) => {
+    setOpen(false);
+    const gone = model.remove(run.key, { keepSolution });
+    asks.say({
+      problem: gone
+        ? ''
+        : trans.__('There are no cells of this run in the notebook.'),
+      said: gone
+        ? trans._n(
+            '%1 cell removed. Undo in the notebook brings it back.',
+            '%1 cells removed. Undo in the notebook brings them back.',
+            gone
+          )
+        : '',
+      link: ''
+    });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className="jp-Explora-button"
+        title={trans.__('Remove the cells of this run from the notebook')}
+        aria-expanded={run.code === null ? undefined : open}
+        onClick={() => (run.code === null ? remove(false) : setOpen(!open))}
+      >
+        {run.code === null
+          ? trans.__('Remove exploration')
+          : trans.__('Remove exploration…')}
+      </button>
+      {open && run.code !== null && (
+        <RemoveForm onRemove={remove} onClose={() => setOpen(false)} />
+      )}
+    </>
+  );
+}
+
+function RemoveForm(props: {
+  onRemove: (keepSolution: boolean) => void;
+  onClose: () => void;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const [keep, setKeep] = React.useState(true);
+  const id = React.useId();
+  return (
+    <form
+      className="jp-Explora-form"
+      onSubmit={event => {
+        event.preventDefault();
+        props.onRemove(keep);
+      }}
+      onKeyDown={event => event.key === 'Escape' && props.onClose()}
+    >
+      <div className="jp-Explora-check">
+        <input
+          id={id}
+          type="checkbox"
+          checked={keep}
+          onChange={event => setKeep(event.target.checked)}
+        />
+        <label htmlFor={id}>{trans.__('Keep the solution')}</label>
+      </div>
+      <div className="jp-Explora-buttons">
+        <button type="submit" className="jp-Explora-button jp-mod-primary">
+          {trans.__('Remove')}
+        </button>
+        <button
+          type="button"
+          className="jp-Explora-button"
+          onClick={props.onClose}
+        >
+          {trans.__('Cancel')}
+        </button>
+      </div>
+    </form>
+  );
+}

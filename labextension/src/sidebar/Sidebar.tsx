@@ -1,0 +1,316 @@
+/**
+ * The sidebar: the newest run of the notebook, or the one that was picked from its history.
+ */
+import * as React from 'react';
+
+import type { ICellOfRun, IExplorationModel } from '../link/tokens';
+import type { RunView } from '../messages';
+import { Activity } from './Activity';
+import { canEditPlan, over, reachable } from './able';
+import type { IAsks } from './asks';
+import { useAsks } from './asks';
+import type { Clock } from './clock';
+import { EmptyState } from './EmptyState';
+import { Facts, StatusLine, TaskText } from './Header';
+import { History } from './History';
+import type { IDesk, IPreferences } from './host';
+import { useTrans } from './host';
+import { ItemActions } from './ItemActions';
+import { PlanEditor } from './PlanEditor';
+import { PlanTree } from './PlanTree';
+import { RunActions } from './RunActions';
+import { runWords } from './words';
+
+interface ISidebar {
+  desk: IDesk;
+  preferences: IPreferences;
+  clock: Clock;
+}
+
+/** Draws the model anew whenever it has changed. */
+export function Sidebar(
+  props: ISidebar & { model: IExplorationModel | null }
+): React.JSX.Element {
+  const { model, desk } = props;
+  const [, redraw] = React.useReducer((times: number) => times + 1, 0);
+  React.useEffect(() => {
+    model?.changed.connect(redraw);
+    return () => {
+      model?.changed.disconnect(redraw);
+    };
+  }, [model]);
+  return (
+    <div className="jp-Explora-content">
+      {model ? (
+        <Explorations {...props} model={model} />
+      ) : (
+        <div className="jp-Explora-scroll">
+          <EmptyState link="none" desk={desk} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface IExploring extends ISidebar {
+  model: IExplorationModel;
+}
+
+function Explorations(props: IExploring): React.JSX.Element {
+  const { model, desk } = props;
+  const newest = model.runs.at(-1);
+  const [picked, pick] = React.useState<string | null>(null);
+  React.useEffect(() => pick(null), [newest?.key]);
+  const run = model.runs.find(({ key }) => key === picked) ?? newest;
+  return (
+    <>
+      <LinkNote model={model} />
+      {run ? (
+        <OneRun
+          key={run.key}
+          {...props}
+          run={run}
+          newest={run === newest}
+          onShow={pick}
+        />
+      ) : (
+        <div className="jp-Explora-scroll">
+          <EmptyState link={model.link} desk={desk} />
+          <History
+            runs={[]}
+            traces={model.traces}
+            shown={null}
+            onShow={pick}
+            desk={desk}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** What stands between the user and the kernel, if anything does. */
+function LinkNote(props: {
+  model: IExplorationModel;
+}): React.JSX.Element | null {
+  const trans = useTrans();
+  const { link, runs } = props.model;
+  const notes: Record<typeof link, string> = {
+    ready: '',
+    none: runs.length
+      ? trans.__('The kernel does not answer: these runs cannot be steered.')
+      : '',
+    connecting: trans.__('Connecting to the kernel…'),
+    waiting: trans.__(
+      'On this kernel, controls wait for the running cell. Interrupting the kernel works at once.'
+    ),
+    'other-version': trans.__(
+      'The kernel has another version of exploracoder_jupyter than this page. Update the older one, then reload.'
+    )
+  };
+  return notes[link] ? (
+    <p className="jp-Explora-banner" role="status">
+      {notes[link]}
+    </p>
+  ) : null;
+}
+
+interface IOneRun extends IExploring {
+  run: RunView;
+  newest: boolean;
+  /** Show another run; `null` is the newest. */
+  onShow: (key: string | null) => void;
+}
+
+function OneRun(props: IOneRun): React.JSX.Element {
+  const trans = useTrans();
+  const { run, model, clock, desk, onShow } = props;
+  const asks = useAsks(model, run);
+  const go = (cell: ICellOfRun) => {
+    const there = model.reveal(run.key, cell);
+    asks.say(
+      there
+        ? null
+        : {
+            problem: trans.__('There is no cell of it in this notebook.'),
+            said: '',
+            link: ''
+          }
+    );
+  };
+  return (
+    <>
+      <header className="jp-Explora-top">
+        {!props.newest && <EarlierNote onNewest={() => onShow(null)} />}
+        <StatusLine run={run} clock={clock} />
+        <RunActions {...{ run, model, asks, desk }} />
+        <Activity
+          text={run.activity}
+          status={runWords(run.status, trans).text}
+        />
+      </header>
+      <div className="jp-Explora-scroll">
+        <OtherTabNote run={run} model={model} />
+        <TaskText text={run.task} />
+        <button
+          type="button"
+          className="jp-Explora-link"
+          onClick={() => go({})}
+        >
+          {trans.__('Go to the cell of this run')}
+        </button>
+        <Notices notices={run.notices} />
+        <Plan {...props} asks={asks} go={go} />
+        <details className="jp-Explora-section" open>
+          <summary>{trans.__('Details and cost')}</summary>
+          <Facts run={run} clock={clock} />
+        </details>
+        <History
+          runs={model.runs}
+          traces={model.traces}
+          shown={run.key}
+          onShow={onShow}
+          desk={desk}
+        />
+      </div>
+      <Reply asks={asks} desk={desk} />
+    </>
+  );
+}
+
+function EarlierNote(props: { onNewest: () => void }): React.JSX.Element {
+  const trans = useTrans();
+  return (
+    <p className="jp-Explora-banner">
+      {trans.__('This is an earlier run.')}{' '}
+      <button
+        type="button"
+        className="jp-Explora-link"
+        onClick={props.onNewest}
+      >
+        {trans.__('Show the newest')}
+      </button>
+    </p>
+  );
+}
+
+function OtherTabNote(props: {
+  run: RunView;
+  model: IExplorationModel;
+}): React.JSX.Element | null {
+  const trans = useTrans();
+  const { run, model } = props;
+  return run.owner && !model.owned(run.key) && !over(run) ? (
+    <p className="jp-Explora-banner">
+      {trans.__('The cells of this run appear in another tab.')}
+    </p>
+  ) : null;
+}
+
+function Notices(props: {
+  notices: readonly string[];
+}): React.JSX.Element | null {
+  const trans = useTrans();
+  const { notices } = props;
+  return notices.length ? (
+    <details className="jp-Explora-section" open={notices.length < 4}>
+      <summary>{trans._n('%1 notice', '%1 notices', notices.length)}</summary>
+      <ul className="jp-Explora-notices">
+        {notices.map((notice, index) => (
+          <li key={index}>{notice}</li>
+        ))}
+      </ul>
+    </details>
+  ) : null;
+}
+
+/** The plan: as a tree, to be reviewed, or to be edited while it runs. */
+function Plan(
+  props: IOneRun & { asks: IAsks; go: (cell: ICellOfRun) => void }
+): React.JSX.Element | null {
+  const trans = useTrans();
+  const { run, model, asks, go } = props;
+  const [editing, setEditing] = React.useState(false);
+  const editable = reachable(model) && canEditPlan(run);
+  const pending = asks.pending('plan');
+  const send = (titles: string[]) => {
+    asks.ask('plan', model.plan(run.key, titles));
+    setEditing(false);
+  };
+  if (run.subtasks.length === 0) {
+    return null;
+  }
+  if (run.status === 'reviewing' && reachable(model)) {
+    return <PlanEditor run={run} pending={pending} onSend={send} />;
+  }
+  return (
+    <section>
+      <div className="jp-Explora-planHead">
+        <h3>{trans.__('Plan')}</h3>
+        {editable && !editing && (
+          <button
+            type="button"
+            className="jp-Explora-link"
+            disabled={pending}
+            onClick={() => setEditing(true)}
+          >
+            {pending ? trans.__('Applying…') : trans.__('Edit the plan')}
+          </button>
+        )}
+      </div>
+      <PlanTree
+        run={run}
+        foldDone={props.preferences.foldDone}
+        go={go}
+        extra={(item, back) => (
+          <ItemActions {...{ run, model, asks, item, back }} />
+        )}
+      />
+      {editable && editing && (
+        <PlanEditor
+          run={run}
+          pending={pending}
+          onSend={send}
+          onClose={() => setEditing(false)}
+        />
+      )}
+    </section>
+  );
+}
+
+/** The latest answer to what the user did, always in sight. */
+function Reply(props: { asks: IAsks; desk: IDesk }): React.JSX.Element {
+  const trans = useTrans();
+  const { asks, desk } = props;
+  const { reply } = asks;
+  return (
+    <div
+      className={`jp-Explora-reply${reply?.problem ? ' jp-mod-problem' : ''}`}
+      role="status"
+      aria-live={reply?.problem ? 'assertive' : 'polite'}
+    >
+      {reply && (
+        <>
+          <span>{reply.problem || reply.said}</span>
+          {reply.link && (
+            <button
+              type="button"
+              className="jp-Explora-link"
+              onClick={() => desk.open(reply.link)}
+            >
+              {trans.__('Open %1', reply.link)}
+            </button>
+          )}
+          <button
+            type="button"
+            className="jp-Explora-button jp-mod-small"
+            aria-label={trans.__('Close this message')}
+            onClick={() => asks.say(null)}
+          >
+            ✕
+          </button>
+        </>
+      )}
+    </div>
+  );
+}

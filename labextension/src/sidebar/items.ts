@@ -1,0 +1,176 @@
+/**
+ * The plan as a list of tree items: what is visible, in order, with the level of each. The list is flat, as ARIA
+ * allows, so that a key moves by an index and a row is drawn anew only if it changed.
+ */
+import type { ApiView, CandidateView, RunView, SubtaskView } from '../messages';
+import type { ICellOfRun } from '../link/tokens';
+
+/** So many candidates of a subtask are shown until all are asked for. */
+export const FEW = 12;
+
+interface IItem {
+  /** Unique in the run. */
+  key: string;
+  level: number;
+  /** From 1, among `size` siblings. */
+  position: number;
+  size: number;
+  /** Whether its children are shown; `null` if it has none. */
+  open: boolean | null;
+  /** The cell that it stands for. */
+  cell: ICellOfRun | null;
+}
+
+export interface ISubtaskItem extends IItem {
+  kind: 'subtask';
+  subtask: SubtaskView;
+}
+
+export interface IApisItem extends IItem {
+  kind: 'apis';
+  apis: ApiView[];
+}
+
+export interface IApiItem extends IItem {
+  kind: 'api';
+  api: ApiView;
+}
+
+export interface ICandidateItem extends IItem {
+  kind: 'candidate';
+  subtask: SubtaskView;
+  candidate: CandidateView;
+}
+
+export interface IMoreItem extends IItem {
+  kind: 'more';
+  hidden: number;
+}
+
+export type Item =
+  ISubtaskItem | IApisItem | IApiItem | ICandidateItem | IMoreItem;
+
+/** What the user has opened and closed, by key; the rest is as it is by itself. */
+export type Folds = ReadonlyMap<string, boolean>;
+
+/** Distributes over the union, which `Omit` does not. */
+type Loose<T> = T extends Item ? Omit<T, 'position' | 'size'> : never;
+
+/** The visible items of a run. `foldDone`: whether a subtask closes by itself when it is done. */
+export function items(run: RunView, folds: Folds, foldDone: boolean): Item[] {
+  const all = run.solution ? [...run.subtasks, run.solution] : run.subtasks;
+  return placed(
+    all.map(subtask => subtaskItem(run, subtask, folds, foldDone))
+  ).flatMap(item => [
+    item,
+    ...(item.open && item.kind === 'subtask' ? children(item, folds) : [])
+  ]);
+}
+
+function placed(siblings: Loose<Item>[]): Item[] {
+  return siblings.map(
+    (item, index) =>
+      ({ ...item, position: index + 1, size: siblings.length }) as Item
+  );
+}
+
+function subtaskItem(
+  run: RunView,
+  subtask: SubtaskView,
+  folds: Folds,
+  foldDone: boolean
+): Loose<ISubtaskItem> {
+  const key = `subtask ${subtask.id}`;
+  const parent = subtask.candidates.length + subtask.apis.length > 0;
+  const byItself = subtask.status !== 'done' || !foldDone;
+  const cell =
+    subtask === run.solution ? { solution: true } : { subtask: subtask.id };
+  return {
+    kind: 'subtask',
+    key,
+    level: 1,
+    open: parent ? (folds.get(key) ?? byItself) : null,
+    cell,
+    subtask
+  };
+}
+
+function children(parent: ISubtaskItem, folds: Folds): Item[] {
+  const { subtask } = parent;
+  const own: Loose<Item>[] = [
+    ...apisItem(subtask, folds),
+    ...candidateItems(subtask, folds)
+  ];
+  return placed(own).flatMap(item => [
+    item,
+    ...(item.open && item.kind === 'apis'
+      ? placed(apiItems(subtask, folds))
+      : [])
+  ]);
+}
+
+function apisItem(subtask: SubtaskView, folds: Folds): Loose<IApisItem>[] {
+  const key = `apis ${subtask.id}`;
+  return subtask.apis.length
+    ? [
+        {
+          kind: 'apis',
+          key,
+          level: 2,
+          open: folds.get(key) ?? false,
+          cell: null,
+          apis: subtask.apis
+        }
+      ]
+    : [];
+}
+
+function apiItems(subtask: SubtaskView, folds: Folds): Loose<IApiItem>[] {
+  return subtask.apis.map(api => {
+    const key = `api ${subtask.id} ${api.path}`;
+    const parent = api.signature !== '' || api.doc !== '';
+    return {
+      kind: 'api',
+      key,
+      level: 3,
+      open: parent ? (folds.get(key) ?? false) : null,
+      cell: null,
+      api
+    };
+  });
+}
+
+/** The first few candidates, what runs now and what was selected; the rest behind an item of its own. */
+function candidateItems(subtask: SubtaskView, folds: Folds): Loose<Item>[] {
+  const more = `more ${subtask.id}`;
+  const shown = subtask.candidates.filter(
+    (candidate, index) =>
+      folds.get(more) ||
+      index < FEW ||
+      candidate.id === subtask.selected ||
+      candidate.status === 'running'
+  );
+  const hidden = subtask.candidates.length - shown.length;
+  const rows = shown.map(candidate => candidateItem(subtask, candidate));
+  return hidden
+    ? [
+        ...rows,
+        { kind: 'more', key: more, level: 2, open: false, cell: null, hidden }
+      ]
+    : rows;
+}
+
+function candidateItem(
+  subtask: SubtaskView,
+  candidate: CandidateView
+): Loose<ICandidateItem> {
+  return {
+    kind: 'candidate',
+    key: `candidate ${subtask.id} ${candidate.id} ${candidate.round}`,
+    level: 2,
+    open: null,
+    cell: { candidate: candidate.id },
+    subtask,
+    candidate
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * The sidebar as a widget of the shell. It follows the current notebook.
+ */
+import { ReactWidget } from '@jupyterlab/ui-components';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import * as React from 'react';
+
+import type { IExplorations } from '../link/tokens';
+import { Clock } from './clock';
+import type { IDesk, IPreferences } from './host';
+import { DEFAULTS, Trans } from './host';
+import { explorationIcon } from './icons';
+import { Sidebar } from './Sidebar';
+
+export const SIDEBAR_ID = 'exploracoder-sidebar';
+
+export class SidebarWidget extends ReactWidget {
+  constructor(
+    private explorations: IExplorations,
+    private desk: IDesk,
+    private trans: TranslationBundle
+  ) {
+    super();
+    this.id = SIDEBAR_ID;
+    this.addClass('jp-Explora-sidebar');
+    this.title.icon = explorationIcon;
+    this.title.caption = trans.__('Exploration');
+    this.node.setAttribute('role', 'region');
+    this.node.setAttribute('aria-label', trans.__('Exploration'));
+    explorations.currentChanged.connect(this.onCurrentChanged, this);
+  }
+
+  get preferences(): IPreferences {
+    return this._preferences;
+  }
+  set preferences(preferences: IPreferences) {
+    this._preferences = preferences;
+    this.update();
+  }
+
+  dispose(): void {
+    if (!this.isDisposed) {
+      this.explorations.currentChanged.disconnect(this.onCurrentChanged, this);
+      super.dispose();
+    }
+  }
+
+  /** Put the focus on the first thing that takes it. */
+  focus(): void {
+    this.node
+      .querySelector<HTMLElement>('button:not(:disabled), [tabindex="0"]')
+      ?.focus();
+  }
+
+  protected render(): React.JSX.Element {
+    return (
+      <Trans.Provider value={this.trans}>
+        <Sidebar
+          key={this.notebooks}
+          model={this.explorations.current}
+          desk={this.desk}
+          preferences={this.preferences}
+          clock={this.clock}
+        />
+      </Trans.Provider>
+    );
+  }
+
+  private onCurrentChanged(): void {
+    this.notebooks += 1;
+    this.update();
+  }
+
+  private clock = new Clock();
+  private _preferences = DEFAULTS;
+  /** Changes with the notebook, so that nothing of one is taken for another's. */
+  private notebooks = 0;
+}

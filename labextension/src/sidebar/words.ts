@@ -1,0 +1,102 @@
+/**
+ * Statuses in words, each with the name of a sign, so that nothing is told by colour alone.
+ */
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+import type { RunView, SubtaskView } from '../messages';
+
+/** The signs of `icons`. */
+export type Sign =
+  | 'planned'
+  | 'busy'
+  | 'good'
+  | 'half'
+  | 'bad'
+  | 'skipped'
+  | 'stopped'
+  | 'asking'
+  | 'same';
+
+export interface IWords {
+  sign: Sign;
+  text: string;
+}
+
+export function runWords(
+  status: RunView['status'],
+  trans: TranslationBundle
+): IWords {
+  switch (status) {
+    case 'starting':
+      return { sign: 'busy', text: trans.__('Starting') };
+    case 'reviewing':
+      return { sign: 'asking', text: trans.__('The plan waits for you') };
+    case 'running':
+      return { sign: 'busy', text: trans.__('Running') };
+    case 'stopping':
+      return { sign: 'busy', text: trans.__('Stopping…') };
+    case 'solved':
+      return { sign: 'good', text: trans.__('Solved: its check passed') };
+    case 'unchecked':
+      return {
+        sign: 'half',
+        text: trans.__('Unchecked: it ran, nothing checked the result')
+      };
+    case 'unsolved':
+      return {
+        sign: 'bad',
+        text: trans.__('Unsolved: no solution was found')
+      };
+    case 'stopped':
+      return { sign: 'stopped', text: trans.__('Stopped') };
+    case 'failed':
+      return { sign: 'bad', text: trans.__('Failed') };
+  }
+}
+
+export function subtaskWords(
+  status: SubtaskView['status'],
+  trans: TranslationBundle
+): IWords {
+  switch (status) {
+    case 'planned':
+      return { sign: 'planned', text: trans.__('planned') };
+    case 'exploring':
+      return { sign: 'busy', text: trans.__('exploring') };
+    case 'done':
+      return { sign: 'good', text: trans.__('done') };
+    case 'failed':
+      return { sign: 'bad', text: trans.__('failed') };
+    case 'skipped':
+      return { sign: 'skipped', text: trans.__('skipped') };
+  }
+}
+
+/** What became of a candidate; a status that this page does not know is shown as it came. */
+export function candidateWords(
+  status: string,
+  trans: TranslationBundle
+): IWords {
+  switch (status) {
+    case 'running':
+      return { sign: 'busy', text: trans.__('running') };
+    case 'ok':
+      return { sign: 'good', text: trans.__('ran') };
+    case 'error':
+      return { sign: 'bad', text: trans.__('error') };
+    case 'timeout':
+      return { sign: 'bad', text: trans.__('took too long') };
+    case 'died':
+      return { sign: 'bad', text: trans.__('kernel died') };
+    case 'interrupted':
+      return { sign: 'stopped', text: trans.__('interrupted') };
+    case 'duplicate':
+      return { sign: 'same', text: trans.__('duplicate, not run') };
+    case 'no code':
+      return { sign: 'bad', text: trans.__('no code') };
+    case 'not finished':
+      return { sign: 'stopped', text: trans.__('not finished') };
+    default:
+      return { sign: 'planned', text: status };
+  }
+}
