@@ -42,6 +42,7 @@ class Exploration(BaseModel):
     plan_revisions: int = Field(2, ge=0, le=10, description="how often the remaining plan may change")
     solution_rounds: int = Field(3, ge=1, le=20, description="solutions tried at most, repairs included")
     timeout: float = Field(60.0, gt=0, description="seconds for one execution")
+    review: bool = Field(False, description="whether the plan waits for the user's word, where there is a notebook")
 
 
 class Budget(BaseModel):

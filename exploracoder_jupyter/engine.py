@@ -15,7 +15,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
@@ -23,25 +22,32 @@ from typing import TYPE_CHECKING, TextIO
 
 from pydantic import JsonValue, ValidationError
 
+from exploracoder_jupyter import wire
 from exploracoder_jupyter.errors import ExploraError, UsageError, unwrapped
 from exploracoder_jupyter.events import Record
+from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.types import Task
 from exploracoder_jupyter.wire import (
+    CellsChanged,
+    Choose,
     Failed,
     Finished,
     FromEngine,
     KernelForked,
     RecordMessage,
+    Replan,
+    Retry,
     Skip,
     Start,
     Stop,
+    ToEngine,
     TraceAt,
     decode_to_engine,
     encode,
 )
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.session import KernelLine, Order, RunSteering
+    from exploracoder_jupyter.session import Given, KernelLine, Order, RunSteering
 
 GRACE = 4.5
 """Seconds between being asked to end and being gone, whatever is still under way."""
@@ -111,8 +117,7 @@ class Engine:
             self._last_word(Failed(error="It was stopped before it began."))
             self._leave_nothing()
             os._exit(0)
-        with suppress(RuntimeError):  # the run has just ended, and its event loop with it
-            steering.stop()
+        steering.stop()
 
     def trace_begun(self, path: Path) -> None:
         """Tell where the trace is."""
@@ -138,12 +143,17 @@ class Engine:
         self._steering, self._line = steering, line
 
         async def ordered() -> dict[str, JsonValue]:
-            return dict(await run(_order(start, line), self._listen, steering=steering, begun=self.trace_begun))
+            cells = self._cells_changed if start.cells else None
+            order = _order(start, line)
+            return dict(await run(order, self._listen, steering=steering, begun=self.trace_begun, cells=cells))
 
         return anyio.run(ordered)
 
     def _listen(self, record: Record) -> None:
         self._outbox.send(RecordMessage(record=record))
+
+    def _cells_changed(self, changes: list[CellChange]) -> None:
+        self._outbox.send(CellsChanged(changes=changes))
 
     def _order(self) -> Start:
         line = self._inbox.readline()
@@ -162,15 +172,26 @@ class Engine:
             except ValidationError:
                 traceback.print_exc()
                 continue
-            if isinstance(message, Stop):
-                self.stop()
-            elif isinstance(message, Skip) and self._steering:
-                self._steering.skip(message.subtask)
-            elif isinstance(message, KernelForked) and self._line:
-                self._line.answered(message)
+            self._take(message)
         if self._line:
             self._line.gone()
         self.stop()
+
+    def _take(self, message: ToEngine) -> None:
+        steering = self._steering
+        match message:
+            case Stop():
+                self.stop()
+            case KernelForked() if self._line:
+                self._line.answered(message)
+            case Skip() if steering:
+                steering.skip(message.subtask)
+            case Retry() if steering:
+                steering.retry(message.subtask, message.hint)
+            case Choose() if steering:
+                steering.choose(message.candidate)
+            case Replan() if steering:
+                steering.replan(message.titles)
 
 
 def main() -> int:
@@ -237,7 +258,15 @@ def _order(start: Start, line: KernelLine) -> Order:
         unsent=start.unsent,
         live=line.kernel(start.live) if start.live else None,
         mentioned=tuple(start.live.mentioned) if start.live else (),
+        steerable=True,
+        given=_given(start.given) if start.given else None,
     )
+
+
+def _given(given: wire.Given) -> Given:
+    from exploracoder_jupyter.session import Given
+
+    return Given(tuple(given.plan), tuple(given.code), given.hint)
 
 
 if __name__ == "__main__":

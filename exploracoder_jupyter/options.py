@@ -70,6 +70,14 @@ OPTIONS: tuple[Option, ...] = (
         section="exploration",
         field="debug_rounds",
     ),
+    Option(
+        "review",
+        "let the plan wait for your word, so that you can change it before anything is tried",
+        "flag",
+        section="exploration",
+        field="review",
+        places=_MAGIC,
+    ),
     Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
     Option(
         "state",
@@ -138,7 +146,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 
-UNAVAILABLE: tuple[str, ...] = ("review", "web", "tests")
+UNAVAILABLE: tuple[str, ...] = ("web", "tests")
 """Options that will come with their work; until then they are refused by name."""
 
 

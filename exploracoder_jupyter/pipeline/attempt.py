@@ -43,6 +43,11 @@ class Attempt:
     tried: dict[str, tuple[Candidate, int]] = field(default_factory=dict)
     """What was or is being run, and how many changes had been before that."""
 
+    @classmethod
+    def of(cls, run: Run, state: State, subtask: Subtask, apis: tuple[ApiDoc, ...]) -> Attempt:
+        """The attempt at a subtask from this state, with the APIs recommended for it."""
+        return cls(run, state, subtask, apis, anyio.CapacityLimiter(run.parallel))
+
     async def trial(self, candidate: Candidate) -> None:
         """Run one candidate in a branch of its own, unless it has no code or is a duplicate."""
         twin = self.seen.setdefault(fingerprint(candidate.code), candidate.id) if not candidate.problem else None
@@ -53,6 +58,11 @@ class Attempt:
         if candidate.problem or candidate.duplicate_of:
             return
         await self._try(candidate)
+
+    async def again(self, candidate: Candidate) -> None:
+        """Run a candidate that was proposed before."""
+        await self._try(candidate)
+        await self.settle()
 
     async def settle(self) -> None:
         """Run again what was run before the making of branches changed.
@@ -104,7 +114,10 @@ class Attempt:
         run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
         apis = apis_used(candidate.code, run.knowledge, recommended=self.apis, types=types)
-        self.experiences.append(Experience(self.subtask, candidate, observation, apis))
+        experience = Experience(self.subtask, candidate, observation, apis)
+        self.experiences.append(experience)
+        if observation.ran:
+            run.agenda.ran[candidate.id] = experience
         run.emit(CandidateObserved(candidate.id, observation, apis))
 
     @property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from time import monotonic
 
@@ -29,9 +30,18 @@ class Meter:
         """Add what a step has used."""
         self.by_step[step] = self.by_step.get(step, Usage()) + usage
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let the seconds within this not count: the run waits for the user."""
+        began = self._clock()
+        try:
+            yield
+        finally:
+            self._started += self._clock() - began
+
     @property
     def elapsed(self) -> float:
-        """Seconds since the run began."""
+        """Seconds since the run began, without those that it waited for the user."""
         return self._clock() - self._started
 
     @property

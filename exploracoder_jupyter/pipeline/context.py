@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import anyio.lowlevel
+
 from exploracoder_jupyter.config import Exploration
+from exploracoder_jupyter.pipeline.agenda import Agenda, Given
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, Steering
-from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Plan, Sharing, Task
+from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Sharing, Task
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The ports and limits of one run; the same for all of its steps."""
+    """The ports and limits of one run; the same for all of its steps. Only the meter and the agenda change."""
 
     task: Task
     settings: Exploration
@@ -31,6 +34,11 @@ class Run:
     """New folder for what the solution writes; none: it is not kept."""
     unsent: str = ""
     """What branches would lack if they had to be made in another way than at the start; a sentence, or empty."""
+    steerable: bool = False
+    """Whether somebody may steer it: then the states before the subtasks are kept, and the plan may be reviewed."""
+    given: Given | None = None
+    """Set where the run goes on from another."""
+    agenda: Agenda = field(default_factory=Agenda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +46,12 @@ class State:
     """What has been reached: replaced, never changed."""
 
     introduction: Introduction
-    plan: Plan
     branch: Branch
     """Memory and files after the selected candidates so far."""
     experience: tuple[Experience, ...] = ()
     """One selected experience per explored subtask, failed ones included (section 3.4)."""
     retrieved: tuple[ApiDoc, ...] = ()
     """What retrieval gave for any subtask, best first, without repeats: the pool of the global re-rank."""
-    revisions: int = 0
     codeless: tuple[str, ...] = ()
     """What was wrong with the replies for the latest subtasks, where none held code."""
 
@@ -57,3 +63,8 @@ class State:
 def merged(*groups: tuple[ApiDoc, ...]) -> tuple[ApiDoc, ...]:
     """The APIs of all groups in order, each once."""
     return tuple({api.path: api for group in groups for api in group}.values())
+
+
+async def still_wanted() -> None:
+    """Go no further where the user has turned the run away; before what must not be told after that."""
+    await anyio.lowlevel.checkpoint_if_cancelled()

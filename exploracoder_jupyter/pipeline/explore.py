@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import anyio
-
 from exploracoder_jupyter.events import (
     CandidateSelected,
     SubtaskFinished,
@@ -19,9 +17,8 @@ from exploracoder_jupyter.events import (
 )
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.attempt import Attempt
-from exploracoder_jupyter.pipeline.context import Run, State, merged
+from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
 from exploracoder_jupyter.pipeline.plan import revise
-from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.recommend import Advice, recommend
 from exploracoder_jupyter.pipeline.requests import DebugInputs, ProposeInputs
 from exploracoder_jupyter.pipeline.select import select, without_addresses
@@ -32,12 +29,12 @@ from exploracoder_jupyter.types import Candidate, Experience, Subtask, SubtaskSt
 async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
     """Explore one subtask and return the state after it."""
     advice = await recommend(run, state, subtask)
+    await still_wanted()
     state = replace(state, retrieved=merged(state.retrieved, advice.retrieved))
     if advice.remaining is not None:
-        state = revise(run, state, subtask, advice.remaining, advice.reason)
-    if advice.satisfied or run.steering.skip_requested(subtask.id):
-        reason = advice.reason or "earlier work already shows its result"
-        run.emit(SubtaskFinished(subtask.id, "skipped", reason if advice.satisfied else "skipped by the user"))
+        revise(run, subtask, advice.remaining, advice.reason)
+    if advice.satisfied:
+        run.emit(SubtaskFinished(subtask.id, "skipped", advice.reason or "earlier work already shows its result"))
         return state
     run.emit(SubtaskStarted(subtask.id, advice.apis))
     return await _experiment(run, state, subtask, advice)
@@ -45,15 +42,16 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
 
 async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) -> State:
     apis = tuple(item.api for item in advice.apis)
-    attempt = Attempt(run, state, subtask, apis, anyio.CapacityLimiter(run.parallel))
+    attempt = Attempt.of(run, state, subtask, apis)
     winner: str | None = None
     try:
-        await _propose(attempt, first=1)
+        await _propose(attempt)
         if not attempt.experiences:
-            await _propose(attempt, first=run.settings.candidates + 1)
+            await _propose(attempt)
         for round_ in range(1, run.settings.debug_rounds + 1):
-            if attempt.none_ran and not run.steering.skip_requested(subtask.id):
+            if attempt.none_ran:
                 await _debug(attempt, round_)
+        await still_wanted()
         if not attempt.experiences:
             return _give_up(run, state, subtask, attempt.problem)
         chosen, selection = select(attempt.experiences, [api.path for api in apis])
@@ -65,14 +63,13 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) 
         await attempt.close_losers(winner)
     if winner is None:
         return state.learn(chosen, state.branch)
-    await _retire(run, state.branch)
     return state.learn(chosen, attempt.branches[winner])
 
 
 def _expect_next(attempt: Attempt, winner: str | None) -> None:
     """Let branches for the next subtask be made ready while the model is asked; after the last one the root is next."""
     run, state = attempt.run, attempt.state
-    if attempt.subtask.id != state.plan.subtasks[-1].id:
+    if attempt.subtask.id != run.agenda.plan.subtasks[-1].id:
         base = attempt.branches[winner] if winner else state.branch
         base.expect(run.settings.candidates)
 
@@ -90,21 +87,14 @@ def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
     return replace(state, codeless=(*state.codeless, problem)) if problem else state
 
 
-async def _retire(run: Run, branch: Branch) -> None:
-    """End a base that no candidate will start from again; the root is needed for the solution."""
-    if branch is not run.root:
-        with anyio.CancelScope(shield=True):
-            await branch.close()
-
-
-async def _propose(attempt: Attempt, *, first: int) -> None:
+async def _propose(attempt: Attempt) -> None:
     run, state, subtask = attempt.run, attempt.state, attempt.subtask
-    inputs = ProposeInputs(run.task, subtask, state.introduction, attempt.apis, state.experience)
-    number = first - 1
+    hint = run.agenda.hints.get(subtask.id, "")
+    inputs = ProposeInputs(run.task, subtask, state.introduction, attempt.apis, state.experience, hint)
     async with task_group() as group:
         async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
-            number += 1
-            group.start_soon(attempt.trial, _candidate(f"{subtask.id}.{number}", subtask, draft))
+            id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
+            group.start_soon(attempt.trial, _candidate(id_, subtask, draft))
     await attempt.settle()
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from exploracoder_jupyter.errors import ReplyError
 from exploracoder_jupyter.events import LibraryRead, Notice, PlanMade
 from exploracoder_jupyter.pipeline.ask import ask_json, ask_text
-from exploracoder_jupyter.pipeline.context import Run, State
+from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.prompts import shorten
 from exploracoder_jupyter.pipeline.replies import PlannersReply, PlanReply
 from exploracoder_jupyter.pipeline.requests import IntroduceInputs, PlanInputs, PlannersInputs
@@ -48,40 +47,39 @@ async def _planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
     return tuple(Planner(item.requirement, tuple(item.steps)) for item in reply.planners[:count])
 
 
-async def make_plan(run: Run, introduction: Introduction) -> Plan:
+async def make_plan(run: Run, introduction: Introduction) -> None:
     """The subtasks. A plan that stays unusable becomes one subtask, the task itself, and a notice says so."""
     most = run.settings.subtasks
     try:
         reply = await ask_json(run, "plan", PlanInputs(run.task, introduction, most), PlanReply)
-        titles = _titles(reply.subtasks)[:most]
+        titles = titles_of(reply.subtasks)[:most]
     except ReplyError as error:
         run.emit(
             Notice(f"The plan could not be used ({error.message}) The task is explored as one subtask.", "warning")
         )
         titles = []
-    plan = Plan(_numbered(titles or [run.task.text.strip()], after=0))
-    run.emit(PlanMade(plan))
-    return plan
+    run.agenda.plan = Plan(run.agenda.subtasks(titles or [run.task.text.strip()]))
+    run.emit(PlanMade(run.agenda.plan))
 
 
-def revise(run: Run, state: State, subtask: Subtask, titles: Sequence[str], reason: str) -> State:
-    """The state with the subtasks after `subtask` replaced, within the limits on revisions and subtasks."""
-    wanted = _titles(titles)
-    done = state.plan.subtasks[: state.plan.subtasks.index(subtask) + 1]
-    remaining = state.plan.subtasks[len(done) :]
-    unchanged = wanted == [item.title for item in remaining]
+def revise(run: Run, subtask: Subtask, titles: Sequence[str], reason: str) -> None:
+    """Replace the subtasks after `subtask`, within the limits on revisions and subtasks."""
+    agenda, wanted = run.agenda, titles_of(titles)
+    done = agenda.plan.subtasks[: agenda.plan.subtasks.index(subtask) + 1]
+    unchanged = wanted == [item.title for item in agenda.plan.subtasks[len(done) :]]
     room = run.settings.subtasks - len(done)
-    if unchanged or state.revisions >= run.settings.plan_revisions or len(wanted) > room:
-        return state
-    highest = max(int(item.id) for item in state.plan.subtasks)
-    plan = Plan((*done, *_numbered(wanted, after=highest)), state.plan.revision + 1)
-    run.emit(PlanMade(plan, reason))
-    return replace(state, plan=plan, revisions=state.revisions + 1)
+    if unchanged or not may_revise(run) or len(wanted) > room:
+        return
+    agenda.plan = Plan((*done, *agenda.subtasks(wanted)), agenda.plan.revision + 1)
+    agenda.revisions += 1
+    run.emit(PlanMade(agenda.plan, reason))
 
 
-def _titles(texts: Sequence[str]) -> list[str]:
+def may_revise(run: Run) -> bool:
+    """Whether the model may change what remains of the plan: only so often, and never what the user has written."""
+    return run.agenda.revisions < run.settings.plan_revisions and not run.agenda.fixed
+
+
+def titles_of(texts: Sequence[str]) -> list[str]:
+    """The texts as titles of subtasks, one line each; blank ones are left out."""
     return [title for title in (" ".join(text.split()) for text in texts) if title]
-
-
-def _numbered(titles: Sequence[str], *, after: int) -> tuple[Subtask, ...]:
-    return tuple(Subtask(str(number), title) for number, title in enumerate(titles, after + 1))

@@ -15,6 +15,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from exploracoder_jupyter.events import Event
+from exploracoder_jupyter.pipeline.controls import Control
 from exploracoder_jupyter.pipeline.requests import Inputs
 from exploracoder_jupyter.types import (
     ApiDoc,
@@ -156,8 +157,8 @@ class Emit(Protocol):
 
 
 class Steering(Protocol):
-    """What the user may ask for while a run is under way. Polled between steps."""
+    """What the user asks for while a run is under way."""
 
-    def skip_requested(self, subtask: str) -> bool:
-        """Whether the user asked to skip this subtask."""
+    async def next(self) -> Control:
+        """Wait for the next control. Where this is cancelled, none is lost."""
         ...

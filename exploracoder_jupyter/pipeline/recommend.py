@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from exploracoder_jupyter.errors import ReplyError
 from exploracoder_jupyter.pipeline.ask import ask_json
 from exploracoder_jupyter.pipeline.context import Run, State
+from exploracoder_jupyter.pipeline.plan import may_revise
 from exploracoder_jupyter.pipeline.replies import RecommendGlobalReply, RecommendReply, RevisingReply
 from exploracoder_jupyter.pipeline.requests import RecommendGlobalInputs, RecommendInputs
 from exploracoder_jupyter.types import ApiDoc, ScoredApi, Subtask
@@ -26,24 +27,27 @@ class Advice:
     satisfied: bool = False
     reason: str = ""
     remaining: tuple[str, ...] | None = None
+    """What the subtasks after it should become; the user may have changed the plan meanwhile, then it is nothing."""
 
 
 async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     """Retrieve for the subtask and let the model re-rank and drop; without a usable reply retrieval's order stands."""
-    found = await run.knowledge.search(subtask.title, run.settings.retrieved)
+    hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
+    found = await run.knowledge.search(f"{subtask.title} {hint}".strip(), run.settings.retrieved)
     apis = tuple(item.api for item in found)
-    may_revise = state.revisions < run.settings.plan_revisions and bool(state.experience)
-    position = state.plan.subtasks.index(subtask)
-    inputs = RecommendInputs(run.task, subtask, state.plan.subtasks[position + 1 :], apis, state.experience, may_revise)
-    form = RevisingReply if may_revise else RecommendReply
+    revisable = may_revise(run) and bool(state.experience)
+    remaining = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
+    inputs = RecommendInputs(run.task, subtask, remaining, apis, state.experience, revisable, hint)
+    form = RevisingReply if revisable else RecommendReply
     try:
         reply = await ask_json(run, "recommend", inputs, form, subject=subtask.id)
     except ReplyError:
         return Advice(tuple(found), apis)
-    satisfied = reply.satisfied and any(item.observation.ran for item in state.experience)
+    wanted = subtask.id in run.agenda.hints  # the user asked for it, so it is not done
+    satisfied = reply.satisfied and not wanted and any(item.observation.ran for item in state.experience)
     revised = reply.remaining if isinstance(reply, RevisingReply) else None
-    remaining = None if revised is None else tuple(revised)
-    return Advice(_ranked(run, reply.apis, found), apis, satisfied, reply.reason, remaining)
+    changed = None if revised is None or run.agenda.plan is not plan else tuple(revised)
+    return Advice(_ranked(run, reply.apis, found), apis, satisfied, reply.reason, changed)
 
 
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
@@ -52,7 +56,7 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     pool = state.retrieved[: count * 3]
     if not pool:
         return ()
-    inputs = RecommendGlobalInputs(run.task, state.plan.subtasks, pool, count)
+    inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count)
     try:
         reply = await ask_json(run, "recommend_global", inputs, RecommendGlobalReply)
     except ReplyError:

@@ -49,6 +49,8 @@ class RecommendInputs:
     apis: tuple[ApiDoc, ...]
     experience: tuple[Experience, ...]
     may_revise: bool
+    hint: str = ""
+    """What the user gave along, wanting it explored again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.attempt import fingerprint
 from exploracoder_jupyter.pipeline.branches import MOST_CHANGES, keep_files, tell_change
 from exploracoder_jupyter.pipeline.calls import apis_used, known_types
-from exploracoder_jupyter.pipeline.context import Run, State, merged
+from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
 from exploracoder_jupyter.pipeline.recommend import recommend_globally
 from exploracoder_jupyter.pipeline.requests import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.verify import Probe, probe
@@ -58,11 +58,11 @@ async def solve(run: Run, state: State) -> Ending:
     apis = merged(_explored(run, state), await recommend_globally(run, state))
     attempts: list[Experience] = []
     repeated = 0
-    for number in range(1, run.settings.solution_rounds + 1):
+    for round_ in range(run.settings.solution_rounds):
         draft = await _draft(run, state, apis, tuple(attempts))
         if draft is None:
             break
-        candidate = _candidate(number, draft, attempts)
+        candidate = _candidate(run, round_, draft, attempts)
         run.emit(CandidateProposed(candidate))
         repeated = repeated + 1 if candidate.duplicate_of else 0
         if repeated == _MOST_REPEATED:
@@ -71,6 +71,7 @@ async def solve(run: Run, state: State) -> Ending:
             continue
         attempt = await _attempt(run, state, candidate, after)
         attempts.append(attempt)
+        await still_wanted()
         if attempt.observation.ran:
             return _accept(run, attempt, checked=checked, stale=stale)
     return Ending(_best(attempts), Verdict("unsolved", _why(attempts, checked=checked)))
@@ -116,11 +117,12 @@ async def _draft(run: Run, state: State, apis: tuple[ApiDoc, ...], attempts: tup
     return None
 
 
-def _candidate(number: int, draft: Draft, attempts: list[Experience]) -> Candidate:
+def _candidate(run: Run, round_: int, draft: Draft, attempts: list[Experience]) -> Candidate:
     repairs = attempts[-1].candidate.id if attempts else None
     known = fingerprint(draft.code)
     twin = next((item.candidate.id for item in attempts if fingerprint(item.candidate.code) == known), None)
-    return Candidate(f"s{number}", _SUBTASK.id, draft.code, number - 1, repairs, duplicate_of=twin)
+    id_ = f"s{run.agenda.number(_SUBTASK.id)}"
+    return Candidate(id_, _SUBTASK.id, draft.code, round_, repairs, duplicate_of=twin)
 
 
 async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:

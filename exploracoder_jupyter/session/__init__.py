@@ -5,6 +5,7 @@
 - `index`, `search` and `diagnose` wire the same parts for the command line.
 """
 
+from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.session.diagnosis import diagnose
 from exploracoder_jupyter.session.library import index, search
 from exploracoder_jupyter.session.live import KernelLine
@@ -12,4 +13,4 @@ from exploracoder_jupyter.session.order import Order, RunSteering
 from exploracoder_jupyter.session.run import run
 from exploracoder_jupyter.session.teller import Listener, Summary
 
-__all__ = ["KernelLine", "Listener", "Order", "RunSteering", "Summary", "diagnose", "index", "run", "search"]
+__all__ = ["Given", "KernelLine", "Listener", "Order", "RunSteering", "Summary", "diagnose", "index", "run", "search"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,6 +14,8 @@ import anyio
 from exploracoder_jupyter.config import Layer, Settings, resolve
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.execution.live import LiveKernel
+from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.pipeline.controls import Choose, Control, Replan, Retry, Skip
 from exploracoder_jupyter.pipeline.verify import check_code
 from exploracoder_jupyter.types import Environment, Task
 
@@ -36,36 +40,71 @@ class Order:
     """The caller's kernel, where it may be forked."""
     mentioned: tuple[str, ...] = ()
     """Variables of that kernel that the task speaks of."""
+    steerable: bool = False
+    """Whether somebody may steer the run beyond stopping it: states are kept for that."""
+    given: Given | None = None
+    """Set where the run goes on from another."""
 
 
 class RunSteering:
-    """What the user may ask of a run under way; every method may be called from any thread or signal handler."""
+    """What the user may ask of a run under way; every method but two may be called from any thread or signal handler.
+
+    What is asked before the run listens is done as soon as it does; what is asked after its end is passed over.
+    """
 
     def __init__(self) -> None:
-        self._skipped: set[str] = set()
         self._stopped = False
-        self._end: Callable[[], object] | None = None
+        self._asked: deque[Control] = deque()
+        self._bound: tuple[asyncio.AbstractEventLoop, asyncio.Event, anyio.CancelScope] | None = None
 
     def stop(self) -> None:
         """End the run now; it keeps what was learned."""
         self._stopped = True
-        if self._end:
-            self._end()
+        if self._bound:
+            loop, _, scope = self._bound
+            _soon(loop, scope.cancel)
 
     def skip(self, subtask: str) -> None:
         """Give up a subtask and go on."""
-        self._skipped.add(subtask)
+        self._ask(Skip(subtask))
 
-    def skip_requested(self, subtask: str) -> bool:
-        """Whether `skip` was called for it."""
-        return subtask in self._skipped
+    def retry(self, subtask: str, hint: str = "") -> None:
+        """Explore a subtask again, from the state before it, and those after it."""
+        self._ask(Retry(subtask, hint))
+
+    def choose(self, candidate: str) -> None:
+        """Carry a candidate forward instead of the selected one, and explore the later subtasks anew."""
+        self._ask(Choose(candidate))
+
+    def replan(self, titles: Sequence[str]) -> None:
+        """Replace the subtasks that have not begun; ends a review."""
+        self._ask(Replan(tuple(titles)))
 
     def bind(self, scope: anyio.CancelScope) -> None:
-        """Let `stop` cancel this scope, of the running loop."""
-        loop = asyncio.get_running_loop()
-        self._end = lambda: loop.call_soon_threadsafe(scope.cancel)
+        """Let `stop` cancel this scope. In the run's event loop, before `next`."""
+        self._bound = (asyncio.get_running_loop(), asyncio.Event(), scope)
         if self._stopped:
             scope.cancel()
+
+    async def next(self) -> Control:
+        """The next control; see the port `Steering`. In the run's event loop."""
+        assert self._bound
+        _, came, _ = self._bound
+        while not self._asked:
+            came.clear()
+            await came.wait()
+        return self._asked.popleft()
+
+    def _ask(self, control: Control) -> None:
+        self._asked.append(control)
+        if self._bound:
+            loop, came, _ = self._bound
+            _soon(loop, came.set)
+
+
+def _soon(loop: asyncio.AbstractEventLoop, what: Callable[[], object]) -> None:
+    with suppress(RuntimeError):  # the run has just ended, and its event loop with it
+        loop.call_soon_threadsafe(what)
 
 
 def told_of_variables(order: Order, environment: Environment) -> Task:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import anyio
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets
 from exploracoder_jupyter.errors import UsageError, unwrapped
-from exploracoder_jupyter.events import Notice, RunStarted
+from exploracoder_jupyter.events import Notice, Record, RunStarted
 from exploracoder_jupyter.execution import open_siblings
+from exploracoder_jupyter.notebook import CellView
 from exploracoder_jupyter.notebook.paths import files_path
+from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
@@ -28,11 +31,20 @@ from exploracoder_jupyter.session.parts import (
 from exploracoder_jupyter.session.teller import Listener, Place, Summary, Teller
 from exploracoder_jupyter.types import Environment, Task
 
+CellListener = Callable[[list[CellChange]], None]
+"""Is told what has to change in the calling notebook."""
+
 
 async def run(
-    order: Order, listen: Listener, *, steering: RunSteering | None = None, begun: Place | None = None
+    order: Order,
+    listen: Listener,
+    *,
+    steering: RunSteering | None = None,
+    begun: Place | None = None,
+    cells: CellListener | None = None,
 ) -> Summary:
-    """Carry an order out and return its summary; `begun` is told where the trace is, once there is one.
+    """Carry an order out and return its summary; `begun` is told where the trace is, once there is one, and `cells`
+    what changes in the notebook of the calling cell, where the order names one.
 
     Raises:
         UsageError, MissingMeans: the order cannot be carried out; no trace was written.
@@ -42,6 +54,8 @@ async def run(
     settings = checked(order)
     keys = secrets()
     hidden = hidden_strings(settings.endpoint, keys)
+    if cells and order.cell:
+        listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
     teller = Teller(order, settings, listen, begun=begun or (lambda path: None), hidden=hidden)
     with anyio.CancelScope() as scope:
         steering.bind(scope)
@@ -52,6 +66,17 @@ async def run(
         finally:
             teller.close()
     return teller.summary()
+
+
+def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listener:
+    """Tell the record, then the changes of cells that follow from it."""
+
+    def both(record: Record) -> None:
+        listen(record)
+        if changes := view.apply(record):
+            cells(changes)
+
+    return both
 
 
 async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Teller, steering: RunSteering) -> None:
@@ -92,6 +117,8 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             parallel=os.cpu_count() or 2,
             files=files_path(tell.path) if settings.view.keep_files else None,
             unsent=lacking(order, task),
+            steerable=order.steerable,
+            given=order.given,
         )
         try:
             await run_task(run)

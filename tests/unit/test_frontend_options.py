@@ -36,7 +36,6 @@ def test_nothing_given_sets_nothing():
         ("x --state warm", "--state takes auto, live, fresh, not 'warm'."),
         ("x --isolation none", "--isolation takes best, require, not 'none'."),
         ("x --web", "--web is not available in this version."),
-        ("x --review", "--review is not available in this version."),
         ("x --tests", "--tests is not available in this version."),
         ("x --bogus", "Unrecognized arguments: --bogus. See `%%explora?` for the options."),
         ("x --cand 3", "Unrecognized arguments: --cand"),
@@ -84,6 +83,7 @@ def test_the_command_line_has_no_options_of_the_magic_alone():
 
 
 def test_a_line_says_where_experiments_start_and_how_they_are_confined():
+    assert read_line("x --review").layer == {"exploration": {"review": True}}
     line = "x --state live --isolation require --pickle --gateway http://there:8888 --keep-files"
     assert read_line(line).layer == {
         "sandbox": {"state": "live", "isolation": "require", "pickle": True, "gateway": "http://there:8888"},

@@ -397,17 +397,21 @@ async def test_an_import_error_of_the_library_stops_at_once():
     assert len(happened(run, "subtask_started")) == 1
 
 
-async def test_all_branches_but_the_root_are_closed_or_carried(monkeypatch):
-    made = []
+@pytest.mark.parametrize("steerable", [True, False])
+async def test_all_branches_but_the_root_are_closed_at_the_end(monkeypatch, steerable):
+    made, open_ = [], []
     original = InlineBranch.fork
 
     async def fork(self, n):
+        if self.codes == []:
+            open_.append(sum(not branch.closed for branch in made))
         branches = await original(self, n)
         made.extend(branches)
         return branches
 
     monkeypatch.setattr(InlineBranch, "fork", fork)
     run = a_run(answers(plan=("a", "b"), propose=[fenced("print(1)"), fenced("print(2)")]))
-    await run_task(run)
-    assert sum(not branch.closed for branch in made) == 1  # the last winner: the session ends it with its siblings
+    await run_task(replace(run, steerable=steerable))
+    assert open_[-1] == (2 if steerable else 1), "before the solution is run"
+    assert all(branch.closed for branch in made)
     assert not run.root.closed

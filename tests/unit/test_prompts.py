@@ -53,7 +53,7 @@ INPUTS = {
     "introduce": requests.IntroduceInputs(("beanlib",), "Beanlib keeps beans in jars."),
     "planners": requests.PlannersInputs(("beanlib",), ("import beanlib\nbeanlib.fill(jar, 1)",), 4),
     "plan": requests.PlanInputs(TASK, INTRODUCTION, 8),
-    "recommend": requests.RecommendInputs(TASK, SUBTASKS[0], SUBTASKS[1:], APIS, (RAN,), True),
+    "recommend": requests.RecommendInputs(TASK, SUBTASKS[0], SUBTASKS[1:], APIS, (RAN,), True, "look at len"),
     "recommend_global": requests.RecommendGlobalInputs(TASK, SUBTASKS, APIS, 20),
     "propose": requests.ProposeInputs(TASK, SUBTASKS[1], INTRODUCTION, APIS, (RAN,), "look at len"),
     "debug": requests.DebugInputs(TASK, SUBTASKS[1], APIS, (RAN,), FAILED),

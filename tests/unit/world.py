@@ -6,6 +6,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+import anyio
+
 from exploracoder_jupyter.config import Budget, Exploration
 from exploracoder_jupyter.pipeline import Meter, Run
 from exploracoder_jupyter.types import (
@@ -100,8 +102,8 @@ class FewApis:
 
 
 class NoSteering:
-    def skip_requested(self, subtask: str) -> bool:
-        return False
+    async def next(self):
+        await anyio.sleep_forever()
 
 
 def api(path: str, description: str = "", signature: str = "(x)", kind="function") -> ApiDoc:
