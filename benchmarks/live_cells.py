@@ -13,15 +13,19 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import BrowserContext, sync_playwright
 from pytest_httpserver import HTTPServer
 
 from tests.e2e.browser.conftest import CHROMIUM, WIDE
-from tests.e2e.browser.lab import Server, Tab, candidates, of_role
+from tests.e2e.browser.lab import Notebook, Server, Tab, candidates, of_role
 from tests.e2e.browser.play import Play, Scene, Stage
+
+Cell = dict[str, Any]
 
 SNIPPET = """
 import base64, os, struct, zlib
@@ -81,7 +85,7 @@ REPLAY = """async ([cells, pause]) => {
 
 
 @contextmanager
-def world(environment: Path):
+def world(environment: Path) -> Iterator[tuple[Server, Stage, BrowserContext]]:
     """A server, a browser and a model."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         endpoint = HTTPServer(threaded=True)
@@ -106,8 +110,10 @@ def play(name: str, subtasks: int, wide: int) -> Play:
     return Play(name, scenes)
 
 
-def explore(server, stage, context, subtasks: int, wide: int):
-    """A run that is watched to its end: tab, notebook, and the seconds that it took."""
+def explore(
+    server: Server, stage: Stage, context: BrowserContext, subtasks: int, wide: int
+) -> tuple[Tab, Notebook, float, float]:
+    """A run that is watched to its end: tab, notebook, the seconds that it took, and the page's memory before."""
     told = stage.put(play(f"wide-{subtasks}-{wide}", subtasks, wide))
     call = (
         f"%%explora statistics --wait --model {told.name} --candidates {wide} --subtasks {subtasks} "
@@ -127,7 +133,7 @@ def explore(server, stage, context, subtasks: int, wide: int):
     return tab, notebook, time.monotonic() - since, before
 
 
-def memory(tab) -> float:
+def memory(tab: Tab) -> float:
     """Megabytes of JavaScript objects after a collection."""
     session = tab.page.context.new_cdp_session(tab.page)
     session.send("HeapProfiler.collectGarbage")
@@ -136,7 +142,7 @@ def memory(tab) -> float:
     return used
 
 
-def baseline(server, context, cells, seconds: float):
+def baseline(server: Server, context: BrowserContext, cells: list[Cell], seconds: float) -> tuple[list[float], float]:
     """The same cells in JupyterLab without the extension, one by one in about the same time."""
     server.page_config({"disabledExtensions": {"exploracoder-jupyter": True}})
     tab = Tab(context, server)
@@ -153,7 +159,7 @@ def baseline(server, context, cells, seconds: float):
     return tasks, grown
 
 
-def percentile(values, share: float) -> float:
+def percentile(values: list[float], share: float) -> float:
     """The value below which this share lies."""
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
@@ -171,20 +177,27 @@ def main(environment: Path, subtasks: int, wide: int) -> None:
         there = [cell["metadata"]["exploracoder_jupyter"]["candidate"] for cell in of_role(cells, "candidate")]
         whole = [len(candidates(cells)[id]["outputs"]) == 3 for id in wanted & set(there)]
         bare, bare_grown = baseline(server, context, cells[2:], seconds)
-    print(
-        f"candidates            {len(wanted)}: missing {len(wanted - set(there))}, "
-        f"more than once {len(there) - len(set(there))}, with all outputs {sum(whole)}"
-    )
-    print(f"run                   {seconds:.0f} s")
-    print(
-        f"event to screen       {len(shown)} events ({waiting} never shown): median {statistics.median(shown):.0f} ms, "
-        f"p95 {percentile(shown, 0.95):.0f} ms, largest {max(shown):.0f} ms"
-    )
-    for name, found, mb in (("with the extension", tasks, grown), ("JupyterLab alone", bare, bare_grown)):
-        print(
-            f"{name:21} {len(found)} long tasks, {sum(found):.0f} ms in all, largest {max(found, default=0):.0f} ms, "
-            f"over 200 ms: {sum(t > 200 for t in found)}; memory +{mb:.0f} MB"
-        )
+    missing, doubled = len(wanted - set(there)), len(there) - len(set(there))
+    row("candidates", f"{len(wanted)}: {missing} missing, {doubled} more than once, {sum(whole)} with all outputs")
+    row("run", f"{seconds:.0f} s")
+    middle, high = statistics.median(shown), percentile(shown, 0.95)
+    row("event to screen", f"{len(shown)} events, {waiting} never shown")
+    row("", f"median {middle:.0f} ms, p95 {high:.0f} ms, largest {max(shown):.0f} ms")
+    row("with the extension", smoothness(tasks, grown))
+    row("JupyterLab alone", smoothness(bare, bare_grown))
+
+
+def row(name: str, value: str) -> None:
+    """Print one line."""
+    print(f"{name:20}{value}")
+
+
+def smoothness(tasks: list[float], megabytes: float) -> str:
+    """Long tasks and memory in words."""
+    over = sum(task > 200 for task in tasks)
+    largest = max(tasks, default=0)
+    said = f"{len(tasks)} long tasks, {sum(tasks):.0f} ms in all, largest {largest:.0f} ms, {over} over 200 ms"
+    return f"{said}; memory +{megabytes:.0f} MB"
 
 
 if __name__ == "__main__":

@@ -248,9 +248,8 @@ class Notebook:
         return [cell["id"] for cell in self.cells()].index(id)
 
     def select(self, index):
-        self.do(
-            "i => { app.shell.activateById(panel.id); notebook.activeCellIndex = i; notebook.deselectAll(); }", index
-        )
+        self.do("() => app.shell.activateById(panel.id)")
+        self.do("index => { notebook.activeCellIndex = index; notebook.deselectAll(); }", index)
 
     def run(self, index):
         """Run one cell, as Ctrl-Enter does; does not wait for its end."""

@@ -1,16 +1,18 @@
 """The sidebar as its user meets it: by the names and roles that it gives to people and screen readers."""
 
+ID = "exploracoder-sidebar"
+
 
 class Sidebar:
     """The sidebar of one tab."""
 
     def __init__(self, tab):
         self._tab = tab
-        self.root = tab.page.locator("#exploracoder-jupyter-sidebar")
+        self.root = tab.page.locator(f"#{ID}")
 
     def open(self):
         if not self.root.is_visible():
-            self._tab.page.evaluate("jupyterapp.shell.activateById('exploracoder-jupyter-sidebar')")
+            self._tab.page.evaluate("id => jupyterapp.shell.activateById(id)", ID)
         self.root.wait_for()
         return self
 
@@ -18,32 +20,42 @@ class Sidebar:
         return self.root.inner_text()
 
     def running(self):
-        """Whether it says that a run is under way."""
-        self.open()
-        return self.button("Stop").is_visible()
+        """Whether it offers to stop a run."""
+        return self.open().button("Stop").is_visible()
 
     def button(self, name):
         return self.root.get_by_role("button", name=name, exact=True).first
 
-    def item(self, text):
-        """A row of the plan, opened if it was closed."""
-        return self.root.get_by_role("treeitem").filter(has_text=text).first
+    def subtask(self, title):
+        return self.root.get_by_role("treeitem").filter(has_text=title).first
+
+    def candidate(self, id, of):
+        """The row of a candidate; the subtask is opened if it was closed."""
+        row = self.root.get_by_role("treeitem").filter(has=self._tab.page.get_by_text(id, exact=True)).first
+        if not row.is_visible():
+            self.subtask(of).locator(".jp-Explora-fold").click()
+        row.wait_for()
+        return row
 
     def stop(self):
         self.button("Stop").click()
 
-    def skip(self, subtask):
-        self._hovered(self.item(subtask)).get_by_role("button", name="Skip").click()
+    def skip(self, title):
+        self.subtask(title).locator(".jp-Explora-row").click()
+        self.button("Skip subtask").click()
 
-    def retry(self, subtask, hint):
-        self._hovered(self.item(subtask)).get_by_role("button", name="Retry").click()
+    def retry(self, title, hint):
+        self.subtask(title).locator(".jp-Explora-row").click()
+        self.button("Retry with a hint…").click()
         field = self.root.get_by_label("Hint for the model")
         field.fill(hint)
         field.press("Enter")
 
-    def choose(self, candidate):
-        self._hovered(self.item(candidate)).get_by_role("button", name="Use").click()
+    def choose(self, id, of):
+        self.candidate(id, of).locator(".jp-Explora-row").click()
+        self.button("Use this candidate").click()
 
-    def _hovered(self, row):
-        row.hover()
-        return row
+    def remove(self, *, keep_solution=False):
+        self.button("Remove exploration…").click()
+        self.root.get_by_label("Keep the solution").set_checked(keep_solution)
+        self.button("Remove").click()

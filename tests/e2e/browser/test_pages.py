@@ -1,16 +1,12 @@
 """Reloads, closed tabs and second tabs: the notebook shows the run once and whole."""
 
-from tests.e2e.browser.lab import candidates, metadata, ours
+from tests.e2e.browser.lab import candidates, metadata, of_role, ours
 from tests.e2e.browser.stories import SECOND, begun, two_scenes
 
 
 def whole(cells):
     """The candidates of the story, each once, in their order."""
-    shown = [
-        metadata(c)["candidate"]
-        for c in ours(cells)
-        if "candidate" in metadata(c) and metadata(c)["role"] == "candidate"
-    ]
+    shown = [metadata(c)["candidate"] for c in of_role(cells, "candidate")]
     return shown[:4] == ["1.1", "1.2", "2.1", "2.2"] and len({c["id"] for c in cells}) == len(cells)
 
 

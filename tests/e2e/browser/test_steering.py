@@ -49,7 +49,7 @@ def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, pl
     cells = notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("2.2", {})))
     assert metadata(candidates(cells)["1.1"])["selected"]
 
-    tab.sidebar.open().choose("1.2")
+    tab.sidebar.open().choose("1.2", FIRST)
     notebook.until(lambda cells: metadata(candidates(cells)["1.2"]).get("selected") is True, "the other candidate")
     notebook.until(
         lambda cells: any("spread 200" in text(c) for c in candidates(cells).values()), "what follows from it"
@@ -58,7 +58,7 @@ def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, pl
     ended = notebook.until_ended()
     (run,) = {metadata(c)["run_id"] for c in candidates(ended).values()}
 
-    tab.sidebar.choose("1.1")
+    tab.sidebar.choose("1.1", FIRST)
     cells = notebook.until(
         lambda cells: of_role(cells, "summary") and {metadata(c)["run_id"] for c in of_role(cells, "plan")} != {run},
         "a run that goes on from the one that has ended",

@@ -1,0 +1,104 @@
+"""The sidebar for those who come new, use the keyboard, or hear the page; and what it looks like."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.e2e.browser.lab import candidates, metadata, of_role, ours, text
+from tests.e2e.browser.sidebar import ID
+from tests.e2e.browser.stories import FIRST, SECOND, begun, two_scenes
+
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
+
+
+def complaints(tab):
+    """What axe finds serious or critical in the sidebar."""
+    found = Axe().run(tab.page, context=f"#{ID}").response["violations"]
+    return [
+        (rule["id"], [node["html"] for node in rule["nodes"]])
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.fixture
+def light(tab):
+    yield
+    tab.theme(THEMES["light"])
+
+
+def test_a_newcomer_reaches_a_finished_exploration_from_the_empty_state_and_undoes_it(tab, server):
+    notebook = tab.open(server.write("newcomer.ipynb"))
+    notebook.do("() => { model.sharedModel.deleteCellRange(0, model.sharedModel.cells.length) }")
+    tab.sidebar.open()
+    tab.shot("empty")
+    assert not complaints(tab)
+    tab.sidebar.button("Insert an example").click()
+    cells = notebook.until(lambda cells: any("%%explora" in "".join(c["source"]) for c in cells))
+    for _ in range(len(cells)):
+        tab.page.keyboard.press("Shift+Enter")
+    cells = notebook.until_ended()
+    assert metadata(of_role(cells, "summary")[0])["status"] == "solved"
+    tab.shot("newcomer")
+    tab.sidebar.remove()
+    notebook.until(lambda cells: not ours(cells))
+
+
+@pytest.mark.usefixtures("light")
+def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, play):
+    told = play(*two_scenes())
+    gate, end = told.hold("propose", SECOND), told.hold("solve")
+    notebook = begun(tab, server, told, name="pictures.ipynb")
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    tab.sidebar.open()
+    found = {}
+    for name, theme in THEMES.items():
+        tab.theme(theme)
+        found[name] = complaints(tab)
+        tab.shot(f"running-{name}")
+    gate.open()
+    end.reached()
+    end.open()
+    notebook.until_ended()
+    for name, theme in THEMES.items():
+        tab.theme(theme)
+        found[f"{name}, ended"] = complaints(tab)
+        tab.shot(f"ended-{name}")
+    tab.theme(THEMES["light"])
+    tab.page.set_viewport_size({"width": 760, "height": 900})
+    tab.shot("narrow")
+    assert not any(found.values()), found
+
+
+def test_a_run_is_stopped_with_the_keyboard_alone(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    gate.reached()
+    notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    tab.page.keyboard.press("Control+Shift+C")
+    tab.page.get_by_placeholder("Search", exact=False).last.fill("Show Exploration Sidebar")
+    tab.page.keyboard.press("Enter")
+    stop = tab.sidebar.button("Stop")
+    stop.wait_for()
+    tab.until(lambda: _tabbed_to(tab, stop), "the stop button to be reached by Tab")
+    tab.page.keyboard.press("Enter")
+    assert metadata(of_role(notebook.until_ended(10), "plan")[0])["status"] == "stopped"
+
+
+def _tabbed_to(tab, button):
+    tab.page.keyboard.press("Tab")
+    return button.evaluate("element => element === document.activeElement")
+
+
+def test_the_tree_is_walked_with_arrows_and_leads_to_cells(tab, server, play):
+    notebook = begun(tab, server, play(*two_scenes()))
+    cells = notebook.until_ended()
+    tab.sidebar.open().subtask(FIRST).locator(".jp-Explora-row").click()
+    tab.page.keyboard.press("ArrowRight")
+    tab.page.keyboard.press("End")
+    tab.page.keyboard.press("Home")
+    tab.page.keyboard.press("Enter")
+    heading = next(c["id"] for c in of_role(cells, "subtask"))
+    tab.until(lambda: notebook.do("() => notebook.activeCell.model.id") == heading, "the heading's cell")
+    assert text(candidates(cells)["1.1"])
