@@ -24,14 +24,10 @@ module.exports = {
   ...base,
   reporters: ['default'],
   setupFiles: [...base.setupFiles, './jest.setup.js'],
-  testRegex:
-    'src/.*/__tests__/.*\\.spec\\.tsx?$|src/__tests__/.*\\.spec\\.tsx?$',
+  testRegex: 'src/(.*/)?__tests__/.*\\.spec\\.tsx?$',
   transform: {
     ...base.transform,
-    '^.+\\.tsx?$': [
-      'ts-jest',
-      { tsconfig: 'tsconfig.test.json', isolatedModules: true }
-    ]
+    '^.+\\.tsx?$': ['ts-jest', { tsconfig: 'tsconfig.test.json' }]
   },
   transformIgnorePatterns: [`/node_modules/(?!(${translated.join('|')})/)`]
 };
