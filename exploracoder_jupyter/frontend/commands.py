@@ -250,7 +250,7 @@ def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: b
 
 
 def _reviews(layers: Sequence[Layer]) -> bool:
-    return bool(getattr(resolve(*layers).exploration, "review", False))
+    return resolve(*layers).exploration.review
 
 
 def _last_line(run: Run) -> str:

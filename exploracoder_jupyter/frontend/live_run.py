@@ -63,7 +63,7 @@ class LiveRun:
         self._removed = False
         self._seq = 0
         self._told = 0.0
-        self._later: threading.Timer | None = None
+        self._later = False
         self._lock = threading.RLock()
 
     @property
@@ -95,11 +95,11 @@ class LiveRun:
             rest = self._told + _BETWEEN_STATES - time.monotonic()
             if state.over or rest <= 0:
                 self._tell_state()
-            elif self._later is None and self._audience.listens:
-                self._later = threading.Timer(rest, self._tell_state)
-                self._later.daemon = True
+            elif not self._later and self._audience.listens:
+                self._later = True
                 with suppress(RuntimeError):  # the interpreter is going down
-                    self._later.start()
+                    # No Timer: a thread of the standard library would be taken for the user's, which a fork lacks.
+                    threading.Thread(target=self._tell_later, args=(rest,), daemon=True, name="explora-page").start()
 
     def stopping(self) -> None:
         """Its end was asked for."""
@@ -156,10 +156,14 @@ class LiveRun:
         earlier = reversed(self._order[: self._order.index(id)])
         return next((other for other in earlier if self._shown(other)), self._place.cell)
 
+    def _tell_later(self, rest: float) -> None:
+        time.sleep(rest)
+        with self._lock:
+            if self._later:
+                self._tell_state()
+
     def _tell_state(self) -> None:
         with self._lock:
-            if self._later is not None:
-                self._later.cancel()
-            self._later, self._told = None, time.monotonic()
+            self._later, self._told = False, time.monotonic()
             if self._audience.listens:
                 self._audience.tell(StateMessage(state=self.view))

@@ -51,6 +51,7 @@ class ExploraMagics(Magics):
     candidates = Integer(None, allow_none=True, help="Snippets per subtask.").tag(config=True)
     subtasks = Integer(None, allow_none=True, help="Subtasks at most.").tag(config=True)
     debug_rounds = Integer(None, allow_none=True, help="Repair rounds when all candidates fail.").tag(config=True)
+    review = Bool(None, allow_none=True, help="Whether the plan waits for your word.").tag(config=True)
     timeout = Float(None, allow_none=True, help="Seconds for one execution.").tag(config=True)
     budget_tokens = Integer(None, allow_none=True, help="Tokens at most.").tag(config=True)
     budget_seconds = Float(None, allow_none=True, help="Seconds at most.").tag(config=True)

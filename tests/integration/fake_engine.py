@@ -10,25 +10,40 @@ from pathlib import Path
 from exploracoder_jupyter.events import (
     CandidateObserved,
     CandidateProposed,
+    CandidateSelected,
     FilesKept,
     Notice,
     PlanMade,
     Record,
+    ReviewAsked,
     RunFinished,
     RunStarted,
+    Steered,
+    SubtaskStarted,
 )
+from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.types import (
     Candidate,
     Environment,
     Observation,
     Plan,
+    Selection,
     Solution,
     Subtask,
     Task,
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.wire import Failed, Finished, ForkKernel, RecordMessage, TraceAt, decode_to_engine, encode
+from exploracoder_jupyter.wire import (
+    CellsChanged,
+    Failed,
+    Finished,
+    ForkKernel,
+    RecordMessage,
+    TraceAt,
+    decode_to_engine,
+    encode,
+)
 
 _seq = 0
 
@@ -64,6 +79,38 @@ def answer_of_a_fork():
     return {**answer.model_dump(), "seconds": time.monotonic() - before}
 
 
+def cell(name, source, **fields):
+    metadata = {"exploracoder_jupyter": {"run_id": "0123abcd", "role": name, **fields}}
+    return {"id": name, "cell_type": "markdown", "source": source, "metadata": metadata}
+
+
+def insert(name, after, source=""):
+    say(CellsChanged(changes=[CellChange(action="insert", id=name, after=after, cell=cell(name, source))]))
+
+
+def be_steered(anchor):
+    """Tell what is asked for, and show it as a cell each."""
+    tell(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
+    tell(SubtaskStarted("1", ()))
+    insert("plan", anchor)
+    tell(CandidateProposed(Candidate("1.1", "1", "x = 1")))
+    tell(CandidateProposed(Candidate("1.2", "1", "x = 2")))
+    tell(CandidateObserved("1.1", Observation("ok", text="1", seconds=0.5)))
+    tell(CandidateObserved("1.2", Observation("ok")))
+    tell(CandidateSelected(Selection("1", "1.1", ("it ran",))))
+    last = "plan"
+    for number, line in enumerate(sys.stdin, 1):
+        asked = decode_to_engine(line)
+        if asked.type == "stop":
+            end("stopped", "By the user.")
+            return
+        if asked.type == "replan" and asked.titles == ["end"]:
+            end("unchecked", "It ran.", "answer = 42")
+            return
+        insert(f"said-{number}", last, asked.model_dump_json(exclude={"type"}))
+        last = f"said-{number}"
+
+
 def main():
     start = decode_to_engine(sys.stdin.readline())
     order = {**start.model_dump(), "pid": os.getpid(), "session": os.getsid(0) == os.getpid()}
@@ -94,6 +141,9 @@ def main():
     if kind == "refuses":
         say(Failed(error="The library is unknown.", remedy="Install it."))
         return
+    if kind == "steered":
+        be_steered(start.cell)
+        return
     tell(Notice("Nothing is sent anywhere."))
     tell(PlanMade(Plan((Subtask("1", "Look <around>"),))))
     tell(CandidateProposed(Candidate("1.1", "1", "x = 1")))
@@ -121,6 +171,12 @@ def main():
         Path("ended").write_text(how)
         end("stopped", "By the user.")
         return
+    if kind == "reviewed":
+        tell(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
+        tell(ReviewAsked())
+        asked = decode_to_engine(sys.stdin.readline())
+        Path("accepted.json").write_text(asked.model_dump_json())
+        tell(Steered("replan"))
     if kind == "unsolved":
         end("unsolved", "No solution ran.", "answer = 1 / 0")
         return

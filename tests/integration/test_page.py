@@ -1,0 +1,357 @@
+"""Kernel and page: hello, live cells, controls while the kernel is busy, reload, two tabs; the page is simulated."""
+
+import contextlib
+import json
+import sys
+
+import psutil
+import pytest
+
+from tests.integration.pages import Page
+from tests.integration.test_magic import ended, kernel_in
+
+BUSY = "from pathlib import Path\nimport time\nPath('busy').touch()\nwhile Path('busy').exists(): time.sleep(0.01)"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with kernel_in(tmp_path_factory.mktemp("notebook")) as kernel:
+        yield kernel
+
+
+@pytest.fixture
+def kernel(shared):
+    for name in ("order.json", "busy"):
+        (shared.folder / name).unlink(missing_ok=True)
+    shared.load()
+    yield shared
+    (shared.folder / "busy").unlink(missing_ok=True)
+    shared.run("%explora stop")
+
+
+@pytest.fixture
+def tab(kernel):
+    """Opens tabs on the kernel's notebook."""
+    opened = []
+
+    def tab(name="tab-1"):
+        opened.append(Page(kernel.manager, name).listen())
+        return opened[-1]
+
+    yield tab
+    for page in opened:
+        page.close()
+
+
+@contextlib.contextmanager
+def busy(kernel, page):
+    """A cell that keeps the kernel's main thread."""
+    sent = page.execute(BUSY, cell="busy-cell")
+    page.until((kernel.folder / "busy").exists, "the busy cell")
+    yield
+    assert (kernel.folder / "busy").exists(), "the cell was over too early"
+    (kernel.folder / "busy").unlink()
+    assert page.reply(sent)["status"] == "ok"
+
+
+def begun(page, run=None):
+    """Wait until the steered run waits to be steered."""
+    return page.state(lambda state: state["status"] == "running" and chosen(state), "the run", run)
+
+
+def chosen(state):
+    return bool(state["subtasks"]) and state["subtasks"][0]["selected"] == "1.1"
+
+
+def explore(page, line="steered", **ours):
+    """Explore in the background and wait until it is under way."""
+    assert page.run(f"%%explora {line}\ntask", **ours)["status"] == "ok"
+    return begun(page)
+
+
+def test_a_page_that_says_hello_gets_one_line_live_cells_and_the_state(kernel, tab):
+    page = tab()
+    welcome = page.connect()
+    assert (welcome["type"], welcome["runs"]) == ("welcome", [])
+    assert page.openings[-1]["reason"] == "hello"
+    state = explore(page)
+    assert [opening["session"] for opening in page.openings if opening["reason"] == "call"] == [page.session]
+    assert (state["owner"], state["cell"], state["run_id"]) == ("tab-1", "a-cell", "0123abcd")
+    first = state["subtasks"][0]
+    assert (first["status"], first["selected"], first["why"]) == ("exploring", "1.1", ["it ran"])
+    assert [(c["status"], c["line"], c["selectable"]) for c in first["candidates"]] == [
+        ("ok", "1", True),
+        ("ok", "", True),
+    ]
+    page.until(lambda: page.cells, "a cell")
+    assert list(page.cells[state["key"]]) == ["plan"]
+    assert "See the Explora sidebar." in page.shows("Exploring steered")["text/plain"]
+    assert "Look" not in page.shows("Exploring steered")["text/html"].replace("Subtask 1 of 2: Look", "")
+    assert not any("application/vnd.jupyter.widget-view+json" in data for data in page.displays.values())
+    assert kernel.order()["cells"] is True
+
+
+def test_a_hello_is_heard_while_a_cell_waits_and_the_solution_is_the_pages(kernel, tab):
+    page = tab()
+    page.connect()
+    sent = page.execute("%%explora steered --wait\ntask")
+    state = begun(page)
+    again = tab("tab-1")  # a reload: the same page, another session
+    assert [run["key"] for run in again.connect()["runs"]] == [state["key"]]
+    assert list(again.sync(state["key"])["cells"][0]["metadata"]) == ["exploracoder_jupyter"]
+    again.ask("plan", run=state["key"], titles=["end"])
+    again.state(lambda state: state["status"] == "unchecked" and state["code"] == "answer = 42", "the end")
+    reply = page.reply(sent)
+    assert (reply["status"], reply["payload"]) == ("ok", [])
+    assert page.shows("Not checked. It ran. See the Explora sidebar.")
+
+
+def test_controls_take_effect_while_a_cell_is_running(kernel, tab):
+    page = tab()
+    page.connect()
+    run = explore(page)["key"]
+    with busy(kernel, page):
+        assert page.ask("retry", run=run, subtask="1", hint=" smaller ")["problem"] == ""
+        assert page.ask("choose", run=run, candidate="1.2")["problem"] == ""
+        assert page.ask("plan", run=run, titles=["Leap", " ", "Land"])["problem"] == ""
+        assert page.ask("skip", run=run, subtask="1")["problem"] == ""
+        page.until(lambda: len(page.cells[run]) == 5, "what was asked for")
+        said = [json.loads(cell["source"]) for cell in list(page.cells[run].values())[1:]]
+        assert said == [
+            {"subtask": "1", "hint": "smaller"},
+            {"candidate": "1.2"},
+            {"titles": ["Leap", "Land"]},
+            {"subtask": "1"},
+        ]
+        assert page.ask("stop", run=run)["problem"] == ""
+        statuses = [told["state"]["status"] for told in page.told if told["type"] == "state"]
+        assert statuses[-1] in ("stopping", "stopped")
+        assert "stopping" in statuses
+        page.state(lambda state: state["status"] == "stopped", "the end", run)
+        assert ended(kernel.order()["pid"])
+
+
+def test_what_cannot_be_done_is_said_in_one_sentence(kernel, tab):
+    page = tab()
+    page.connect()
+    run = explore(page)["key"]
+    for asked, problem in [
+        ({"kind": "stop", "run": "nowhere"}, "This kernel knows nothing of this run any more."),
+        ({"kind": "skip", "run": run, "subtask": "9"}, "There is no subtask 9 in this run."),
+        ({"kind": "retry", "run": run, "subtask": "2"}, "Subtask 2 has not begun yet."),
+        ({"kind": "choose", "run": run, "candidate": "7.7"}, "There is no candidate 7.7 in this run."),
+        ({"kind": "choose", "run": run, "candidate": "1.1"}, "Candidate 1.1 is carried forward already."),
+        ({"kind": "export", "run": run}, "There is no trace yet."),
+        ({"kind": "dance", "run": run}, "The kernel does not know this request."),
+        ({"kind": "choose", "run": run}, "The kernel does not know this request."),
+        ({"kind": "hello", "version": 99}, "JupyterLab's extension and the kernel's package do not fit together."),
+    ]:
+        answer = page.ask(**asked)
+        assert answer["type"] == "done"
+        assert answer["problem"].startswith(problem)
+    page.ask("stop", run="0123abcd")
+    page.state(lambda state: state["status"] == "stopped", "the end", run)
+    assert page.ask("stop", run=run)["problem"] == "This run has ended."
+    assert page.run("1")["status"] == "ok"
+
+
+def test_a_reloaded_page_goes_on_where_it_was(kernel, tab):
+    page = tab()
+    page.connect()
+    run = explore(page)["key"]
+    page.ask("plan", run=run, titles=["one"])
+    page.until(lambda: "said-1" in page.cells.get(run, {}), "the first cell")
+    page.close()
+    again = tab()
+    again.connect()
+    again.ask("plan", run=run, titles=["two"])
+    answer = again.sync(run)
+    assert answer["state"]["owner"] == "tab-1"
+    again.ask("plan", run=run, titles=["three"])
+    again.until(lambda: list(again.cells[run]) == ["plan", "said-1", "said-2", "said-3"], "all cells in order")
+
+
+def test_the_other_tab_changes_nothing_until_the_owner_is_gone(kernel, tab):
+    first, second = tab(), tab("tab-2")
+    first.connect()
+    second.connect()
+    run = explore(first)["key"]
+    number = second.post("sync", page="tab-2", run=run)
+    second.until(lambda: second.states.get(run), "the state")
+    first.until(lambda: any(told["type"] == "who" for told in first.told), "the question")
+    second.until(lambda: number in second._answers, "the answer")
+    assert second._answers[number]["state"]["owner"] == "tab-1"
+    first.deaf = True
+    assert second.sync(run)["state"]["owner"] == "tab-2"
+    assert first.state(lambda state: state["owner"] == "tab-2", "the new owner", run)
+    second.ask("plan", run=run, titles=["one"])
+    second.until(lambda: "said-1" in second.cells[run], "a cell")
+    assert "said-1" not in first.cells.get(run, {})
+
+
+def test_two_tabs_and_one_owner(kernel, tab):
+    first, second = tab(), tab("tab-2")
+    first.connect()
+    second.connect()
+    run = explore(second)["key"]
+    first.state(lambda state: state["owner"] == "tab-2", "the owner", run)
+    second.until(lambda: second.cells.get(run), "a cell")
+    assert not first.cells
+
+
+def test_deleted_cells_stay_away_and_what_follows_them_finds_its_place(kernel, tab):
+    page = tab()
+    page.connect()
+    run = explore(page)["key"]
+    page.ask("plan", run=run, titles=["one"])
+    page.until(lambda: "said-1" in page.cells.get(run, {}), "a cell")
+    assert page.ask("dismiss", run=run, cells=["said-1"])["problem"] == ""
+    del page.cells[run]["said-1"]
+    page.ask("plan", run=run, titles=["two"])
+    page.until(lambda: list(page.cells[run]) == ["plan", "said-2"], "the next cell")
+    assert [told["changes"][0]["after"] for told in page.told if told["type"] == "cells"][-1] == "plan"
+    page.sync(run)
+    assert list(page.cells[run]) == ["plan", "said-2"]
+    page.ask("dismiss", run=run)
+    page.ask("plan", run=run, titles=["three"])
+    assert page.sync(run)["cells"] == []
+    page.ask("stop", run=run)
+    page.state(lambda state: state["status"] == "stopped", "the end", run)
+    assert page.cells[run] == {}
+
+
+def test_where_no_page_answers_the_panel_is_as_ever_and_a_late_hello_changes_that(kernel, tab):
+    page = tab()
+    assert page.run("%%explora steered\ntask")["status"] == "ok"
+    assert "To stop: %explora stop" in page.shows("Look")["text/plain"]
+    assert any("application/vnd.jupyter.widget-view+json" in data for data in page.displays.values())
+    assert page.told == []
+    run = page.connect(subshell=False)["runs"][0]
+    assert run["owner"] == "tab-1"
+    assert [cell["id"] for cell in page.sync(run["key"])["cells"]] == ["plan"]
+    page.shows("See the Explora sidebar.")
+    widget = "application/vnd.jupyter.widget-view+json"
+    page.until(lambda: not any(widget in data for data in page.displays.values()), "the end of the button")
+
+
+def test_without_a_page_nothing_is_asked(kernel, tab):
+    page = tab()
+    reply = page.run("%%explora quick\ntask", cell=None)
+    assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
+    assert page.openings == []
+    assert kernel.order()["cells"] is False
+
+
+def test_a_front_end_with_cell_ids_of_its_own_has_the_panel(kernel, tab):
+    page = tab()
+    page.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
+    assert [opening["reason"] for opening in page.openings] == ["call"]
+    assert "%explora solution" in page.shows("Not checked")["text/html"]
+    assert (page.told, kernel.order()["cells"]) == ([], False)
+
+
+def test_a_run_that_has_ended_is_gone_on_from(kernel, tab):
+    page = tab()
+    page.connect()
+    run = explore(page)["key"]
+    wanted = {"run": run, "candidate": "1.2"}
+    assert "has not ended yet" in page.run("%%explora quick\ntask", **{"continue": wanted})["evalue"]
+    page.ask("stop", run=run)
+    page.state(lambda state: state["status"] == "stopped", "the end", run)
+    for wanted, given in [
+        ({"run": run, "candidate": "1.2"}, {"plan": ["Look", "Leap"], "code": ["x = 2"], "hint": ""}),
+        ({"run": run, "subtask": "2", "hint": "h"}, {"plan": ["Look", "Leap"], "code": ["x = 1"], "hint": "h"}),
+        ({"run": run, "subtask": "1"}, {"plan": ["Look", "Leap"], "code": [], "hint": ""}),
+    ]:
+        (kernel.folder / "order.json").unlink(missing_ok=True)
+        assert page.run("%%explora quick --wait\ntask", **{"continue": wanted})["status"] == "ok"
+        assert kernel.order()["given"] == given
+    for wanted, problem in [
+        ({"run": "gone"}, "This kernel knows nothing of the run to go on from any more."),
+        ({"run": run, "subtask": "7"}, "There is no subtask 7 in that run."),
+        ("nonsense", "What to go on from cannot be read."),
+    ]:
+        assert problem in page.run("%%explora quick\ntask", **{"continue": wanted})["evalue"]
+
+
+def test_clean_is_done_by_the_page_that_asks(kernel, tab):
+    first, second = tab(), tab("tab-2")
+    first.connect()
+    second.connect()
+    assert second.run("%explora clean --keep-solution")["status"] == "ok"
+    second.until(lambda: second.told, "the message")
+    assert second.told[-1] == {"type": "clean", "page": "tab-2", "keep_solution": True}
+
+
+def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
+    page = tab()
+    assert page.run("%%explora reviewed --review\ntask")["status"] == "ok"
+    assert "To begin as planned: %explora accept." in page.shows("waits")["text/plain"]
+    assert page.run("%explora accept")["status"] == "ok"
+    page.shows("Not checked")
+    assert json.loads((kernel.folder / "accepted.json").read_text())["titles"] == ["Look", "Leap"]
+    assert "No plan waits" in page.run("%explora accept")["evalue"]
+    assert "--review needs somebody" in page.run("%%explora reviewed --review --wait\ntask")["evalue"]
+    assert "--review needs somebody" in page.run("%%explora reviewed --review\ntask", cell=None)["evalue"]
+    page.connect()
+    sent = page.execute("%%explora reviewed --review --wait\ntask")
+    state = page.state(lambda state: state["status"] == "reviewing", "the review")
+    page.ask("plan", run=state["key"], titles=["Look"])
+    assert page.reply(sent)["status"] == "ok"
+    assert json.loads((kernel.folder / "accepted.json").read_text())["titles"] == ["Look"]
+
+
+def test_two_runs_share_the_comm(kernel, tab):
+    page = tab()
+    page.connect()
+    first = explore(page)["key"]
+    page.run("%%explora steered\nother", cell="another-cell")
+    page.until(lambda: len(page.states) == 2, "the second run")
+    second = next(key for key in page.states if key != first)
+    begun(page, second)
+    page.ask("plan", run=first, titles=["one"])
+    page.until(lambda: "said-1" in page.cells.get(first, {}), "its cell")
+    assert "said-1" not in page.cells.get(second, {})
+    assert page.states[second]["cell"] == "another-cell"
+
+
+def test_after_unloading_nobody_is_there(kernel, tab):
+    page = tab()
+    page.connect()
+    explore(page)
+    page.run("%unload_ext exploracoder_jupyter")
+    assert ended(kernel.order()["pid"])
+    page.run("%load_ext exploracoder_jupyter")
+    assert page.connect()["runs"] == []
+
+
+def siblings(folder, before):
+    """Processes that have begun since then and are at work below the folder: a branch is nobody's child."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.pid not in before and any(str(folder) in at for at in (process.cwd(), *process.cmdline())):
+                found.append(process)
+    return found
+
+
+def test_siblings_are_gone_after_stop(tmp_path, monkeypatch):
+    """With the real engine."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with kernel_in(tmp_path) as kernel:
+        (tmp_path / "engine").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        kernel.load()
+        page = Page(kernel.manager, "tab-1").listen()
+        try:
+            page.connect()
+            before = set(psutil.pids())
+            assert page.run("%%explora statistics --candidates 10\nCompute the mean of a list. Compute the median of a list.")["status"] == "ok"
+            state = page.state(lambda state: any(row["candidates"] for row in state["subtasks"]), "a candidate")
+            processes = siblings(tmp_path, before)
+            assert len(processes) > 1, "the engine and more"
+            with busy(kernel, page):
+                page.ask("stop", run=state["key"])
+                page.state(lambda state: state["status"] == "stopped", "the end")
+                assert all(ended(process.pid) for process in processes)
+        finally:
+            page.close()
