@@ -1,4 +1,87 @@
-import { JupyterFrontEndPlugin } from '@jupyterlab/application';
+/** The plugins that bring a run's cells into the open notebook. */
+import type {
+  JupyterFrontEnd,
+  JupyterFrontEndPlugin
+} from '@jupyterlab/application';
+import { ICommandPalette } from '@jupyterlab/apputils';
+import type { Cell } from '@jupyterlab/cells';
+import {
+  INotebookCellExecutor,
+  INotebookTracker,
+  NotebookPanel
+} from '@jupyterlab/notebook';
+import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
-/** The cells of runs, live in the open notebook. */
-export const plugins: JupyterFrontEndPlugin<unknown>[] = [];
+import { claimPageId } from '../link/pageId';
+import { IExplorations } from '../link/tokens';
+import { NotebookBadges } from './badge';
+import type { BadgeAction } from './badgeView';
+import { CommandIDs, Commands, report } from './commands';
+import { GuardingExecutor } from './executor';
+import { Explorations } from './explorations';
+import { markOf } from './mark';
+
+const DOMAIN = 'exploracoder_jupyter';
+
+const explorations: JupyterFrontEndPlugin<IExplorations> = {
+  id: 'exploracoder-jupyter:cells',
+  description: 'Shows the cells of explorations in the open notebook.',
+  autoStart: true,
+  requires: [INotebookTracker],
+  optional: [ITranslator, ICommandPalette],
+  provides: IExplorations,
+  activate: (
+    app: JupyterFrontEnd,
+    tracker: INotebookTracker,
+    translator: ITranslator | null,
+    palette: ICommandPalette | null
+  ): IExplorations => {
+    const trans = (translator ?? nullTranslator).load(DOMAIN);
+    const found = new Explorations(tracker, claimPageId(), trans);
+    const commands = new Commands(app, found, trans);
+    commands.addToContextMenu();
+    if (palette) {
+      commands.addToPalette(palette);
+    }
+    const decorate = (panel: NotebookPanel) => {
+      const model = found.forPanel(panel)!;
+      const act = (action: BadgeAction, cell: Cell) => {
+        const runId = markOf(cell.model)?.run_id;
+        const run = model.runs.find(view => view.run_id === runId);
+        if (action === 'remove') {
+          void app.commands.execute(CommandIDs.remove, { run: runId });
+        } else if (run && action === 'stop') {
+          void report(model.stop(run.key));
+        } else if (run) {
+          const candidate = markOf(cell.model)?.candidate ?? '';
+          void report(model.choose(run.key, candidate));
+        }
+      };
+      const badges = new NotebookBadges(panel, model, act, trans);
+      panel.disposed.connect(() => badges.dispose());
+    };
+    tracker.forEach(decorate);
+    found.added.connect((_, panel) => decorate(panel));
+    return found;
+  }
+};
+
+/** Takes the place of `@jupyterlab/notebook-extension:cell-executor`. */
+const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
+  id: 'exploracoder-jupyter:executor',
+  description:
+    'Runs notebook cells, but for recorded ones, whose outputs stay.',
+  autoStart: true,
+  optional: [ITranslator],
+  provides: INotebookCellExecutor,
+  activate: (
+    _: JupyterFrontEnd,
+    translator: ITranslator | null
+  ): INotebookCellExecutor =>
+    new GuardingExecutor((translator ?? nullTranslator).load(DOMAIN))
+};
+
+export const plugins: JupyterFrontEndPlugin<unknown>[] = [
+  explorations,
+  executor
+];

@@ -1,6 +1,7 @@
 /** What the page remembers of one run's cells, between the kernel's messages. */
 import type { PartialJSONValue } from '@lumino/coreutils';
 
+import { Feed } from './feed';
 import { RunOrder } from './order';
 
 export class RunCells {
@@ -16,6 +17,7 @@ export class RunCells {
   }
 
   readonly order: RunOrder;
+  readonly feed = new Feed();
 
   /** The engine's name for the run, known from its first cell. */
   runId = '';

@@ -1,0 +1,15 @@
+/** What a run's status means. */
+import type { RunView } from '../messages';
+
+const FINAL: ReadonlySet<RunView['status']> = new Set([
+  'solved',
+  'unchecked',
+  'unsolved',
+  'stopped',
+  'failed'
+]);
+
+/** Whether the run has ended. */
+export function isFinal(run: RunView): boolean {
+  return FINAL.has(run.status);
+}

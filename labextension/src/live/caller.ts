@@ -1,0 +1,26 @@
+/** Cells that call for explorations. */
+import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
+
+import { markOf } from './mark';
+
+const CALL = /^%%explora\b/;
+const MENTION = /exploracoder_jupyter|^%%explora\b/m;
+
+/** Whether the cell calls, and what it called for stands in the notebook. */
+export function hasExploration(
+  notebook: ISharedNotebook,
+  cell: ISharedCell
+): boolean {
+  const id = cell.getId();
+  return (
+    CALL.test(cell.getSource()) &&
+    notebook.cells.some(other => markOf(other)?.caller === id)
+  );
+}
+
+/** Whether there is a sign in the notebook that its kernel may know us. */
+export function mentionsUs(notebook: ISharedNotebook): boolean {
+  return notebook.cells.some(
+    cell => MENTION.test(cell.getSource()) || markOf(cell) !== null
+  );
+}

@@ -1,0 +1,242 @@
+/** The commands on explorations: in the palette, and in the context menu of generated cells. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import { ICommandPalette, Notification } from '@jupyterlab/apputils';
+import type { Cell } from '@jupyterlab/cells';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import type { CommandRegistry } from '@lumino/commands';
+import type {
+  ReadonlyJSONObject,
+  ReadonlyPartialJSONObject
+} from '@lumino/coreutils';
+
+import { isFinal } from '../link/status';
+import type { Done, RunView } from '../messages';
+import type { Explorations } from './explorations';
+import { isGuarded, makeMine, markOf } from './mark';
+import type { ExplorationModel } from './model';
+import { inOneStep } from './removal';
+
+export const CommandIDs = {
+  remove: 'exploracoder:remove',
+  removeKeepSolution: 'exploracoder:remove-keep-solution',
+  stop: 'exploracoder:stop',
+  choose: 'exploracoder:choose-candidate',
+  insertSolution: 'exploracoder:insert-solution',
+  makeMine: 'exploracoder:make-mine'
+} as const;
+
+/** A command that works on a run of the current notebook. */
+type OnRun = (model: ExplorationModel, run: RunView) => unknown;
+
+const RUN_ARGS = {
+  type: 'object',
+  properties: {
+    run: {
+      type: 'string',
+      description:
+        'The run; the one of the active cell, or the latest, if not given'
+    }
+  }
+};
+
+const NO_ARGS = { type: 'object', properties: {} };
+
+export class Commands {
+  constructor(
+    private _app: JupyterFrontEnd,
+    private _explorations: Explorations,
+    private _trans: TranslationBundle
+  ) {
+    this._addRemovals();
+    this._addControls();
+    this._addOnCells();
+  }
+
+  addToPalette(palette: ICommandPalette): void {
+    const category = this._trans.__('Exploration');
+    Object.values(CommandIDs).forEach(command =>
+      palette.addItem({ command, category })
+    );
+  }
+
+  /** Each is shown where it can be done. */
+  addToContextMenu(): void {
+    Object.values(CommandIDs).forEach((command, index) =>
+      this._app.contextMenu.addItem({
+        command,
+        selector: '.jp-Explora-cell',
+        rank: 20 + index
+      })
+    );
+  }
+
+  private _addRemovals(): void {
+    const trans = this._trans;
+    this._add(CommandIDs.remove, RUN_ARGS, {
+      label: trans.__('Remove Exploration'),
+      caption: trans.__(
+        'Remove the cells of an exploration; undo brings them back'
+      ),
+      isEnabled: () => this._hasCells(),
+      execute: args => this._remove(args, false)
+    });
+    this._add(CommandIDs.removeKeepSolution, RUN_ARGS, {
+      label: trans.__('Remove Exploration, Keep the Solution'),
+      caption: trans.__(
+        'Remove the cells of an exploration; the solution becomes an ordinary cell'
+      ),
+      isEnabled: () => this._hasCells(),
+      execute: args => this._remove(args, true)
+    });
+  }
+
+  private _addControls(): void {
+    const trans = this._trans;
+    this._addOnRun(CommandIDs.stop, {
+      label: trans.__('Stop Exploration'),
+      caption: trans.__('Stop the exploration and keep what was learned'),
+      can: (_, run) => !isFinal(run) && run.status !== 'stopping',
+      act: (model, run) => report(model.stop(run.key))
+    });
+    this._addOnRun(CommandIDs.insertSolution, {
+      label: trans.__('Insert Solution of Exploration'),
+      caption: trans.__('Insert the solution below the active cell'),
+      can: (_, run) => run.code !== null,
+      act: (model, run) => model.insertSolution(run.key)
+    });
+    this._addOnRun(CommandIDs.choose, {
+      label: trans.__('Use This Candidate Instead'),
+      caption: trans.__(
+        'Carry this candidate forward; the later subtasks are explored again'
+      ),
+      can: (_, run) => this._choosable(run) !== undefined,
+      act: (model, run) =>
+        report(model.choose(run.key, this._choosable(run) ?? ''))
+    });
+  }
+
+  private _addOnCells(): void {
+    const guarded = () => {
+      const cell = this._activeCell();
+      return cell && isGuarded(cell.model.sharedModel) ? cell : undefined;
+    };
+    this._add(CommandIDs.makeMine, NO_ARGS, {
+      label: this._trans.__('Make the Candidate Mine'),
+      caption: this._trans.__('Make it an ordinary cell that you can run'),
+      isEnabled: () => guarded() !== undefined,
+      execute: () => {
+        const model = guarded()?.model.sharedModel;
+        if (model?.notebook) {
+          inOneStep(model.notebook, () => makeMine(model));
+        }
+      }
+    });
+  }
+
+  /** All are hidden from the context menu where they cannot be done. */
+  private _add(
+    id: string,
+    args: ReadonlyJSONObject,
+    options: CommandRegistry.ICommandOptions
+  ): void {
+    this._app.commands.addCommand(id, {
+      ...options,
+      isVisible: options.isEnabled,
+      describedBy: { args }
+    });
+  }
+
+  private _addOnRun(
+    id: string,
+    options: {
+      label: string;
+      caption: string;
+      can: (model: ExplorationModel, run: RunView) => boolean;
+      act: OnRun;
+    }
+  ): void {
+    const { label, caption, can, act } = options;
+    this._add(id, RUN_ARGS, {
+      label,
+      caption,
+      isEnabled: args => {
+        const [model, run] = this._find(args);
+        return !!model && !!run && can(model, run);
+      },
+      execute: args => {
+        const [model, run] = this._find(args);
+        return model && run ? act(model, run) : undefined;
+      }
+    });
+  }
+
+  private _find(
+    args: ReadonlyPartialJSONObject
+  ): [ExplorationModel?, RunView?] {
+    const model = this._explorations.current;
+    if (!model) {
+      return [];
+    }
+    const runs = model.runs;
+    const named = (name: unknown) =>
+      runs.find(run => run.key === name || run.run_id === name);
+    const latest = runs[runs.length - 1];
+    const run =
+      args.run === undefined
+        ? (named(this._activeMark()?.run_id) ?? latest)
+        : named(args.run);
+    return [model, run];
+  }
+
+  /** The candidate of the active cell, if the run can go on from it. */
+  private _choosable(run: RunView): string | undefined {
+    const id = this._activeMark()?.candidate;
+    const subtask = run.subtasks.find(other =>
+      other.candidates.some(
+        candidate => candidate.id === id && candidate.selectable
+      )
+    );
+    return subtask && subtask.selected !== id ? id : undefined;
+  }
+
+  private _remove(
+    args: ReadonlyPartialJSONObject,
+    keepSolution: boolean
+  ): void {
+    const asked = typeof args.run === 'string' ? args.run : undefined;
+    const run = asked ?? this._activeMark()?.run_id ?? 'all';
+    const count = this._explorations.current?.remove(run, { keepSolution });
+    if (count) {
+      Notification.info(
+        this._trans._n(
+          'Removed one cell. Undo brings it back: press Z in command mode.',
+          'Removed %1 cells. Undo brings them back: press Z in command mode.',
+          count
+        ),
+        { autoClose: 5_000 }
+      );
+    }
+  }
+
+  private _hasCells(): boolean {
+    const notebook = this._explorations.current?.panel.content;
+    return notebook?.widgets.some(cell => markOf(cell.model)) ?? false;
+  }
+
+  private _activeCell(): Cell | null {
+    return this._explorations.current?.panel.content.activeCell ?? null;
+  }
+
+  private _activeMark() {
+    const cell = this._activeCell();
+    return cell && markOf(cell.model);
+  }
+}
+
+/** Say what went wrong with a control that was asked for outside of the sidebar. */
+export async function report(asked: Promise<Done>): Promise<void> {
+  const { problem } = await asked;
+  if (problem) {
+    Notification.warning(problem, { autoClose: 6_000 });
+  }
+}

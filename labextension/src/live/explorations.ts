@@ -1,0 +1,73 @@
+/** The explorations of all open notebooks: one model for each document, however many views it has. */
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
+import type {
+  INotebookModel,
+  INotebookTracker,
+  NotebookPanel
+} from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import type { IExplorations } from '../link/tokens';
+import { ExplorationModel } from './model';
+
+type Context = DocumentRegistry.IContext<INotebookModel>;
+
+export class Explorations implements IExplorations {
+  constructor(
+    tracker: INotebookTracker,
+    private _page: Promise<string>,
+    private _trans: TranslationBundle
+  ) {
+    tracker.forEach(panel => this._add(panel));
+    tracker.widgetAdded.connect((_, panel) => this._add(panel));
+    tracker.currentChanged.connect((_, panel) => this._choose(panel));
+    this._choose(tracker.currentWidget);
+  }
+
+  get current(): ExplorationModel | null {
+    return this._current;
+  }
+
+  get currentChanged(): ISignal<this, ExplorationModel | null> {
+    return this._currentChanged;
+  }
+
+  /** A notebook has been opened, or is viewed once more. */
+  get added(): ISignal<this, NotebookPanel> {
+    return this._added;
+  }
+
+  forPanel(panel: NotebookPanel): ExplorationModel | undefined {
+    return this._models.get(panel.context);
+  }
+
+  private _add(panel: NotebookPanel): void {
+    const { context } = panel;
+    if (!this._models.has(context)) {
+      const model = new ExplorationModel(panel, this._page, this._trans);
+      this._models.set(context, model);
+      context.disposed.connect(() => {
+        this._models.delete(context);
+        model.dispose();
+      });
+    }
+    this._added.emit(panel);
+  }
+
+  private _choose(panel: NotebookPanel | null): void {
+    const model = panel && this._models.get(panel.context);
+    if (panel && model) {
+      model.panel = panel;
+    }
+    if (this._current !== (model ?? null)) {
+      this._current = model ?? null;
+      this._currentChanged.emit(this._current);
+    }
+  }
+
+  private _models = new Map<Context, ExplorationModel>();
+  private _current: ExplorationModel | null = null;
+  private _currentChanged = new Signal<this, ExplorationModel | null>(this);
+  private _added = new Signal<this, NotebookPanel>(this);
+}

@@ -1,0 +1,470 @@
+/**
+ * The explorations of one notebook document: brings together what the kernel says, what stands in the notebook and
+ * what the user asks for.
+ */
+import type { CodeCell } from '@jupyterlab/cells';
+import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { KernelLink, NoAnswer } from '../link/kernelLink';
+import { isFinal } from '../link/status';
+import type {
+  Control,
+  ICellOfRun,
+  IExplorationModel,
+  LinkStatus
+} from '../link/tokens';
+import type {
+  CellsMessage,
+  CleanMessage,
+  Continue,
+  Done,
+  FromKernel,
+  RunView,
+  ToKernel,
+  TraceView,
+  Welcome
+} from '../messages';
+import { mentionsUs } from './caller';
+import { done, execute, insertBelow, show } from './notebookActs';
+import { IMark, markOf, NAMESPACE } from './mark';
+import { IDeleted, NotebookCells } from './notebookCells';
+
+type Asked<T = ToKernel> = T extends { run: string }
+  ? Omit<T, 'run' | 'request' | 'page'>
+  : never;
+
+export class ExplorationModel implements IExplorationModel {
+  /**
+   * @param panel - a view of the document
+   * @param page - id of this page
+   * @param trans - for what is said to the user
+   */
+  constructor(
+    panel: NotebookPanel,
+    page: Promise<string>,
+    private _trans: TranslationBundle
+  ) {
+    this.panel = panel;
+    this._page = page;
+    void page.then(id => {
+      this._pageId = id;
+      this._changed.emit();
+    });
+    this._cells = new NotebookCells(panel.context.model.sharedModel);
+    this._cells.deleted.connect(this._onDeleted, this);
+    this._cells.reloaded.connect(this._syncAll, this);
+    const session = panel.context.sessionContext;
+    session.kernelChanged.connect(this._onKernel, this);
+    session.statusChanged.connect(this._onStatus, this);
+    NotebookActions.executed.connect(this._onExecuted, this);
+    void panel.context.ready.then(() => this._onKernel());
+  }
+
+  /** The view that is scrolled to cells: the one that was last current. */
+  panel: NotebookPanel;
+
+  get runs(): readonly RunView[] {
+    return [...this._runs.values()].filter(run => this._isHere(run));
+  }
+
+  get traces(): readonly TraceView[] {
+    return this._traces;
+  }
+
+  get changed(): ISignal<this, void> {
+    return this._changed;
+  }
+
+  get subshells(): boolean {
+    return this._link?.subshells ?? false;
+  }
+
+  get busy(): boolean {
+    return this._session.session?.kernel?.status === 'busy';
+  }
+
+  get link(): LinkStatus {
+    const state = this._link?.state ?? 'none';
+    const asked = state === 'connecting' || state === 'ready';
+    return asked && this.busy && !this.subshells ? 'waiting' : state;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  owned(run: string): boolean {
+    const owner = this._runs.get(run)?.owner;
+    return !!owner && owner === this._pageId;
+  }
+
+  isPending(run: string, control: Control, of = ''): boolean {
+    return this._pending.has(nameOf(run, control, of));
+  }
+
+  stop(run: string): Promise<Done> {
+    return this._ask(run, 'stop', '', { type: 'stop' });
+  }
+
+  skip(run: string, subtask: string): Promise<Done> {
+    return this._ask(run, 'skip', subtask, { type: 'skip', subtask });
+  }
+
+  retry(run: string, subtask: string, hint = ''): Promise<Done> {
+    return this._hasEnded(run)
+      ? this._goOn({ run, subtask, hint, candidate: '' })
+      : this._ask(run, 'retry', subtask, { type: 'retry', subtask, hint });
+  }
+
+  choose(run: string, candidate: string): Promise<Done> {
+    return this._hasEnded(run)
+      ? this._goOn({ run, subtask: '', hint: '', candidate })
+      : this._ask(run, 'choose', candidate, { type: 'choose', candidate });
+  }
+
+  plan(run: string, titles: string[]): Promise<Done> {
+    return this._ask(run, 'plan', '', { type: 'plan', titles });
+  }
+
+  exportTrace(run: string): Promise<Done> {
+    return this._ask(run, 'export', '', { type: 'export' });
+  }
+
+  reveal(run: string, wanted: ICellOfRun): boolean {
+    const view = this._runs.get(run);
+    const found = this._cells.notebook.cells.findIndex(cell => {
+      const mark = markOf(cell, view?.run_id);
+      return mark !== null && isWanted(mark, wanted);
+    });
+    const caller = Object.keys(wanted).length === 0;
+    const id = caller ? view?.cell : this._cells.notebook.cells[found]?.getId();
+    return !!id && show(this.panel, id);
+  }
+
+  remove(
+    run: string | 'all',
+    { keepSolution = false }: { keepSolution?: boolean } = {}
+  ): number {
+    // A run that this kernel does not know has no key; its cells name it by its id.
+    const runId = this._runs.get(run)?.run_id || run;
+    const which = (mark: IMark) => run === 'all' || mark.run_id === runId;
+    for (const view of this.runs) {
+      if (run === 'all' || view.run_id === runId) {
+        this._dismiss(view);
+      }
+    }
+    return this._cells.remove(which, keepSolution);
+  }
+
+  insertSolution(run: string): boolean {
+    const code = this._runs.get(run)?.code;
+    return !!code && insertBelow(this.panel, code);
+  }
+
+  dispose(): void {
+    if (this._isDisposed) {
+      return;
+    }
+    this._isDisposed = true;
+    this._session.kernelChanged.disconnect(this._onKernel, this);
+    this._session.statusChanged.disconnect(this._onStatus, this);
+    NotebookActions.executed.disconnect(this._onExecuted, this);
+    this._link?.dispose();
+    this._cells.dispose();
+    Signal.clearData(this);
+  }
+
+  private get _session() {
+    return this.panel.context.sessionContext;
+  }
+
+  /** Whether the run's calling cell is in this notebook, or was. */
+  private _isHere(run: RunView): run is RunView & { cell: string } {
+    if (run.cell !== null && this._cells.has(run.cell)) {
+      this._here.add(run.key);
+    }
+    return this._here.has(run.key);
+  }
+
+  private _hasEnded(run: string): boolean {
+    const view = this._runs.get(run);
+    return view !== undefined && isFinal(view);
+  }
+
+  // ---- the kernel
+
+  private _onKernel(): void {
+    const kernel = this._session.session?.kernel ?? null;
+    if (this._isDisposed || kernel === (this._link?.kernel ?? null)) {
+      return;
+    }
+    if (this._link) {
+      this._link.dispose();
+      this._link = null;
+      this._lose();
+    }
+    if (kernel) {
+      const link = (this._link = new KernelLink(kernel, this._page));
+      link.changed.connect(this._onLink, this);
+      link.opened.connect((_, opening) => opening.runs.forEach(this._take));
+      link.received.connect(this._onReceived, this);
+      link.welcomed.connect(this._onWelcome, this);
+      this._reach();
+    }
+    this._changed.emit();
+  }
+
+  /** Say hello where there is reason to: a kernel that does not know us notes each attempt in its log. */
+  private _reach(): void {
+    if (this._link?.state === 'none' && mentionsUs(this._cells.notebook)) {
+      void this._link.connect();
+    }
+  }
+
+  private _onExecuted(_: unknown, { notebook }: { notebook: Notebook }): void {
+    if (notebook.model === this.panel.content.model) {
+      this._reach();
+    }
+  }
+
+  private _onLink(link: KernelLink): void {
+    if (link.state === 'none') {
+      this._cells.interruptOthers(this._alive());
+    }
+    this._changed.emit();
+  }
+
+  private _onStatus(_: unknown, status: string): void {
+    if (/restarting|dead|terminating/.test(status)) {
+      this._lose();
+      this._link?.restart();
+    }
+    this._changed.emit();
+  }
+
+  /** The kernel is another, or was restarted: it knows none of the runs any more. */
+  private _lose(): void {
+    for (const run of this._runs.values()) {
+      this._lost.add(run.key);
+      if (!isFinal(run)) {
+        const activity = this._trans.__('The kernel ended before the run did.');
+        this._runs.set(run.key, { ...run, status: 'stopped', activity });
+      }
+    }
+    this._cells.interruptOthers(this._alive());
+  }
+
+  /** The ids of the runs that the kernel works on, and of those that are another page's. */
+  private _alive(): Set<string> {
+    const others = (run: RunView) => !!run.owner && !this.owned(run.key);
+    const runs = [...this._runs.values()].filter(
+      run => !isFinal(run) || others(run)
+    );
+    return new Set(runs.map(run => run.run_id));
+  }
+
+  private _onReceived(_: KernelLink, message: FromKernel): void {
+    switch (message.type) {
+      case 'state':
+        this._take(message.state);
+        break;
+      case 'who':
+        if (this.owned(message.run)) {
+          const { run } = message;
+          this._link?.post({ type: 'here', page: this._pageId, run });
+        }
+        break;
+      case 'cells':
+        this._onCells(message);
+        break;
+      case 'clean':
+        this._onClean(message);
+        break;
+    }
+  }
+
+  private _onCells(message: CellsMessage): void {
+    const { run } = message;
+    const view = this._runs.get(run);
+    if (view && this.owned(run) && this._isHere(view)) {
+      this._missing(run, this._cells.receive(message, view.cell));
+    }
+  }
+
+  /** `%explora clean` */
+  private _onClean(message: CleanMessage): void {
+    if (message.page === this._pageId) {
+      this.remove('all', { keepSolution: message.keep_solution });
+    }
+  }
+
+  private _onWelcome(_: KernelLink, { runs, traces }: Welcome): void {
+    runs.forEach(run => this._put(run));
+    this._traces = traces;
+    this._cells.interruptOthers(this._alive());
+    this._syncAll();
+    this._changed.emit();
+  }
+
+  private _put(run: RunView): void {
+    this._runs.set(run.key, run);
+    this._lost.delete(run.key);
+  }
+
+  private _take = (run: RunView): void => {
+    const before = this.owned(run.key);
+    this._put(run);
+    if (!before && this.owned(run.key) && this._isHere(run)) {
+      void this._sync(run.key);
+    }
+    this._changed.emit();
+  };
+
+  // ---- the cells
+
+  /** Fill up the cells of the newest run of each calling cell. */
+  private _syncAll(): void {
+    const newest = new Map(this.runs.map(run => [run.cell, run.key]));
+    newest.forEach(run => void this._sync(run));
+  }
+
+  private _missing(run: string, gap: boolean): void {
+    if (gap) {
+      void this._sync(run);
+    }
+  }
+
+  private async _sync(run: string): Promise<void> {
+    if (this._syncing.has(run) || this._lost.has(run)) {
+      return;
+    }
+    this._syncing.add(run);
+    let gap = false;
+    try {
+      const page = await this._page;
+      const answer = await this._link?.request({ type: 'sync', page, run });
+      if (answer?.type === 'snapshot' && !this._isDisposed) {
+        this._put(answer.state);
+        const mine = this.owned(run) && this._isHere(answer.state);
+        gap = mine && this._cells.restore(answer, answer.state.cell!);
+        this._changed.emit();
+      }
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) {
+        throw error;
+      }
+    } finally {
+      this._syncing.delete(run);
+    }
+    this._missing(run, gap);
+  }
+
+  private _onDeleted(_: NotebookCells, { run, cells }: IDeleted): void {
+    this._tell({ type: 'dismiss', run, cells });
+  }
+
+  private _dismiss(run: RunView): void {
+    this._cells.dismiss(run.key, run.cell ?? '');
+    this._tell({ type: 'dismiss', run: run.key, cells: [] });
+  }
+
+  private _tell(message: ToKernel): void {
+    this._link?.request(message).catch(() => undefined);
+  }
+
+  // ---- the controls
+
+  private async _ask(
+    run: string,
+    control: Control,
+    of: string,
+    asked: Asked
+  ): Promise<Done> {
+    if (this._lost.has(run) || !this._link) {
+      return done(this._restarted());
+    }
+    const pending = nameOf(run, control, of);
+    this._pending.add(pending);
+    this._changed.emit();
+    try {
+      const answer = await this._link.request({ ...asked, run } as ToKernel);
+      return answer.type === 'done' ? answer : done('');
+    } catch (error) {
+      return done(this._why(error));
+    } finally {
+      this._pending.delete(pending);
+      this._changed.emit();
+    }
+  }
+
+  /** Run the calling cell again, from there on. */
+  private async _goOn(given: Continue): Promise<Done> {
+    const view = this._runs.get(given.run);
+    const index = this._cells.notebook.cells.findIndex(
+      cell => cell.getId() === view?.cell
+    );
+    const widget = this.panel.content.widgets[index];
+    if (this._lost.has(given.run)) {
+      return done(this._restarted());
+    }
+    if (widget?.model.type !== 'code') {
+      return done(this._trans.__('The cell that called is gone.'));
+    }
+    execute(widget as CodeCell, this._session, {
+      [NAMESPACE]: { continue: { ...given } }
+    });
+    return done('');
+  }
+
+  private _restarted(): string {
+    return this._trans.__(
+      'The kernel that made this run is gone; run the cell again.'
+    );
+  }
+
+  private _why(error: unknown): string {
+    if (!(error instanceof NoAnswer)) {
+      throw error;
+    }
+    switch (error.silence) {
+      case 'timeout':
+        return this._trans.__('The kernel did not answer in time.');
+      case 'closed':
+        return this._trans.__('The connection to the kernel was closed.');
+      case 'none':
+        return this._trans.__(
+          'The kernel has not loaded the extension; run %load_ext exploracoder_jupyter.'
+        );
+    }
+  }
+
+  private _changed = new Signal<this, void>(this);
+  private _cells: NotebookCells;
+  private _page: Promise<string>;
+  private _pageId = '';
+  private _link: KernelLink | null = null;
+  private _runs = new Map<string, RunView>();
+  private _traces: readonly TraceView[] = [];
+  private _here = new Set<string>();
+  private _lost = new Set<string>();
+  private _syncing = new Set<string>();
+  private _pending = new Set<string>();
+  private _isDisposed = false;
+}
+
+function nameOf(run: string, control: Control, of: string): string {
+  return JSON.stringify([run, control, of]);
+}
+
+function isWanted(mark: IMark, wanted: ICellOfRun): boolean {
+  if (wanted.candidate !== undefined) {
+    const shown = mark.role === 'candidate' || mark.role === 'solution';
+    return shown && mark.candidate === wanted.candidate;
+  }
+  if (wanted.subtask !== undefined) {
+    return mark.role === 'subtask' && mark.subtask === wanted.subtask;
+  }
+  return mark.role === (wanted.solution ? 'solution' : 'plan');
+}

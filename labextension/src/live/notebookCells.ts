@@ -1,0 +1,174 @@
+/** The cells of all runs in one notebook: brings in what the kernel sends, and tells what the user does to them. */
+import type { ISharedNotebook } from '@jupyter/ydoc';
+import type { IDisposable } from '@lumino/disposable';
+import { ISignal, Signal } from '@lumino/signaling';
+
+import { isFinal } from '../link/status';
+import type { CellChange, CellsMessage, Snapshot } from '../messages';
+import { applyChanges, IRunChange } from './applier';
+import { IMark, markOf, NAMESPACE } from './mark';
+import { ChangeQueue, Schedule } from './queue';
+import { removeCells } from './removal';
+import { RunCells } from './runCells';
+import { CellWatcher, ITouched } from './watcher';
+
+/** Cells of a run that the user has deleted. */
+export interface IDeleted {
+  run: string;
+  cells: string[];
+}
+
+const UNDER_WAY = new Set(['running', 'exploring', 'starting', 'reviewing']);
+
+export class NotebookCells implements IDisposable {
+  constructor(
+    readonly notebook: ISharedNotebook,
+    schedule?: Schedule
+  ) {
+    this._watcher = new CellWatcher(notebook);
+    this._watcher.touched.connect(this._onTouched, this);
+    this._queue = new ChangeQueue(
+      changes => this._unwatched(() => applyChanges(notebook, changes)),
+      schedule
+    );
+  }
+
+  /** The user has deleted cells. */
+  get deleted(): ISignal<this, IDeleted> {
+    return this._deleted;
+  }
+
+  /** The notebook was read from its file anew. */
+  get reloaded(): ISignal<CellWatcher, void> {
+    return this._watcher.reloaded;
+  }
+
+  get isDisposed(): boolean {
+    return this._isDisposed;
+  }
+
+  /** Whether the cell is in the notebook. */
+  has(id: string): boolean {
+    return this.notebook.cells.some(cell => cell.getId() === id);
+  }
+
+  /** Take the kernel's changes; whether some before them are missing. */
+  receive(message: CellsMessage, caller: string): boolean {
+    const run = this._run(message.run, caller);
+    this._add(run, run.feed.take(message));
+    return run.feed.gap;
+  }
+
+  /** Take all cells of a run; whether later changes are missing nevertheless. */
+  restore(snapshot: Snapshot, caller: string): boolean {
+    const run = this._run(snapshot.run, caller);
+    const later = run.feed.skipTo(snapshot.seq);
+    if (later !== null) {
+      run.runId = snapshot.state.run_id || run.runId;
+      this._queue.drop(run);
+      this._add(run, [...this._difference(run, snapshot), ...later]);
+    }
+    return run.feed.gap;
+  }
+
+  /** Nothing of this run comes any more. */
+  dismiss(key: string, caller: string): void {
+    const run = this._run(key, caller);
+    run.dismissed = true;
+    this._queue.drop(run);
+  }
+
+  /** Remove cells, in one step that can be undone; how many are gone. */
+  remove(which: (mark: IMark) => boolean, keepSolution: boolean): number {
+    return this._unwatched(() =>
+      removeCells(this.notebook, which, keepSolution)
+    );
+  }
+
+  /** Cells that are shown as under way, though their run is none of these, were interrupted. */
+  interruptOthers(alive: ReadonlySet<string>): void {
+    const dead = this.notebook.cells.filter(cell => {
+      const mark = markOf(cell);
+      return mark && !alive.has(mark.run_id) && UNDER_WAY.has(mark.status!);
+    });
+    if (dead.length) {
+      this.notebook.transact(() => {
+        for (const cell of dead) {
+          const mark = { ...markOf(cell), status: 'interrupted' };
+          cell.setMetadata(NAMESPACE, mark);
+        }
+      }, false);
+    }
+  }
+
+  dispose(): void {
+    if (!this._isDisposed) {
+      this._isDisposed = true;
+      this._queue.dispose();
+      this._watcher.dispose();
+      Signal.clearData(this);
+    }
+  }
+
+  private _run(key: string, caller: string): RunCells {
+    let run = this._runs.get(key);
+    if (!run) {
+      run = new RunCells(key, caller);
+      this._runs.set(key, run);
+    }
+    return run;
+  }
+
+  private _add(run: RunCells, changes: readonly CellChange[]): void {
+    this._queue.add(changes.map((change): IRunChange => ({ run, change })));
+  }
+
+  /** What makes the notebook as the snapshot is. The cells of a run that has ended are the user's to remove. */
+  private _difference(run: RunCells, snapshot: Snapshot): CellChange[] {
+    const ids = snapshot.cells.map(cell => cell.id as string);
+    const inserts = snapshot.cells.map((cell, index): CellChange => ({
+      action: 'insert',
+      id: ids[index],
+      after: index ? ids[index - 1] : run.caller,
+      cell
+    }));
+    const extra = isFinal(snapshot.state) ? [] : this._except(run, ids);
+    const removes = extra.map((id): CellChange => ({
+      action: 'remove',
+      id,
+      after: null,
+      cell: null
+    }));
+    return [...removes, ...inserts];
+  }
+
+  private _except(run: RunCells, ids: readonly string[]): string[] {
+    return this.notebook.cells
+      .filter(cell => run.runId && markOf(cell, run.runId))
+      .map(cell => cell.getId())
+      .filter(id => !ids.includes(id));
+  }
+
+  private _unwatched<T>(act: () => T): T {
+    return this._watcher.unwatched(act);
+  }
+
+  private _onTouched(_: CellWatcher, { deleted, moved }: ITouched): void {
+    for (const run of this._runs.values()) {
+      const ours = (marks: ReadonlyMap<string, IMark>) =>
+        [...marks.keys()].filter(id => marks.get(id)!.run_id === run.runId);
+      const cells = ours(deleted);
+      ours(moved).forEach(id => run.moved.add(id));
+      cells.forEach(id => run.deleted.add(id));
+      if (cells.length) {
+        this._deleted.emit({ run: run.key, cells });
+      }
+    }
+  }
+
+  private _deleted = new Signal<this, IDeleted>(this);
+  private _runs = new Map<string, RunCells>();
+  private _watcher: CellWatcher;
+  private _queue: ChangeQueue;
+  private _isDisposed = false;
+}
