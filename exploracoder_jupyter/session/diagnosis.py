@@ -11,6 +11,7 @@ from exploracoder_jupyter.config import OFFLINE, Layer, Settings, resolve, secre
 from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.models import probe
+from exploracoder_jupyter.session.labextension import find_labextension
 from exploracoder_jupyter.session.parts import is_offline
 from exploracoder_jupyter.types import Environment
 
@@ -29,7 +30,7 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
     return {
         "endpoint": endpoint,
         **siblings,
-        "labextension": "not part of this version; the panel in the output area is used",
+        "labextension": _labextension(problems),
         "problems": [dict(problem) for problem in problems],
     }
 
@@ -41,6 +42,13 @@ async def _endpoint(settings: Settings, problems: Problems) -> str:
     if found.remedy:
         problems.append({"what": found.sentence, "remedy": found.remedy})
     return found.sentence
+
+
+def _labextension(problems: Problems) -> str:
+    said, remedy = find_labextension()
+    if remedy:
+        problems.append({"what": f"JupyterLab's extension is {said}.", "remedy": remedy})
+    return said
 
 
 async def _siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
