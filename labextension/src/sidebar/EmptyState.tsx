@@ -60,7 +60,8 @@ export function EmptyState(props: {
       </div>
       <p className="jp-Explora-note">
         {trans.__(
-          'The example needs no model and takes a few seconds. %1 in a cell shows all options.',
+          'The example needs no model and takes a few seconds. %1 is what the solution must pass; %2 in a cell shows all options.',
+          '--check',
           '%%explora?'
         )}
       </p>

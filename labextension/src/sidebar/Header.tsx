@@ -1,6 +1,7 @@
 /**
  * The head of a run: how it stands, what it is about, what it has cost.
  */
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { RunView } from '../messages';
@@ -39,7 +40,11 @@ export function StatusLine(props: {
 }
 
 /** The task; a long one is clipped until it is asked for. */
-export function TaskText(props: { text: string }): React.JSX.Element {
+export function TaskText(props: {
+  text: string;
+  /** Go to the calling cell. */
+  onGo: () => void;
+}): React.JSX.Element {
   const trans = useTrans();
   const [whole, setWhole] = React.useState(false);
   const { text } = props;
@@ -47,16 +52,21 @@ export function TaskText(props: { text: string }): React.JSX.Element {
   return (
     <div className="jp-Explora-task">
       <p>{long && !whole ? clip(text, LONG) : text}</p>
-      {long && (
-        <button
-          type="button"
-          className="jp-Explora-link"
-          aria-expanded={whole}
-          onClick={() => setWhole(!whole)}
-        >
-          {whole ? trans.__('Show less') : trans.__('Show the whole task')}
+      <div className="jp-Explora-links">
+        {long && (
+          <button
+            type="button"
+            className="jp-Explora-link"
+            aria-expanded={whole}
+            onClick={() => setWhole(!whole)}
+          >
+            {whole ? trans.__('Show less') : trans.__('Show all')}
+          </button>
+        )}
+        <button type="button" className="jp-Explora-link" onClick={props.onGo}>
+          {trans.__('Go to its cell')}
         </button>
-      )}
+      </div>
     </div>
   );
 }
@@ -74,11 +84,8 @@ export function Facts(props: {
       <dl className="jp-Explora-facts">
         <Fact name={trans.__('Libraries')} value={run.libraries.join(', ')} />
         <Fact name={trans.__('Model')} value={run.model} />
-        <Fact name={trans.__('Model calls')} value={count(run.calls)} />
-        <Fact name={trans.__('Executions')} value={count(run.executions)} />
-        <Fact name={trans.__('Tokens')} value={count(run.tokens)} />
+        <Fact name={trans.__('Spent')} value={spent(run, trans)} />
         <Fact name={trans.__('Expected')} value={run.estimate} />
-        <Fact name={trans.__('Isolation')} value={run.isolation} />
       </dl>
       {run.budget_tokens !== null && (
         <Budget
@@ -102,6 +109,29 @@ export function Facts(props: {
       )}
     </>
   );
+}
+
+/** What one looks up rather than watches. */
+export function Details(props: { run: RunView }): React.JSX.Element | null {
+  const trans = useTrans();
+  const { isolation, trace } = props.run;
+  return isolation || trace ? (
+    <details className="jp-Explora-section">
+      <summary>{trans.__('Details')}</summary>
+      <dl className="jp-Explora-facts">
+        <Fact name={trans.__('Isolation')} value={isolation} />
+        <Fact name={trans.__('Trace')} value={trace} />
+      </dl>
+    </details>
+  ) : null;
+}
+
+function spent(run: RunView, trans: TranslationBundle): string {
+  return [
+    trans._n('%1 model call', '%1 model calls', run.calls),
+    trans._n('%1 execution', '%1 executions', run.executions),
+    trans.__('%1 tokens', count(run.tokens))
+  ].join(', ');
 }
 
 /** Nothing is shown where nothing is known. */

@@ -24,7 +24,10 @@ export function PlanEditor(props: {
   const trans = useTrans();
   const { run, pending, onClose } = props;
   const [draft, dispatch] = React.useReducer(edited, run.subtasks, drafted);
-  const [focus, setFocus] = React.useState<IFocus | null>(null);
+  // Who opens the editor wants to type; a review comes by itself and takes no focus.
+  const [focus, setFocus] = React.useState<IFocus | null>(
+    onClose ? { key: 0, on: 'title' } : null
+  );
   const heading = React.useId();
   React.useEffect(
     () => dispatch({ type: 'begin', subtasks: run.subtasks }),

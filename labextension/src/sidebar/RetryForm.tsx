@@ -38,7 +38,7 @@ export function RetryForm(props: {
         className="jp-Explora-input"
         value={hint}
         onChange={event => setHint(event.target.value)}
-        placeholder={trans.__('e.g. use a function of the graph itself')}
+        placeholder={trans.__('What should it try?')}
       />
       <div className="jp-Explora-buttons">
         <button type="submit" className="jp-Explora-button jp-mod-primary">

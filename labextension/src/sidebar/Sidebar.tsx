@@ -11,7 +11,7 @@ import type { IAsks } from './asks';
 import { useAsks } from './asks';
 import type { Clock } from './clock';
 import { EmptyState } from './EmptyState';
-import { Facts, StatusLine, TaskText } from './Header';
+import { Details, Facts, StatusLine, TaskText } from './Header';
 import { History } from './History';
 import type { IDesk, IPreferences } from './host';
 import { useTrans } from './host';
@@ -151,20 +151,11 @@ function OneRun(props: IOneRun): React.JSX.Element {
       </header>
       <div className="jp-Explora-scroll">
         <OtherTabNote run={run} model={model} />
-        <TaskText text={run.task} />
-        <button
-          type="button"
-          className="jp-Explora-link"
-          onClick={() => go({})}
-        >
-          {trans.__('Go to the cell of this run')}
-        </button>
+        <TaskText text={run.task} onGo={() => go({})} />
+        <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
         <Plan {...props} asks={asks} go={go} />
-        <details className="jp-Explora-section" open>
-          <summary>{trans.__('Details and cost')}</summary>
-          <Facts run={run} clock={clock} />
-        </details>
+        <Details run={run} />
         <History
           runs={model.runs}
           traces={model.traces}
@@ -213,7 +204,7 @@ function Notices(props: {
   const trans = useTrans();
   const { notices } = props;
   return notices.length ? (
-    <details className="jp-Explora-section" open={notices.length < 4}>
+    <details className="jp-Explora-section" open={notices.length < 3}>
       <summary>{trans._n('%1 notice', '%1 notices', notices.length)}</summary>
       <ul className="jp-Explora-notices">
         {notices.map((notice, index) => (
@@ -233,9 +224,14 @@ function Plan(
   const [editing, setEditing] = React.useState(false);
   const editable = reachable(model) && canEditPlan(run);
   const pending = asks.pending('plan');
+  const opener = React.useRef<HTMLButtonElement>(null);
+  const close = () => {
+    setEditing(false);
+    opener.current?.focus();
+  };
   const send = (titles: string[]) => {
     asks.ask('plan', model.plan(run.key, titles));
-    setEditing(false);
+    close();
   };
   if (run.subtasks.length === 0) {
     return null;
@@ -247,17 +243,22 @@ function Plan(
     <section>
       <div className="jp-Explora-planHead">
         <h3>{trans.__('Plan')}</h3>
-        {editable && !editing && (
+        {editable && (
           <button
+            ref={opener}
             type="button"
             className="jp-Explora-link"
-            disabled={pending}
-            onClick={() => setEditing(true)}
+            aria-expanded={editing}
+            aria-disabled={pending}
+            onClick={() => setEditing(!editing && !pending)}
           >
             {pending ? trans.__('Applying…') : trans.__('Edit the plan')}
           </button>
         )}
       </div>
+      {editable && editing && (
+        <PlanEditor run={run} pending={pending} onSend={send} onClose={close} />
+      )}
       <PlanTree
         run={run}
         foldDone={props.preferences.foldDone}
@@ -266,14 +267,6 @@ function Plan(
           <ItemActions {...{ run, model, asks, item, back }} />
         )}
       />
-      {editable && editing && (
-        <PlanEditor
-          run={run}
-          pending={pending}
-          onSend={send}
-          onClose={() => setEditing(false)}
-        />
-      )}
     </section>
   );
 }

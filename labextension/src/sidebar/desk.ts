@@ -6,8 +6,8 @@ import { Clipboard } from '@jupyterlab/apputils';
 import { PathExt } from '@jupyterlab/coreutils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 
-import { insertExample } from './example';
 import type { IDesk } from './host';
+import { insertExample } from './insert';
 
 export class Desk implements IDesk {
   constructor(

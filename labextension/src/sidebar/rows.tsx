@@ -31,7 +31,6 @@ function Row(
   props: IRow & { kind: string; children: React.ReactNode; title?: string }
 ): React.JSX.Element {
   const { itemKey, open, active, onPress } = props;
-  const label = React.useId();
   const fold = (event: React.MouseEvent) => {
     event.stopPropagation();
     onPress(itemKey, 'fold');
@@ -46,7 +45,6 @@ function Row(
       aria-setsize={props.size}
       aria-expanded={open ?? undefined}
       aria-selected={active}
-      aria-labelledby={label}
       tabIndex={props.tabbable ? 0 : -1}
       title={props.title}
     >
@@ -57,9 +55,7 @@ function Row(
         >
           {open !== null && <Chevron open={open} />}
         </span>
-        <div id={label} className="jp-Explora-label">
-          {props.children}
-        </div>
+        <div className="jp-Explora-label">{props.children}</div>
       </div>
       {props.extra}
     </li>

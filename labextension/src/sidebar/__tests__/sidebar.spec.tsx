@@ -1,0 +1,653 @@
+/**
+ * The sidebar as its user meets it.
+ */
+import {
+  act,
+  cleanup,
+  fireEvent,
+  render,
+  screen
+} from '@testing-library/react';
+import axe from 'axe-core';
+import * as React from 'react';
+
+import type { IExplorationModel } from '../../link/tokens';
+import type { RunView } from '../../messages';
+import { Clock } from '../clock';
+import { DEFAULTS } from '../host';
+import type { IPreferences } from '../host';
+import { Sidebar } from '../Sidebar';
+import { candidateWords } from '../words';
+import {
+  candidate,
+  FakeDesk,
+  FakeModel,
+  plan,
+  run,
+  solved,
+  subtask
+} from './fake';
+
+jest.mock('../words', () => {
+  const words = jest.requireActual('../words');
+  return { ...words, candidateWords: jest.fn(words.candidateWords) };
+});
+
+const NOW = 1_700_000_042;
+
+function show(
+  model: IExplorationModel | null,
+  preferences: Partial<IPreferences> = {}
+): FakeDesk {
+  const desk = new FakeDesk();
+  desk.notebook = model !== null;
+  render(
+    <Sidebar
+      model={model}
+      desk={desk}
+      preferences={{ ...DEFAULTS, ...preferences }}
+      clock={new Clock(() => NOW)}
+    />
+  );
+  return desk;
+}
+
+const button = (name: string | RegExp) => screen.getByRole('button', { name });
+const noButton = (name: string | RegExp) =>
+  expect(screen.queryByRole('button', { name })).toBeNull();
+const press = (name: string | RegExp) => fireEvent.click(button(name));
+const rows = () => screen.getAllByRole('treeitem');
+const row = (name: RegExp) => screen.getByRole('treeitem', { name });
+/** A click on what the row says, as the mouse does it. */
+const click = (name: RegExp) =>
+  fireEvent.click(row(name).querySelector('.jp-Explora-label')!);
+const key = (name: string) =>
+  fireEvent.keyDown(document.activeElement!, { key: name });
+const disabled = (element: HTMLElement) =>
+  (element as HTMLButtonElement).disabled;
+const answer = (model: FakeModel, done = {}) =>
+  act(async () => model.answer(done));
+const update = (model: FakeModel, ...runs: ReturnType<typeof run>[]) =>
+  act(() => model.show(...runs));
+
+/** What axe finds. Contrast needs a real browser; landmarks are the page's. */
+const found = async () => {
+  const off = { enabled: false };
+  const { violations } = await axe.run(document.body, {
+    rules: { region: off, 'color-contrast': off }
+  });
+  return violations.map(({ id, nodes }) => [id, nodes.map(n => n.html)]);
+};
+
+/** Nothing ticks, but where a test has a clock of its own; jsdom draws nothing. */
+beforeEach(() => {
+  jest.spyOn(window, 'setInterval').mockReturnValue(0 as never);
+  jest.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+});
+afterEach(() => {
+  cleanup();
+  jest.restoreAllMocks();
+});
+
+describe('accessibility', () => {
+  const states: [string, IExplorationModel | null][] = [
+    ['no notebook', null],
+    ['not loaded', Object.assign(new FakeModel(), { link: 'none' })],
+    ['nothing explored', new FakeModel()],
+    ['starting', new FakeModel([run({ status: 'starting', subtasks: [] })])],
+    [
+      'reviewing',
+      new FakeModel([run({ status: 'reviewing', subtasks: [subtask()] })])
+    ],
+    ['running', new FakeModel([run({ notices: ['One.', 'Two.'] })])],
+    ['waiting', Object.assign(new FakeModel([run()]), { link: 'waiting' })],
+    ['solved', new FakeModel([run(), solved({ key: 'r2' })])],
+    ['failed', new FakeModel([run({ status: 'failed', subtasks: [] })])]
+  ];
+
+  it.each(states)('holds when %s', async (_, model) => {
+    show(model, { foldDone: false });
+    expect(await found()).toEqual([]);
+  });
+
+  it('holds for open rows, forms and the editor', async () => {
+    show(new FakeModel([run()]), { foldDone: false });
+    click(/APIs/);
+    click(/networkx.Graph/);
+    click(/Find the shortest/);
+    press('Retry with a hint…');
+    press('Edit the plan');
+    expect(await found()).toEqual([]);
+  });
+});
+
+describe('before the first run', () => {
+  it('asks for a notebook where there is none', () => {
+    show(null);
+    expect(screen.getByText(/Open a notebook/)).toBeTruthy();
+    noButton('Insert an example');
+  });
+
+  it('shows both cells to type where the extension is not loaded', () => {
+    const desk = show(Object.assign(new FakeModel(), { link: 'none' }));
+    expect(screen.getByText('%load_ext exploracoder_jupyter')).toBeTruthy();
+    press('Insert an example');
+    press('Copy');
+    expect(desk.done[0]).toBe('insert false');
+    expect(desk.done[1]).toMatch(
+      /^copy %load_ext exploracoder_jupyter\n\n%%explora /
+    );
+    expect(button('Copied')).toBeTruthy();
+  });
+
+  it('shows one cell to type where it is loaded', () => {
+    const desk = show(new FakeModel());
+    expect(screen.queryByText(/load_ext/)).toBeNull();
+    press('Insert an example');
+    expect(desk.done).toEqual(['insert true']);
+  });
+
+  it('lists older traces', () => {
+    const model = new FakeModel();
+    model.traces = [{ link: 'explorations/old.ipynb', changed: NOW }];
+    const desk = show(model);
+    press(/Trace of/);
+    expect(desk.done).toEqual(['open explorations/old.ipynb']);
+  });
+});
+
+describe('a run', () => {
+  it('tells its task, libraries, model, cost and time', () => {
+    show(new FakeModel([run()]));
+    for (const text of [
+      /shortest path from a to c/,
+      'networkx 3.4',
+      'offline',
+      '0:42'
+    ]) {
+      expect(screen.getByText(text)).toBeTruthy();
+    }
+    const tokens = screen.getByRole('progressbar', { name: 'Token budget' });
+    expect(tokens.getAttribute('aria-valuenow')).toBe('6');
+    const time = screen.getByRole('progressbar', { name: 'Time budget' });
+    expect(time.getAttribute('aria-valuetext')).toBe('0:42 of 15:00');
+  });
+
+  it('clips a long task until it is asked for', () => {
+    show(new FakeModel([run({ task: 'word '.repeat(100) + 'end' })]));
+    expect(screen.queryByText(/end$/)).toBeNull();
+    press('Show all');
+    expect(screen.getByText(/end$/)).toBeTruthy();
+  });
+
+  it('follows the model', () => {
+    const model = new FakeModel([run()]);
+    show(model);
+    expect(screen.getByText('Running')).toBeTruthy();
+    update(model, solved());
+    expect(screen.getByText('Solved: its check passed')).toBeTruthy();
+    expect(screen.getByText('1:05')).toBeTruthy();
+  });
+
+  it('ticks while it goes on', () => {
+    jest.restoreAllMocks();
+    jest.useFakeTimers({ now: 1000 * NOW });
+    try {
+      const clock = new Clock();
+      const model = new FakeModel([run()]);
+      render(
+        <Sidebar
+          {...{ model, clock }}
+          desk={new FakeDesk()}
+          preferences={DEFAULTS}
+        />
+      );
+      act(() => void jest.advanceTimersByTime(3000));
+      expect(screen.getByText('0:45')).toBeTruthy();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('announces now and then only', () => {
+    jest.useFakeTimers();
+    try {
+      const model = new FakeModel([run({ activity: 'First.' })]);
+      show(model);
+      const heard = () => screen.getAllByRole('status')[0].textContent;
+      act(() => void jest.advanceTimersByTime(10));
+      update(model, run({ activity: 'Second.' }));
+      update(model, run({ activity: 'Third.' }));
+      expect(heard()).toContain('First.');
+      act(() => void jest.advanceTimersByTime(10_000));
+      expect(heard()).toContain('Third.');
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('shows the newest, and others when they are picked', () => {
+    const model = new FakeModel([
+      run({ task: 'Old task' }),
+      run({ key: 'r2', task: 'New task' })
+    ]);
+    show(model);
+    expect(screen.getByText('New task')).toBeTruthy();
+    press(/Old task/);
+    expect(screen.getByText('This is an earlier run.')).toBeTruthy();
+    press('Show the newest');
+    expect(screen.queryByText('This is an earlier run.')).toBeNull();
+    press(/Old task/);
+    update(model, ...model.runs, run({ key: 'r3', task: 'Newest task' }));
+    expect(screen.getByText('Newest task')).toBeTruthy();
+  });
+
+  it('shows hostile text as text', () => {
+    const evil =
+      '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+    show(
+      new FakeModel([
+        run({
+          task: evil,
+          activity: evil,
+          model: evil,
+          libraries: [evil],
+          notices: [evil],
+          subtasks: [
+            subtask({
+              title: evil,
+              status: 'exploring',
+              reason: evil,
+              hint: evil,
+              apis: [
+                {
+                  path: evil,
+                  kind: evil,
+                  signature: evil,
+                  doc: evil,
+                  recommended: true,
+                  used: true
+                }
+              ],
+              candidates: [candidate({ id: evil, line: evil, status: evil })],
+              selected: evil,
+              why: [evil]
+            })
+          ]
+        })
+      ])
+    );
+    click(/APIs/);
+    expect(document.querySelector('img, script')).toBeNull();
+    expect(document.body.textContent!.split(evil).length).toBeGreaterThan(10);
+  });
+});
+
+describe('controls', () => {
+  it('stop: acknowledged at once, until the run has stopped', async () => {
+    const model = new FakeModel([run()]);
+    show(model);
+    press('Stop');
+    expect(model.asked).toEqual(['stop']);
+    expect(disabled(button('Stopping…'))).toBe(true);
+    await answer(model);
+    expect(disabled(button('Stopping…'))).toBe(true);
+    update(model, run({ status: 'stopped', ended: NOW }));
+    noButton(/Stop/);
+  });
+
+  it('tell of a problem, and can be tried again', async () => {
+    const model = new FakeModel([run()]);
+    show(model);
+    press('Stop');
+    await answer(model, { problem: 'The kernel does not answer.' });
+    expect(screen.getByText('The kernel does not answer.')).toBeTruthy();
+    expect(disabled(button('Stop'))).toBe(false);
+    press('Close this message');
+    expect(screen.queryByText('The kernel does not answer.')).toBeNull();
+  });
+
+  it('come back if nothing happens', async () => {
+    jest.useFakeTimers();
+    try {
+      const model = new FakeModel([run()]);
+      show(model);
+      press('Stop');
+      await answer(model);
+      act(() => void jest.advanceTimersByTime(10_000));
+      expect(disabled(button('Stop'))).toBe(false);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('are not there where they cannot be heard', () => {
+    const model = Object.assign(new FakeModel([run()]), { link: 'none' });
+    show(model);
+    noButton('Stop');
+    noButton('Edit the plan');
+    click(/Find the shortest/);
+    noButton('Skip subtask');
+    expect(screen.getByText(/cannot be steered/)).toBeTruthy();
+  });
+
+  it('say when they wait for the running cell', () => {
+    show(Object.assign(new FakeModel([run()]), { link: 'waiting' }));
+    expect(screen.getByText(/wait for the running cell/)).toBeTruthy();
+    expect(button('Stop')).toBeTruthy();
+  });
+
+  it('skip: of the subtask that is explored only', async () => {
+    const model = new FakeModel([run()]);
+    show(model);
+    click(/Build the graph/);
+    noButton('Skip subtask');
+    click(/Find the shortest/);
+    press('Skip subtask');
+    expect(model.asked.at(-1)).toBe('skip 2');
+    expect(disabled(button('Skipping…'))).toBe(true);
+    await answer(model);
+    const [first, second, third] = plan();
+    update(
+      model,
+      run({ subtasks: [first, { ...second, status: 'skipped' }, third] })
+    );
+    noButton(/Skip/);
+  });
+
+  it('retry: Enter sends the hint, the focus returns', async () => {
+    const model = new FakeModel([run()]);
+    show(model);
+    click(/Find the shortest/);
+    press('Retry with a hint…');
+    const field = screen.getByRole('textbox', { name: /Hint/ });
+    expect(document.activeElement).toBe(field);
+    fireEvent.change(field, { target: { value: ' use dijkstra ' } });
+    fireEvent.submit(field.closest('form')!);
+    expect(model.asked.at(-1)).toBe('retry 2 use dijkstra');
+    expect(disabled(button('Retrying…'))).toBe(true);
+    expect(document.activeElement).toBe(row(/Find the shortest/));
+    await answer(model, { said: 'Going back.' });
+    expect(screen.getByText('Going back.')).toBeTruthy();
+  });
+
+  it('retry: Escape closes', () => {
+    const model = new FakeModel([run()]);
+    show(model);
+    click(/Find the shortest/);
+    press('Retry with a hint…');
+    key('Escape');
+    expect(screen.queryByRole('textbox')).toBeNull();
+    expect(document.activeElement).toBe(row(/Find the shortest/));
+    expect(model.asked).not.toContain('retry 2');
+  });
+
+  it('retry: not of what is only planned, nor of the solution', () => {
+    show(new FakeModel([run()]));
+    click(/Store its length/);
+    noButton(/Retry/);
+    cleanup();
+    show(new FakeModel([solved()]));
+    click(/^Solution/);
+    noButton(/Retry/);
+  });
+
+  it('choose: another candidate that ran', async () => {
+    const model = new FakeModel([run()]);
+    show(model, { foldDone: false });
+    click(/1\.3/);
+    noButton('Use this candidate');
+    click(/1\.2/);
+    noButton('Use this candidate');
+    click(/1\.1/);
+    press('Use this candidate');
+    expect(model.asked.at(-1)).toBe('choose 1.1');
+    expect(disabled(button('Changing…'))).toBe(true);
+  });
+
+  it('insert, export, open and remove a run that has ended', async () => {
+    const model = new FakeModel([solved()]);
+    const desk = show(model);
+    noButton('Stop');
+    noButton('Edit the plan');
+    press('Insert solution');
+    expect(model.asked).toEqual(['insert r1']);
+    press('Open trace');
+    press('Export');
+    await answer(model, { said: 'Written.', link: 'explorations/b.ipynb' });
+    press('Open explorations/b.ipynb');
+    expect(desk.done).toEqual([
+      'open explorations/a.ipynb',
+      'open explorations/b.ipynb'
+    ]);
+    press('Remove exploration…');
+    press('Remove');
+    expect(model.asked.at(-1)).toBe('remove r1 true');
+    expect(screen.getByText(/5 cells removed/)).toBeTruthy();
+  });
+
+  it('remove the solution too, if that is wanted', () => {
+    const model = new FakeModel([solved()]);
+    show(model);
+    press('Remove exploration…');
+    fireEvent.click(
+      screen.getByRole('checkbox', { name: 'Keep the solution' })
+    );
+    press('Remove');
+    expect(model.asked).toEqual(['remove r1 false']);
+  });
+
+  it('remove: not where another tab has the cells', () => {
+    show(Object.assign(new FakeModel([solved()]), { mine: false }));
+    noButton(/Remove/);
+  });
+});
+
+describe('the plan', () => {
+  it('folds what is done, and shows all where that is wanted', () => {
+    show(new FakeModel([run()]));
+    expect(row(/Build the graph/).getAttribute('aria-expanded')).toBe('false');
+    expect(row(/Find the shortest/).getAttribute('aria-expanded')).toBe('true');
+    expect(row(/Store its length/).getAttribute('aria-expanded')).toBeNull();
+    cleanup();
+    show(new FakeModel([run()]), { foldDone: false });
+    expect(row(/Build the graph/).getAttribute('aria-expanded')).toBe('true');
+  });
+
+  it('tells outcome, observation, time and reasons in words', () => {
+    show(new FakeModel([run()]), { foldDone: false });
+    expect(row(/1\.2/).textContent).toContain('error');
+    expect(row(/1\.2/).textContent).toContain("TypeError: 'int' object");
+    expect(row(/1\.3/).textContent).toContain('0.12 s');
+    expect(row(/1\.3/).textContent).toContain(
+      'Why selected: ran; agrees with 1 other'
+    );
+    expect(row(/2\.1r1/).textContent).toContain('round 1, repairs 2.1');
+    expect(row(/1\.4/).textContent).toContain('duplicate, not run');
+    expect(row(/Find the shortest/).textContent).toContain(
+      'Hint: weights matter'
+    );
+  });
+
+  it('shows APIs, and signature and description when they are opened', () => {
+    show(new FakeModel([run()]), { foldDone: false });
+    click(/APIs: 2 recommended, 1 used/);
+    expect(row(/networkx\.Graph/).textContent).toContain('used');
+    expect(row(/networkx\.Graph/).title).toContain('Base class');
+    click(/networkx\.Graph/);
+    expect(row(/networkx\.Graph/).textContent).toContain(
+      'Graph(incoming_graph_data=None'
+    );
+    expect(row(/networkx\.Graph/).textContent).toContain('Base class');
+  });
+
+  it('goes to the cell by click and Enter, and says where there is none', () => {
+    const model = new FakeModel([run()]);
+    show(model);
+    click(/Find the shortest/);
+    key('ArrowDown');
+    key('Enter');
+    expect(model.asked).toEqual([
+      'reveal {"subtask":"2"}',
+      'reveal {"candidate":"2.1"}'
+    ]);
+    model.cellsThere = false;
+    key('Enter');
+    expect(
+      screen.getByText('There is no cell of it in this notebook.')
+    ).toBeTruthy();
+  });
+
+  it('moves by keys', () => {
+    show(new FakeModel([run()]));
+    const names = () => rows().map(item => item.dataset.key);
+    const at = () => (document.activeElement as HTMLElement).dataset.key;
+    act(() => rows()[0].focus());
+    key('ArrowRight');
+    expect(names().slice(0, 3)).toEqual([
+      'subtask 1',
+      'apis 1',
+      'candidate 1 1.1 0'
+    ]);
+    key('ArrowRight');
+    expect(at()).toBe('apis 1');
+    key('ArrowRight');
+    key('ArrowRight');
+    expect(at()).toBe('api 1 networkx.Graph');
+    key('ArrowLeft');
+    expect(at()).toBe('apis 1');
+    key('ArrowLeft');
+    expect(names()).not.toContain('api 1 networkx.Graph');
+    key('ArrowLeft');
+    expect(at()).toBe('subtask 1');
+    key('ArrowLeft');
+    expect(names().slice(0, 2)).toEqual(['subtask 1', 'subtask 2']);
+    key('End');
+    expect(at()).toBe('subtask 3');
+    key('ArrowUp');
+    expect(at()).toBe('candidate 2 2.2 0');
+    key('Home');
+    expect(at()).toBe('subtask 1');
+    key(' ');
+    expect(names()).toContain('apis 1');
+    expect(rows().filter(item => item.tabIndex === 0)).toHaveLength(1);
+  });
+
+  it('shows a few of many candidates, and all when asked', () => {
+    const candidates = Array.from({ length: 200 }, (_, index) =>
+      candidate({ id: `1.${index + 1}` })
+    );
+    const many = subtask({
+      status: 'exploring',
+      candidates,
+      selected: '1.150'
+    });
+    show(new FakeModel([run({ subtasks: [many] })]));
+    expect(rows().length).toBeLessThan(20);
+    expect(row(/1\.150/)).toBeTruthy();
+    click(/Show all: 187 more/);
+    expect(rows()).toHaveLength(201);
+  });
+});
+
+describe('the plan in review', () => {
+  const steps = () =>
+    screen
+      .getAllByRole('textbox')
+      .map(field => (field as HTMLTextAreaElement).value);
+  const review = () => {
+    const subtasks = ['Load', 'Count', 'Draw'].map((title, index) =>
+      subtask({ id: String(index + 1), title })
+    );
+    return run({ status: 'reviewing', subtasks });
+  };
+
+  it('is edited, then begins', async () => {
+    const model = new FakeModel([review()]);
+    show(model);
+    expect(steps()).toEqual(['Load', 'Count', 'Draw']);
+    press('Move step 3 up');
+    press('Remove step 1');
+    fireEvent.change(screen.getByRole('textbox', { name: 'Step 2' }), {
+      target: { value: 'Count words' }
+    });
+    press('Add a step');
+    const last = screen.getByRole('textbox', { name: 'Step 3' });
+    expect(document.activeElement).toBe(last);
+    fireEvent.change(last, { target: { value: '  Save\nall ' } });
+    press('Begin');
+    expect(model.asked).toEqual(['plan Draw | Count words | Save all']);
+    expect(disabled(button('Beginning…'))).toBe(true);
+    await answer(model);
+    update(model, run());
+    noButton(/Begin/);
+    expect(screen.getByRole('tree')).toBeTruthy();
+  });
+
+  it('begins as it is, and never without a step', () => {
+    const model = new FakeModel([review()]);
+    show(model);
+    [1, 1, 1].forEach(number => press(`Remove step ${number}`));
+    expect(disabled(button('Begin'))).toBe(true);
+    cleanup();
+    show(model);
+    press('Begin');
+    expect(model.asked).toEqual(['plan Load | Count | Draw']);
+  });
+
+  it('moves and adds by keys, and keeps the focus', () => {
+    show(new FakeModel([review()]));
+    const first = screen.getByRole('textbox', { name: 'Step 1' });
+    act(() => first.focus());
+    fireEvent.keyDown(first, { key: 'ArrowDown', altKey: true });
+    expect(steps()).toEqual(['Count', 'Load', 'Draw']);
+    expect((document.activeElement as HTMLTextAreaElement).value).toBe('Load');
+    key('Enter');
+    expect(steps()).toEqual(['Count', 'Load', '', 'Draw']);
+    expect((document.activeElement as HTMLTextAreaElement).value).toBe('');
+  });
+
+  it('is edited while the run goes on, without what has begun', async () => {
+    const [first, second, third] = plan();
+    const fourth = subtask({ id: '4', title: 'Draw it' });
+    const model = new FakeModel([
+      run({ subtasks: [first, second, third, fourth] })
+    ]);
+    show(model);
+    press('Edit the plan');
+    expect(steps()).toEqual(['Store its length in `length`', 'Draw it']);
+    update(
+      model,
+      run({
+        subtasks: [first, second, { ...third, status: 'exploring' }, fourth]
+      })
+    );
+    expect(steps()).toEqual(['Draw it']);
+    expect(screen.getByText(/1 step has begun/)).toBeTruthy();
+    press('Apply');
+    expect(model.asked).toEqual(['plan Draw it']);
+    expect(button('Applying…').getAttribute('aria-disabled')).toBe('true');
+  });
+
+  it('is left as it was on Escape', () => {
+    const model = new FakeModel([run()]);
+    show(model);
+    press('Edit the plan');
+    fireEvent.keyDown(screen.getByRole('textbox'), { key: 'Escape' });
+    expect(screen.queryByRole('textbox')).toBeNull();
+    expect(model.asked).toEqual([]);
+  });
+});
+
+describe('rows', () => {
+  it('are drawn again only if they changed', () => {
+    const model = new FakeModel([run()]);
+    show(model, { foldDone: false });
+    const drawn = jest.mocked(candidateWords);
+    drawn.mockClear();
+    const copy: RunView = JSON.parse(JSON.stringify(model.runs[0]));
+    copy.subtasks[1].candidates[2].status = 'ok';
+    update(model, copy);
+    expect(drawn.mock.calls.map(([status]) => status)).toEqual(['ok']);
+  });
+});

@@ -1,0 +1,25 @@
+/**
+ * Inserts the example below the active cell, or above it if that is empty, in one step to undo, and makes its first cell
+ * the active one.
+ */
+import { NotebookActions } from '@jupyterlab/notebook';
+import type { Notebook } from '@jupyterlab/notebook';
+
+import { example } from './example';
+
+export function insertExample(notebook: Notebook, loaded: boolean): void {
+  const cells = notebook.model?.sharedModel;
+  if (!cells) {
+    return;
+  }
+  const active = notebook.activeCell;
+  const empty = active?.model.sharedModel.getSource().trim() === '';
+  const at = active ? notebook.activeCellIndex + (empty ? 0 : 1) : 0;
+  cells.insertCells(
+    at,
+    example(loaded).map(source => ({ cell_type: 'code', source }))
+  );
+  notebook.deselectAll();
+  notebook.activeCellIndex = at;
+  void NotebookActions.focusActiveCell(notebook);
+}
