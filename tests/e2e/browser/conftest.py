@@ -75,10 +75,20 @@ def context(browser):
     context.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failed story leaves pictures of its tabs."""
+    report = yield
+    if report.failed and call.when == "call":
+        for number, tab in enumerate(getattr(item, "opened_tabs", ())):
+            tab.shot(f"failed-{item.name}-{number}")
+    return report
+
+
 @pytest.fixture
-def tabs(context, server):
+def tabs(context, server, request):
     """Opens tabs; they are closed in the end, with all kernels."""
-    opened = []
+    opened = request.node.opened_tabs = []
 
     def open_tab(path="/lab?reset"):
         opened.append(Tab(context, server))

@@ -168,7 +168,6 @@ class Tab:
         until = time.monotonic() + seconds
         while not (value := condition()):
             if time.monotonic() > until:
-                self.shot("gave-up")
                 raise AssertionError(f"waited {seconds} s for {what}")
             self.page.wait_for_timeout(50)
         return value

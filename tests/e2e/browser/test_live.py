@@ -9,8 +9,7 @@ def test_cells_and_outputs_appear_before_the_run_ends_and_the_solution_arrives_l
     late, second, solved = told.hold("propose", FIRST, 1), told.hold("propose", SECOND), told.hold("solve")
     notebook = tab.open(server.write("typed.ipynb", ""))
     notebook.run_and_wait(0)
-    notebook.select(1)
-    tab.page.keyboard.press("Enter")
+    tab.page.locator(".jp-Cell .cm-content").nth(1).click()
     tab.page.keyboard.insert_text(cell(told))
     tab.page.keyboard.press("Control+Enter")
 
@@ -82,7 +81,6 @@ def test_a_kernel_that_is_restarted_leaves_no_dead_state(tab, server, play):
     notebook = begun(tab, server, told)
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
-    notebook.page.evaluate("0")
     notebook.do("async () => { await kernel.restart() }")
     tab.until(lambda: not tab.sidebar.running(), "a sidebar that says that the run is over")
     gate.open()
