@@ -4,13 +4,24 @@ import contextlib
 import json
 import sys
 
+import nbformat
 import psutil
 import pytest
 
+from exploracoder_jupyter.notebook import render
 from tests.integration.pages import Page
 from tests.integration.test_magic import ended, kernel_in
+from tests.unit.factories import complete_run
 
 BUSY = "from pathlib import Path\nimport time\nPath('busy').touch()\nwhile Path('busy').exists(): time.sleep(0.01)"
+
+
+TWO_STEPS = "Compute the mean of a list of numbers. Compute the median of a list of numbers."
+HOOK = """
+import threading
+seen = []
+get_ipython().events.register("post_execute", lambda: seen.append(threading.current_thread().name))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +164,33 @@ def test_what_cannot_be_done_is_said_in_one_sentence(kernel, tab):
     page.state(lambda state: state["status"] == "stopped", "the end", run)
     assert page.ask("stop", run=run)["problem"] == "This run has ended."
     assert page.run("1")["status"] == "ok"
+
+
+def test_controls_run_no_hooks_of_the_shell(kernel, tab):
+    """Such hooks show and close figures, also those that the running cell is still drawing."""
+    page = tab()
+    page.connect()
+    run = explore(page)["key"]
+    page.run(HOOK)
+    with busy(kernel, page):
+        page.ask("plan", run=run, titles=["one"])
+    _, said = kernel.run("print(set(seen))\nget_ipython().events.callbacks['post_execute'].clear()")
+    assert said == "{'MainThread'}\n"
+
+
+def test_a_trace_is_exported_and_linked(kernel, tab, monkeypatch):
+    page = tab()
+    page.connect()
+    trace = kernel.folder / "explorations" / "fake.ipynb"
+    trace.parent.mkdir(exist_ok=True)
+    nbformat.write(render(complete_run()), trace)
+    page.run("%%explora quick\ntask")
+    run = page.state(lambda state: state["trace"], "the trace")["key"]
+    answer = page.ask("export", run=run, seconds=60)
+    assert (answer["problem"], answer["said"]) == ("", "Written: explorations/fake-selected.ipynb")
+    assert (trace.parent / "fake-selected.ipynb").exists()
+    trace.unlink()
+    assert page.ask("export", run=run, seconds=60)["problem"]
 
 
 def test_a_reloaded_page_goes_on_where_it_was(kernel, tab):
@@ -345,7 +383,7 @@ def test_siblings_are_gone_after_stop(tmp_path, monkeypatch):
         try:
             page.connect()
             before = set(psutil.pids())
-            assert page.run("%%explora statistics --candidates 10\nCompute the mean of a list. Compute the median of a list.")["status"] == "ok"
+            assert page.run(f"%%explora statistics --candidates 10\n{TWO_STEPS}")["status"] == "ok"
             state = page.state(lambda state: any(row["candidates"] for row in state["subtasks"]), "a candidate")
             processes = siblings(tmp_path, before)
             assert len(processes) > 1, "the engine and more"
