@@ -43,25 +43,33 @@ export class Explorations implements IExplorations {
   }
 
   private _add(panel: NotebookPanel): void {
-    const { context } = panel;
-    if (!this._models.has(context)) {
-      const model = new ExplorationModel(panel, this._page, this._trans);
-      this._models.set(context, model);
-      context.disposed.connect(() => {
-        this._models.delete(context);
-        model.dispose();
-      });
-    }
+    this._modelOf(panel);
     this._added.emit(panel);
   }
 
+  private _modelOf(panel: NotebookPanel): ExplorationModel {
+    const { context } = panel;
+    const known = this._models.get(context);
+    if (known) {
+      return known;
+    }
+    const model = new ExplorationModel(panel, this._page, this._trans);
+    this._models.set(context, model);
+    context.disposed.connect(() => {
+      this._models.delete(context);
+      model.dispose();
+    });
+    return model;
+  }
+
   private _choose(panel: NotebookPanel | null): void {
-    const model = panel && this._models.get(panel.context);
+    // The tracker may name a panel current before it tells that it was added.
+    const model = panel ? this._modelOf(panel) : null;
     if (panel && model) {
       model.panel = panel;
     }
-    if (this._current !== (model ?? null)) {
-      this._current = model ?? null;
+    if (this._current !== model) {
+      this._current = model;
       this._currentChanged.emit(this._current);
     }
   }
