@@ -63,12 +63,18 @@ class Page:
 
     def ask(self, kind, *, seconds=20, **fields):
         """Send a control and wait for its answer."""
-        number = self.post(kind, **fields)
-        self.until(lambda: number in self._answers, f"an answer to {kind}", seconds)
+        return self.answer(self.post(kind, **fields), seconds)
+
+    def answer(self, number, seconds=20):
+        """Wait for the answer to a control."""
+        self.until(lambda: number in self._answers, f"answer {number}", seconds)
         return self._answers[number]
 
     def sync(self, run):
-        answer = self.ask("sync", page=self.name, run=run)
+        return self.restore(run, self.ask("sync", page=self.name, run=run))
+
+    def restore(self, run, answer):
+        """Take over a snapshot."""
         self.seq[run] = answer["seq"]
         self.cells[run] = {cell["id"]: cell for cell in answer["cells"]}
         self.states[run] = answer["state"]
@@ -165,10 +171,13 @@ class Page:
                 self.states[event["state"]["key"]] = event["state"]
             case "who" if not self.deaf and self.states.get(event["run"], {}).get("owner") == self.name:
                 self.post("here", page=self.name, run=event["run"])
-            case "cells" if self.states.get(event["run"], {}).get("owner") == self.name:
-                assert event["seq"] == self.seq.get(event["run"], 0) + 1, "a gap"
+            case "cells" if self.states.get(event["run"], {}).get("owner") == self.name and self._follows(event):
                 self.seq[event["run"]] = event["seq"]
                 self._change(self.cells.setdefault(event["run"], {}), event["changes"])
+
+    def _follows(self, event):
+        """Whether nothing is missing before it; a page that has just taken over asks for a snapshot first."""
+        return event["seq"] == self.seq.get(event["run"], 0) + 1
 
     def _change(self, cells, changes):
         """Apply them by id; the order is the notebook's."""
