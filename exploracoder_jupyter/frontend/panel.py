@@ -173,7 +173,7 @@ def fold(state: State, record: Record) -> State:
         case ReviewAsked():
             return replace(state, reviewing=True, activity="The plan waits for your word.")
         case Steered():
-            return _steered(replace(state, reviewing=False), event)
+            return _steered(replace(state, reviewing=state.reviewing and event.what != "replan"), event)
         case FilesKept():
             return replace(state, files=event)
         case RunFinished():

@@ -126,6 +126,7 @@ def test_a_repair_names_what_it_repairs_and_a_solution_is_not_chosen_by_hand():
         (State(), False, "starting"),
         (state_after(START), False, "running"),
         (state_after(START, PLAN, ReviewAsked()), False, "reviewing"),
+        (state_after(START, PLAN, ReviewAsked(), Steered("skip", "2")), False, "reviewing"),
         (state_after(START, PLAN, ReviewAsked(), Steered("replan")), False, "running"),
         (state_after(START), True, "stopping"),
         (state_after(START, RunFinished(Verdict("solved", ""), None, Usage())), True, "solved"),
