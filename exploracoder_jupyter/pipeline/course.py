@@ -35,6 +35,8 @@ class Course:
         self.run = run
         self.states: list[State] = []
         """The state before each subtask that has begun, and before what is under way; empty before there is a plan."""
+        self.over = False
+        """Whether the ending is known."""
         self._branches: list[Branch] = []
         """Those of states that were reached, until they are ended."""
         self._leg = anyio.CancelScope()
@@ -60,6 +62,7 @@ class Course:
         async with task_group() as group:
             group.start_soon(listen)
             ending = await self._travel()
+            self.over = True
             group.cancel_scope.cancel()
         return ending
 

@@ -30,6 +30,8 @@ class Helm:
 
     def _take(self, control: Control) -> str:
         """Carry a control out; why not, as a sentence, or nothing."""
+        if self._course.over:
+            return "The run is over: nothing was changed."
         if not self._course.states:
             return "There is no plan yet: nothing was changed."
         if self._course.reviewing and not isinstance(control, Replan):

@@ -27,7 +27,6 @@ class Advice:
     satisfied: bool = False
     reason: str = ""
     remaining: tuple[str, ...] | None = None
-    """What the subtasks after it should become; the user may have changed the plan meanwhile, then it is nothing."""
 
 
 async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
@@ -36,8 +35,8 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     found = await run.knowledge.search(f"{subtask.title} {hint}".strip(), run.settings.retrieved)
     apis = tuple(item.api for item in found)
     revisable = may_revise(run) and bool(state.experience)
-    remaining = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
-    inputs = RecommendInputs(run.task, subtask, remaining, apis, state.experience, revisable, hint)
+    later = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
+    inputs = RecommendInputs(run.task, subtask, later, apis, state.experience, revisable, hint)
     form = RevisingReply if revisable else RecommendReply
     try:
         reply = await ask_json(run, "recommend", inputs, form, subject=subtask.id)
@@ -46,8 +45,8 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     wanted = subtask.id in run.agenda.hints  # the user asked for it, so it is not done
     satisfied = reply.satisfied and not wanted and any(item.observation.ran for item in state.experience)
     revised = reply.remaining if isinstance(reply, RevisingReply) else None
-    changed = None if revised is None or run.agenda.plan is not plan else tuple(revised)
-    return Advice(_ranked(run, reply.apis, found), apis, satisfied, reply.reason, changed)
+    remaining = None if revised is None else tuple(revised)
+    return Advice(_ranked(run, reply.apis, found), apis, satisfied, reply.reason, remaining)
 
 
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:

@@ -1,5 +1,6 @@
 """The user's hand on the wheel, at every moment of a run, on scripted models and in-process branches."""
 
+import asyncio
 import threading
 from dataclasses import replace
 from itertools import count
@@ -242,6 +243,13 @@ async def test_the_hint_goes_to_the_model_for_that_subtask_alone():
         if any("use gcd" in message.content for message in e.exchange.messages)
     }
     assert hinted == {("recommend", "2"), ("propose", "2")}
+
+
+async def test_the_hint_is_looked_for_too():
+    run, _ = steered({("propose", "2"): [Retry("2", "greatest divisor")]}, recommend="{}")
+    await run_task(run)
+    first, again = [e.apis[0].api.path for e in happened(run, "subtask_started") if e.subtask == "2"]
+    assert (first, again) == ("math.sqrt", "math.gcd")
 
 
 async def test_ids_are_given_out_once():
@@ -519,6 +527,98 @@ async def test_after_the_end_nothing_is_taken():
     assert run.steering.asked
 
 
+def closing(monkeypatch, run, when, turns, *controls):
+    """Ask when a branch that ran this code is closed, and let the closing take so many turns of the loop."""
+    original, asked = InlineBranch.close, []
+
+    async def close(self):
+        if not asked and not self.closed and self.codes and when in self.codes[-1]:
+            asked.append(self)
+            run.steering.ask(*controls)
+        for _ in range(turns):
+            await anyio.sleep(0)
+        await original(self)
+
+    monkeypatch.setattr(InlineBranch, "close", close)
+    return asked
+
+
+def told_between(run, what, until):
+    """The kinds of the events between the steering and the next event of another kind."""
+    kinds = kinds_after(run, what)
+    return set(kinds[: kinds.index(until)])
+
+
+@pytest.mark.parametrize("turns", range(0, 12, 2))
+@pytest.mark.parametrize(("when", "goes_on"), [("2b", "2.1"), ("solved", "3.1")], ids=["exploring", "solving"])
+async def test_a_control_that_comes_when_its_leg_is_ending_counts(monkeypatch, when, goes_on, turns):
+    run, _ = steered()
+    asked = closing(monkeypatch, run, when, turns, Retry("1"))
+    await run_task(run)
+    assert asked
+    if not happened(run, "steered"):
+        assert (when, turns) == ("solved", 0), "there was time to take it"
+        assert warnings(run) == ["The run is over: nothing was changed."]
+        return
+    assert "candidate_selected" not in told_between(run, "retry", "subtask_started")
+    assert "subtask_finished" not in told_between(run, "retry", "subtask_started")
+    proposed = [e.candidate.id for e in happened(run, "candidate_proposed")]
+    assert {goes_on, "1.3", "2.3"} <= set(proposed)
+    assert texts(run)["2.3"] == "['1a', '2a']"
+    assert ends(run)[-3:] == [("1", "done"), ("2", "done"), ("3", "done")]
+
+
+@pytest.mark.parametrize("late", range(4))
+@pytest.mark.parametrize("moment", ["recommend", "run", "solve"])
+async def test_nothing_is_told_of_a_leg_after_the_user_has_turned_away_from_it(monkeypatch, moment, late):
+    """The control is taken so many turns of the loop after what was waited for has come."""
+    satisfied = '{"apis": ["math.sqrt"], "satisfied": true, "remaining": ["revised"]}'
+    run, _ = steered(recommend=lambda request: satisfied if (moment, request.subject) == ("recommend", "2") else "{}")
+    pending = [Retry("1")]
+
+    async def ask():
+        if not pending:
+            return
+        loop = asyncio.get_running_loop()
+        come, control = loop.create_future(), pending.pop()
+
+        def turn(number):
+            if number == late:
+                run.steering.ask(control)
+            if number == 0:
+                come.set_result(None)
+            if number < late:
+                loop.call_soon(turn, number + 1)
+
+        loop.call_soon(turn, 0)
+        await come
+
+    original, complete = InlineBranch.run, type(run.model).complete
+
+    async def run_code(self, code, *, timeout):
+        observation = await original(self, code, timeout=timeout)
+        if (moment == "run" and "3b" in code) or (moment == "solve" and "solved" in code):
+            await ask()
+        return observation
+
+    async def replies(self, request):
+        async for reply in complete(self, request):
+            if (moment, "2") == (request.step, request.subject):
+                await ask()
+            yield reply
+
+    monkeypatch.setattr(InlineBranch, "run", run_code)
+    monkeypatch.setattr(type(run.model), "complete", replies)
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "unchecked"
+    if not happened(run, "steered"):
+        assert late or moment == "solve", "there was time to take it"
+        return
+    told = told_between(run, "retry", "subtask_started")
+    assert not told & {"candidate_selected", "subtask_finished", "plan_made"}
+    assert texts(run)["1.3"] == "['1a']"
+
+
 # ---- review
 
 
@@ -637,6 +737,14 @@ async def test_what_follows_a_retry_is_explored_and_not_carried_over():
     run, _ = steered({("propose", "3"): [Retry("1")]}, given=Given(("a", "b", "c"), first_marks("x", "y")))
     await run_task(run)
     assert texts(run)["3.1"] == "['1a', '2a', '3a']"
+
+
+async def test_what_was_to_be_carried_over_is_explored_after_a_retry_of_what_is_before_it(monkeypatch):
+    codes = first_marks("x", "y")
+    run, watch = steered({("run", codes[0]): [Retry("1")]}, given=Given(("a", "b"), codes), monkeypatch=monkeypatch)
+    await run_task(run)
+    assert watch.cancelled == [("run", codes[0])]
+    assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', '2a']")
 
 
 async def test_a_skip_while_given_code_runs_goes_on(monkeypatch):
