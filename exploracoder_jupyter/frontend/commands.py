@@ -66,7 +66,7 @@ class Commands:
         caller = find_caller(self._shell)
         layers = [call.layer, self._configured()]
         background, going_on = caller.watched and not call.wait, self._going_on(caller)
-        page = self.controls.call(caller.session) if caller.watched else str
+        page = self.controls.call(caller.session) if caller.watched else lambda: ""
         if _reviews(layers) and not background and not (page() and self.controls.apart):
             raise UsageError("--review needs somebody who reads the plan.", remedy=_NO_REVIEW)
         sandbox, resources = resolve(*layers).sandbox, ExitStack()

@@ -85,6 +85,7 @@ class Controls:
         if self._link is None:
             return lambda: ""
         until = time.monotonic() + HANDSHAKE_SECONDS
+        self._pages.called()
         self._open("call")
         return lambda: self._pages.expect(session, until=until)
 

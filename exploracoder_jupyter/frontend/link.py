@@ -67,8 +67,9 @@ class Link:
         import comm
 
         def replace() -> None:
-            old, self._events = self._events, comm.create_comm(target_name=EVENTS, data=opening)
-            self._events.on_close(lambda _: self._desk().nobody())
+            old, new = self._events, comm.create_comm(target_name=EVENTS, data=opening)
+            new.on_close(lambda _: self._refused(new))
+            self._events = new
             _quietly(old.close if old else None)
 
         with self._sending:
@@ -79,6 +80,10 @@ class Link:
         with self._sending:
             if self._events is not None:
                 _quietly(lambda: self._events.send(message))
+
+    def _refused(self, comm: Any) -> None:
+        if comm is self._events:
+            _quietly(lambda: self._desk().nobody())
 
     def _opened(self, comm: Any, message: Data) -> None:
         """A page opens its control comm; the first control may come along."""

@@ -31,8 +31,12 @@ class Pages:
         """The page with this session; empty if none has said hello with it."""
         return next((page for page, known in self._sessions.items() if known == session), "")
 
+    def called(self) -> None:
+        """Pages are about to hear that a cell calls."""
+        self._alone = False
+
     def nobody(self) -> None:
-        """Some front end knows nothing of pages; whoever waits for its hello need not."""
+        """The front end that was called knows nothing of pages; whoever waits for its hello need not."""
         with self._news:
             self._alone = True
             self._news.notify_all()
@@ -40,7 +44,6 @@ class Pages:
     def expect(self, session: str, *, until: float) -> str:
         """Wait for the hello of this session's page until then (by the monotonic clock); empty if it does not come."""
         with self._news:
-            self._alone = False
             self._news.wait_for(lambda: self.of(session) or self._alone, timeout=max(0.0, until - time.monotonic()))
             return self.of(session)
 

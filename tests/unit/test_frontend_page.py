@@ -304,6 +304,9 @@ class Sent(comm.base_comm.BaseComm):
     all: list = []  # noqa: RUF012
     broken = False
 
+    def __del__(self):
+        """Those of an earlier test say nothing when they are collected."""
+
     def publish_msg(self, kind, data=None, **keys):
         if Sent.broken:
             raise RuntimeError("the kernel is going down")
@@ -408,6 +411,16 @@ def test_a_call_is_over_at_once_for_a_page_that_is_known_and_in_half_a_second_fo
     assert desk.call("s")() == "tab"
     assert desk.call("another")() == ""
     assert Controls(None, folder=lambda: None).call("s")() == ""
+
+
+def test_a_call_waits_for_no_page_where_the_front_end_has_closed_the_comm(desk, linked, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.frontend.controls.HANDSHAKE_SECONDS", 3600)
+    linked.desk.nobody = desk.nobody
+    wait = desk.call("s")
+    control(linked.manager, {}, "comm_open")
+    events = next(id for id in linked.manager.comms if id != "page")
+    linked.manager.comm_close(None, None, {"content": {"comm_id": events}})
+    assert wait() == ""
 
 
 def test_nobody_is_told_anything_before_a_page_has_said_hello(desk):
