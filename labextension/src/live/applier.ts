@@ -11,11 +11,7 @@ import type {
   SharedCell
 } from '@jupyter/ydoc';
 import type { IOutput } from '@jupyterlab/nbformat';
-import {
-  JSONExt,
-  PartialJSONObject,
-  PartialJSONValue
-} from '@lumino/coreutils';
+import { JSONExt, PartialJSONObject } from '@lumino/coreutils';
 
 import type { CellChange } from '../messages';
 import { Draft } from './draft';
@@ -38,20 +34,53 @@ interface ICellFile {
   outputs?: IOutput[];
 }
 
-/** Apply the changes in one transaction. */
+interface IFolds extends PartialJSONObject {
+  source_hidden: boolean;
+  outputs_hidden: boolean;
+}
+
+/** A cell that is to be folded otherwise. */
+interface IFolded {
+  cell: ISharedCell;
+  folds: IFolds;
+}
+
+/** Apply the changes, in one transaction but for folds. */
 export function applyChanges(
   notebook: ISharedNotebook,
   changes: readonly IRunChange[]
 ): void {
+  const folded: IFolded[] = [];
   notebook.transact(() => {
     const draft = new Draft(notebook);
     for (const { run, change } of changes) {
-      applyOne(draft, run, change);
+      applyOne(draft, run, change, folded);
+    }
+  }, false);
+  // A cell's view that hears of both at once takes the first and writes its old state over the second.
+  foldEach(notebook, folded, 'outputs_hidden');
+  foldEach(notebook, folded, 'source_hidden');
+}
+
+function foldEach(
+  notebook: ISharedNotebook,
+  folded: readonly IFolded[],
+  part: keyof IFolds
+): void {
+  notebook.transact(() => {
+    for (const { cell, folds } of folded) {
+      const jupyter = cell.getMetadata('jupyter') as PartialJSONObject;
+      cell.setMetadata('jupyter', { ...jupyter, [part]: folds[part] });
     }
   }, false);
 }
 
-function applyOne(draft: Draft, run: RunCells, change: CellChange): void {
+function applyOne(
+  draft: Draft,
+  run: RunCells,
+  change: CellChange,
+  folded: IFolded[]
+): void {
   if (run.dismissed) {
     return;
   }
@@ -62,14 +91,19 @@ function applyOne(draft: Draft, run: RunCells, change: CellChange): void {
   }
   run.order.add(change.id, change.after);
   if (!run.deleted.has(change.id) && change.cell !== null) {
-    put(draft, run, change.cell as unknown as ICellFile);
+    put(draft, run, change.cell as unknown as ICellFile, folded);
   }
 }
 
-function put(draft: Draft, run: RunCells, file: ICellFile): void {
+function put(
+  draft: Draft,
+  run: RunCells,
+  file: ICellFile,
+  folded: IFolded[]
+): void {
   const found = draft.find(file.id);
   if (found) {
-    update(found, run, file);
+    update(found, run, file, folded);
     return;
   }
   if (!run.runId) {
@@ -132,7 +166,12 @@ function fresh(run: RunCells, file: ICellFile): SharedCell.Cell {
   };
 }
 
-function update(cell: ISharedCell, run: RunCells, file: ICellFile): void {
+function update(
+  cell: ISharedCell,
+  run: RunCells,
+  file: ICellFile,
+  folded: IFolded[]
+): void {
   const before = markOf(cell);
   if (before === null || cell.cell_type !== file.cell_type) {
     return; // the user has made it something else
@@ -144,7 +183,9 @@ function update(cell: ISharedCell, run: RunCells, file: ICellFile): void {
   if (cell.cell_type === 'code') {
     updateOutputs(cell as ISharedCodeCell, trustworthy(file.outputs ?? []));
   }
-  updateFolds(cell, run, file, before);
+  if (foldsAnew(cell, run, file, before)) {
+    folded.push({ cell, folds: folds(file.metadata.jupyter) });
+  }
   updateTags(cell, file.metadata.tags);
   cell.setMetadata(NAMESPACE, mark(run, file));
 }
@@ -165,28 +206,26 @@ function updateTags(cell: ISharedCell, ours: unknown): void {
   }
 }
 
-/** Fold as the kernel says, unless the user has folded it otherwise since. */
-function updateFolds(
+/** Whether to fold the cell as the kernel says: not if the user has folded it otherwise since. */
+function foldsAnew(
   cell: ISharedCell,
   run: RunCells,
   file: ICellFile,
   before: IMark
-): void {
+): boolean {
   const now = folds(cell.getMetadata('jupyter'));
   const next = folds(file.metadata.jupyter);
-  const put = run.folds.get(file.id);
+  const ours = run.folds.get(file.id);
   const news = before.selected !== mark(run, file).selected;
-  const users = put === undefined ? !news : !JSONExt.deepEqual(now, put);
+  const users = ours === undefined ? !news : !JSONExt.deepEqual(now, ours);
   if (users) {
-    return;
+    return false;
   }
   run.folds.set(file.id, next);
-  if (!JSONExt.deepEqual(now, next)) {
-    cell.setMetadata('jupyter', next);
-  }
+  return !JSONExt.deepEqual(now, next);
 }
 
-function folds(jupyter: unknown): PartialJSONValue {
+function folds(jupyter: unknown): IFolds {
   const found = (jupyter ?? {}) as PartialJSONObject;
   return {
     source_hidden: found.source_hidden === true,

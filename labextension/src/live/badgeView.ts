@@ -71,7 +71,9 @@ function candidateBadge(
     ],
     buttons: chooseButton(mark, run, subtask, candidate, model, trans),
     why:
-      mark.selected && subtask?.selected === mark.candidate ? subtask!.why : []
+      subtask && mark.selected && subtask.selected === mark.candidate
+        ? subtask.why
+        : []
   };
 }
 
@@ -83,7 +85,7 @@ function planBadge(
 ): IBadgeView {
   const live = run !== undefined && !isFinal(run);
   return {
-    ...statusWords(live ? run.status : mark.status, trans),
+    ...statusWords(run?.status ?? mark.status, trans),
     name: trans.__('Exploration'),
     details: [],
     buttons: [

@@ -1,0 +1,158 @@
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import { PromiseDelegate } from '@lumino/coreutils';
+import { Signal } from '@lumino/signaling';
+
+import {
+  CONTROL,
+  EVENTS,
+  Opening,
+  RunView,
+  ToKernel,
+  VERSION
+} from '../../messages';
+
+type Said = ToKernel & { request: number };
+
+/** A comm that the page has opened, seen from the kernel. */
+class FakeComm {
+  onMsg: (message: unknown) => void = () => undefined;
+  onClose: (message: unknown) => void = () => undefined;
+  isOpen = false;
+  isDisposed = false;
+  _subshellId: string | null = null;
+
+  constructor(
+    private _kernel: FakeKernel,
+    readonly subshellStarted: Promise<void> | undefined
+  ) {}
+
+  open(): void {
+    this.isOpen = true;
+    if (!this._kernel.loaded) {
+      queueMicrotask(() => this.onClose({}));
+    }
+  }
+
+  send(message: Said): void {
+    this._kernel.hear(message);
+  }
+
+  dispose(): void {
+    this.isDisposed = true;
+  }
+}
+
+/** A kernel connection with a kernel behind it that speaks as ours does, as far as it is told to. */
+export class FakeKernel {
+  /** Whether the kernel has loaded the extension. */
+  loaded = true;
+  supportsSubshells = true;
+  handleComms = true;
+  isDisposed = false;
+  status: KernelMessage.Status = 'idle';
+  clientId = 'my session';
+  username = '';
+  info: Promise<unknown> = Promise.resolve({});
+  subshellStarted: Promise<void> | undefined = Promise.resolve();
+  features: string[] = ['kernel subshells'];
+  version = VERSION;
+
+  /** The runs that it tells of. */
+  runs: RunView[] = [];
+  /** What it was told, in order. */
+  heard: Said[] = [];
+  /** The answers to what it is asked, by type; none: it is silent. */
+  answers: Record<string, (message: Said) => object | undefined> = {
+    hello: () => ({
+      type: 'welcome',
+      version: this.version,
+      runs: this.runs,
+      traces: []
+    })
+  };
+  comms: FakeComm[] = [];
+
+  readonly connectionStatusChanged = new Signal<this, Kernel.ConnectionStatus>(
+    this
+  );
+
+  get connection(): Kernel.IKernelConnection {
+    return this as unknown as Kernel.IKernelConnection;
+  }
+
+  createComm(target: string): FakeComm {
+    if (!this.handleComms) {
+      throw new Error('Comms are disabled on this kernel connection');
+    }
+    expect(target).toBe(CONTROL);
+    this.comms.push(new FakeComm(this, this.subshellStarted));
+    return this.comms[this.comms.length - 1];
+  }
+
+  registerCommTarget(target: string, callback: unknown): void {
+    expect(target).toBe(EVENTS);
+    this._target = callback as typeof this._target;
+  }
+
+  removeCommTarget(): void {
+    this._target = null;
+  }
+
+  sendControlMessage(message: KernelMessage.IMessage): {
+    done: Promise<unknown>;
+  } {
+    const content =
+      message.header.msg_type === 'kernel_info_request'
+        ? { supported_features: this.features }
+        : { subshell_id: 'by control' };
+    return { done: Promise.resolve({ content }) };
+  }
+
+  hear(message: Said): void {
+    this.heard.push(message);
+    const answer = this.answers[message.type]?.(message);
+    if (answer) {
+      queueMicrotask(() => this.answer(message.request, answer));
+    }
+  }
+
+  answer(request: number, answer: object): void {
+    const data = { ...answer, request };
+    this.comms[this.comms.length - 1].onMsg({ content: { data } });
+  }
+
+  /** Open the events comm. */
+  open(reason: Opening['reason'], session = 'another session'): void {
+    const data = {
+      version: this.version,
+      package: '',
+      reason,
+      runs: this.runs
+    };
+    this._target?.(this._events, {
+      content: { data },
+      parent_header: { session }
+    });
+  }
+
+  /** Tell all pages. */
+  tell(data: object): void {
+    this._events.onMsg({ content: { data } });
+  }
+
+  told(type: ToKernel['type']): Said[] {
+    return this.heard.filter(message => message.type === type);
+  }
+
+  private _events = { onMsg: (_: unknown): void => undefined };
+  private _target: ((comm: unknown, message: unknown) => void) | null = null;
+}
+
+/** Let everything happen that is due. */
+export async function settled(): Promise<void> {
+  await new Promise(resolve => setTimeout(resolve, 0));
+}
+
+export function never<T>(): Promise<T> {
+  return new PromiseDelegate<T>().promise;
+}

@@ -1,0 +1,183 @@
+import { CONTROL } from '../../messages';
+import { KernelLink, NoAnswer } from '../kernelLink';
+import { commOverSubshell } from '../subshell';
+import { FakeKernel, never, settled } from './kernel';
+
+const PAGE = Promise.resolve('me');
+
+let kernel: FakeKernel;
+let link: KernelLink;
+
+beforeEach(() => {
+  kernel = new FakeKernel();
+  link = new KernelLink(kernel.connection, PAGE, 20);
+});
+
+afterEach(() => link.dispose());
+
+describe('a connection', () => {
+  it('says who it is, and is welcomed', async () => {
+    let welcomes = 0;
+    link.welcomed.connect(() => {
+      welcomes += 1;
+    });
+    await link.connect();
+    expect(kernel.told('hello')).toEqual([
+      expect.objectContaining({ page: 'me', session: 'my session' })
+    ]);
+    expect([link.state, link.subshells, welcomes]).toEqual(['ready', true, 1]);
+  });
+
+  it('is none where the extension is not loaded', async () => {
+    kernel.loaded = false;
+    kernel.answers = {};
+    await link.connect();
+    expect(link.state).toBe('none');
+  });
+
+  it('is made when the kernel speaks after all', async () => {
+    kernel.loaded = false;
+    kernel.answers = {};
+    await link.connect();
+    kernel.loaded = true;
+    kernel.answers = new FakeKernel().answers;
+    kernel.open('hello');
+    await settled();
+    expect(link.state).toBe('ready');
+  });
+
+  it('is none where the page has no comms', async () => {
+    kernel.handleComms = false;
+    await link.connect();
+    expect(link.state).toBe('none');
+  });
+
+  it('is refused by a kernel of another version', async () => {
+    kernel.version = 2;
+    await link.connect();
+    expect(link.state).toBe('other-version');
+  });
+
+  it('answers when a cell of this page calls', async () => {
+    await link.connect();
+    kernel.open('call', 'my session');
+    await settled();
+    expect(kernel.told('hello')).toHaveLength(2);
+    expect(kernel.comms).toHaveLength(1);
+  });
+
+  it('is silent when another page’s cell calls', async () => {
+    await link.connect();
+    kernel.open('call');
+    kernel.open('hello', 'my session');
+    await settled();
+    expect(kernel.told('hello')).toHaveLength(1);
+  });
+
+  it('says hello again when it was interrupted', async () => {
+    await link.connect();
+    kernel.connectionStatusChanged.emit('connecting');
+    kernel.connectionStatusChanged.emit('connected');
+    await settled();
+    expect(kernel.told('hello')).toHaveLength(2);
+  });
+
+  it('begins anew with a restarted kernel', async () => {
+    await link.connect();
+    link.restart();
+    expect(link.state).toBe('none');
+    kernel.open('call', 'my session');
+    await settled();
+    expect([link.state, kernel.comms.length]).toEqual(['ready', 2]);
+  });
+});
+
+describe('events', () => {
+  it('are heard on the kernel’s comm', () => {
+    const heard: string[] = [];
+    link.received.connect((_, message) => heard.push(message.type));
+    kernel.open('hello');
+    kernel.tell({ type: 'who', run: 'k1' });
+    expect(heard).toEqual(['who']);
+  });
+
+  it('are not heard any more once it is disposed', () => {
+    const heard: string[] = [];
+    link.received.connect((_, message) => heard.push(message.type));
+    kernel.open('hello');
+    link.dispose();
+    kernel.tell({ type: 'who', run: 'k1' });
+    expect(heard).toEqual([]);
+  });
+});
+
+describe('a request', () => {
+  it('gets its own answer', async () => {
+    await link.connect();
+    const first = link.request({ type: 'stop', run: 'a' });
+    const second = link.request({ type: 'stop', run: 'b' });
+    const [a, b] = kernel.told('stop');
+    kernel.answer(b.request, { type: 'done', problem: 'b' });
+    kernel.answer(a.request, { type: 'done', problem: 'a' });
+    expect(await first).toMatchObject({ problem: 'a' });
+    expect(await second).toMatchObject({ problem: 'b' });
+  });
+
+  it('is over when the kernel stays silent', async () => {
+    await link.connect();
+    const asked = link.request({ type: 'stop', run: 'a' });
+    await expect(asked).rejects.toEqual(new NoAnswer('timeout'));
+  });
+
+  it('waits for the running cell where there are no subshells', async () => {
+    kernel.supportsSubshells = false;
+    kernel.subshellStarted = never();
+    await link.connect();
+    expect(link.subshells).toBe(false);
+    const asked = link.request({ type: 'stop', run: 'a' });
+    await new Promise(resolve => setTimeout(resolve, 40));
+    kernel.answer(kernel.told('stop')[0].request, { type: 'done' });
+    expect(await asked).toMatchObject({ type: 'done' });
+  });
+
+  it('is refused where there is no connection', async () => {
+    const asked = link.request({ type: 'stop', run: 'a' });
+    await expect(asked).rejects.toMatchObject({ silence: 'none' });
+  });
+
+  it('is over when the kernel closes the comm', async () => {
+    await link.connect();
+    const asked = link.request({ type: 'stop', run: 'a' });
+    kernel.comms[0].onClose({});
+    await expect(asked).rejects.toMatchObject({ silence: 'none' });
+  });
+});
+
+describe('a subshell', () => {
+  it('is asked for on the control channel while a cell is running', async () => {
+    kernel.info = never();
+    kernel.subshellStarted = never();
+    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    expect(opened.subshell).toBe(true);
+    expect(kernel.comms[0]._subshellId).toBe('by control');
+  });
+
+  it('is done without where the kernel has none', async () => {
+    kernel.info = never();
+    kernel.features = [];
+    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    expect(opened.subshell).toBe(false);
+  });
+
+  it('is done without where it cannot be started', async () => {
+    kernel.subshellStarted = Promise.reject(new Error('no'));
+    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    expect(opened.subshell).toBe(false);
+  });
+
+  it('is done without where the page knows none', async () => {
+    kernel.subshellStarted = undefined;
+    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    expect(opened.subshell).toBe(false);
+  });
+});

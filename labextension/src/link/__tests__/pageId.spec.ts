@@ -1,0 +1,87 @@
+import { claimPageId, IPageWorld } from '../pageId';
+
+/** Tabs of one browser: a storage each, and one channel that all hear. */
+class Browser {
+  tab(stored: Record<string, string> = {}): IPageWorld & {
+    stored: Record<string, string>;
+  } {
+    return {
+      stored,
+      storage: {
+        getItem: key => stored[key] ?? null,
+        setItem: (key, value) => {
+          stored[key] = value;
+        }
+      },
+      open: () => this._channel(),
+      patience: 10
+    };
+  }
+
+  /** The tab of this channel is closed. */
+  close(index: number): void {
+    this._channels.splice(index, 1);
+  }
+
+  private _channel(): BroadcastChannel {
+    const channel = {
+      onmessage: null as ((event: { data: unknown }) => void) | null,
+      postMessage: (data: unknown) =>
+        this._channels
+          .filter(other => other !== channel)
+          .forEach(other => other.onmessage?.({ data }))
+    };
+    this._channels.push(channel);
+    return channel as unknown as BroadcastChannel;
+  }
+
+  private _channels: {
+    onmessage: ((event: { data: unknown }) => void) | null;
+  }[] = [];
+}
+
+it('is kept over a reload', async () => {
+  const browser = new Browser();
+  const tab = browser.tab();
+  const before = await claimPageId(tab);
+  browser.close(0);
+  expect(await claimPageId(browser.tab(tab.stored))).toBe(before);
+});
+
+it('is another in another tab', async () => {
+  const browser = new Browser();
+  const first = await claimPageId(browser.tab());
+  expect(await claimPageId(browser.tab())).not.toBe(first);
+});
+
+it('is another in a duplicate, whose copy is replaced', async () => {
+  const browser = new Browser();
+  const tab = browser.tab();
+  const first = await claimPageId(tab);
+  const copy = browser.tab({ ...tab.stored });
+  const second = await claimPageId(copy);
+  expect(second).not.toBe(first);
+  expect(Object.values(copy.stored)).toEqual([second]);
+});
+
+it('goes to one of two tabs that come up at the same moment', async () => {
+  const browser = new Browser();
+  const stored = { 'exploracoder-jupyter:page': 'the same' };
+  const names = await Promise.all([
+    claimPageId(browser.tab({ ...stored })),
+    claimPageId(browser.tab({ ...stored }))
+  ]);
+  expect(names.filter(name => name === 'the same')).toHaveLength(1);
+});
+
+it('lasts for the page where nothing may be stored', async () => {
+  const refuse = () => {
+    throw new Error('forbidden');
+  };
+  const world = {
+    storage: { getItem: refuse, setItem: refuse },
+    open: () => null,
+    patience: 1
+  };
+  expect(await claimPageId(world)).toMatch(/.+/);
+});
