@@ -16,7 +16,7 @@ export function Activity(props: {
     <div className="jp-Explora-activity">
       <p aria-hidden="true">{props.text}</p>
       <p className="jp-Explora-unseen" role="status" aria-live="polite">
-        {props.status}. {heard}
+        {heard.startsWith(props.status) ? heard : `${props.status}. ${heard}`}
       </p>
     </div>
   );

@@ -42,9 +42,7 @@ export function EmptyState(props: {
           : trans.__('Put these in two cells and run both:')}
       </p>
       {example(loaded).map(source => (
-        <pre key={source} tabIndex={0}>
-          {source}
-        </pre>
+        <pre key={source}>{source}</pre>
       ))}
       <div className="jp-Explora-buttons">
         <button

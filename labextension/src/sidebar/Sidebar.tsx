@@ -140,7 +140,7 @@ function OneRun(props: IOneRun): React.JSX.Element {
   };
   return (
     <>
-      <header className="jp-Explora-top">
+      <div className="jp-Explora-top">
         {!props.newest && <EarlierNote onNewest={() => onShow(null)} />}
         <StatusLine run={run} clock={clock} />
         <RunActions {...{ run, model, asks, desk }} />
@@ -148,7 +148,7 @@ function OneRun(props: IOneRun): React.JSX.Element {
           text={run.activity}
           status={runWords(run.status, trans).text}
         />
-      </header>
+      </div>
       <div className="jp-Explora-scroll">
         <OtherTabNote run={run} model={model} />
         <TaskText text={run.task} onGo={() => go({})} />

@@ -31,7 +31,8 @@ export function useAsks(model: IExplorationModel, run: RunView): IAsks {
   );
   const [reply, say] = React.useState<IReply | null>(null);
   React.useEffect(() => {
-    const timer = window.setTimeout(() => setTaken(new Map()), PATIENCE);
+    const forget = () => setTaken(new Map());
+    const timer = taken.size ? window.setTimeout(forget, PATIENCE) : undefined;
     return () => window.clearTimeout(timer);
   }, [taken]);
 

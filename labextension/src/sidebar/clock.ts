@@ -3,7 +3,7 @@
  */
 import type { RunView } from '../messages';
 
-/** Remembers for each run by how much the two clocks differ, as its first state told. */
+/** Remembers for each run when it started, by the browser's clock, as its first state told. */
 export class Clock {
   constructor(private now: () => number = () => Date.now() / 1000) {}
 
@@ -12,26 +12,27 @@ export class Clock {
     if (run.started === null) {
       return null;
     }
-    const ended = run.ended ?? this.now() - this.ahead(run, run.started);
-    return Math.max(0, ended - run.started);
+    const seconds =
+      run.ended === null
+        ? this.now() - this.start(run, run.started)
+        : run.ended - run.started;
+    return Math.max(0, seconds);
   }
 
   /**
-   * By how many seconds the browser's clock is ahead. A run that is seen first while it starts has just started; of
-   * one that is seen later only this much is sure, that it did not start in the future.
+   * A run that is seen first while it starts has just started; of one that is seen later only this much is sure, that
+   * it did not start in the future.
    */
-  private ahead(run: RunView, started: number): number {
-    const key = `${run.key} ${started}`;
-    const known = this.known.get(key);
+  private start(run: RunView, started: number): number {
+    const known = this.starts.get(run.key);
     if (known !== undefined) {
       return known;
     }
-    const difference = this.now() - started;
     const fresh = run.status === 'starting' && run.subtasks.length === 0;
-    const ahead = fresh ? difference : Math.min(0, difference);
-    this.known.set(key, ahead);
-    return ahead;
+    const start = fresh ? this.now() : Math.min(started, this.now());
+    this.starts.set(run.key, start);
+    return start;
   }
 
-  private known = new Map<string, number>();
+  private starts = new Map<string, number>();
 }

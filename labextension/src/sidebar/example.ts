@@ -5,7 +5,7 @@ export const LOAD = '%load_ext exploracoder_jupyter';
 
 export const EXPLORE = `%%explora statistics --check "assert middle == 3 and line.slope == 2"
 Compute the median of [7, 1, 3] and store it in \`middle\`;
-then compute the linear regression of [1, 2, 3, 4] and [3, 5, 7, 9] and store it in \`line\``;
+then the linear regression of [1, 2, 3] and [3, 5, 7]; store it in \`line\``;
 
 /** The sources of the example's cells. `loaded`: whether the kernel has loaded the extension. */
 export function example(loaded: boolean): string[] {

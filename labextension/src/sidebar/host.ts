@@ -27,7 +27,7 @@ export interface IPreferences {
 export const DEFAULTS: IPreferences = { openOnRun: 'first', foldDone: true };
 
 /** The words in the user's language. */
-export const Trans = React.createContext<TranslationBundle>(
+export const Trans: React.Context<TranslationBundle> = React.createContext(
   nullTranslator.load('exploracoder_jupyter')
 );
 

@@ -33,7 +33,7 @@ export class FakeModel implements IExplorationModel {
   subshells = true;
   busy = false;
   isDisposed = false;
-  readonly changed = new Signal<IExplorationModel, void>(this);
+  readonly changed: Signal<IExplorationModel, void> = new Signal(this);
 
   /** What was asked, in words. */
   asked: string[] = [];
@@ -92,7 +92,7 @@ export class FakeModel implements IExplorationModel {
     return this.ask(run, 'export');
   }
 
-  reveal(run: string, cell: object): boolean {
+  reveal(_: string, cell: object): boolean {
     this.asked.push(`reveal ${JSON.stringify(cell)}`);
     return this.cellsThere;
   }
@@ -124,9 +124,8 @@ export class FakeModel implements IExplorationModel {
 
 export class FakeExplorations implements IExplorations {
   current: IExplorationModel | null = null;
-  readonly currentChanged = new Signal<IExplorations, IExplorationModel | null>(
-    this
-  );
+  readonly currentChanged: Signal<IExplorations, IExplorationModel | null> =
+    new Signal(this);
 
   become(model: IExplorationModel | null): void {
     this.current = model;

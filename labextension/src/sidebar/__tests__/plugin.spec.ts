@@ -1,0 +1,221 @@
+/** The sidebar in an application: where it is, when it opens, what it does to the notebook. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { ICommandPalette } from '@jupyterlab/apputils';
+import type { INotebookTracker, Notebook } from '@jupyterlab/notebook';
+import { NotebookModel } from '@jupyterlab/notebook';
+import { NBTestUtils } from '@jupyterlab/notebook/lib/testutils';
+import type { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { nullTranslator } from '@jupyterlab/translation';
+import { waitFor } from '@testing-library/dom';
+import { CommandRegistry } from '@lumino/commands';
+import { Signal } from '@lumino/signaling';
+import { Widget } from '@lumino/widgets';
+
+import { Desk } from '../desk';
+import { EXPLORE, LOAD } from '../example';
+import type { IPreferences } from '../host';
+import { insertExample } from '../insert';
+import { plugins } from '../plugin';
+import { SIDEBAR_ID, SidebarWidget } from '../widget';
+import { FakeExplorations, FakeModel, run, solved } from './fake';
+
+/** An application, so far as the sidebar needs one. */
+class FakeApp {
+  commands = new CommandRegistry();
+  opened: string[] = [];
+  added: { widget: SidebarWidget; area: string; rank: number }[] = [];
+  shell = {
+    add: (
+      widget: SidebarWidget,
+      area: string,
+      { rank }: { rank: number }
+    ): void => {
+      this.added.push({ widget, area, rank });
+      Widget.attach(widget, document.body);
+    },
+    activateById: (id: string): void => void this.opened.push(id)
+  };
+  serviceManager = {
+    contents: {
+      driveName: (path: string) =>
+        path.includes(':') ? path.split(':')[0] : '',
+      localPath: (path: string) => path.split(':').at(-1)
+    }
+  };
+}
+
+/** A plugin that runs, with nothing optional but the settings. */
+async function started(settings: Partial<IPreferences> | null = {}) {
+  const app = new FakeApp();
+  const explorations = new FakeExplorations();
+  const tracker = { currentWidget: {} } as INotebookTracker;
+  const composite = { composite: settings, changed: new Signal({}) };
+  const registry = {
+    load: () =>
+      settings ? Promise.resolve(composite) : Promise.reject(new Error('none'))
+  } as unknown as ISettingRegistry;
+  const words: string[] = [];
+  const palette = {
+    addItem: ({ command }: { command: string }) => void words.push(command)
+  } as unknown as ICommandPalette;
+  await plugins[0].activate(
+    app as unknown as JupyterFrontEnd,
+    explorations,
+    tracker,
+    nullTranslator,
+    null,
+    registry,
+    palette
+  );
+  await Promise.resolve();
+  const [{ widget }] = app.added;
+  return { app, explorations, widget, words };
+}
+
+/** Wait until the widget shows this. */
+const shown = (widget: SidebarWidget, text: string) =>
+  waitFor(() => expect(widget.node.textContent).toContain(text));
+
+afterEach(() => document.body.replaceChildren());
+
+describe('the plugin', () => {
+  it('adds the sidebar at the right, with icon and name', async () => {
+    const { app, widget } = await started();
+    expect(app.added[0]).toMatchObject({ area: 'right', rank: 700 });
+    expect(widget.id).toBe(SIDEBAR_ID);
+    expect(widget.title.caption).toBe('Exploration');
+    expect(widget.title.icon).toBeTruthy();
+  });
+
+  it('works without anything optional', async () => {
+    const app = new FakeApp();
+    const tracker = { currentWidget: null } as INotebookTracker;
+    const optional = [null, null, null, null];
+    const given = [new FakeExplorations(), tracker, ...optional];
+    await plugins[0].activate(app as unknown as JupyterFrontEnd, ...given);
+    expect(app.added).toHaveLength(1);
+  });
+
+  it('describes its commands and puts them into the palette', async () => {
+    const { app, words } = await started();
+    expect(words).toHaveLength(2);
+    for (const command of words) {
+      expect(app.commands.label(command)).not.toBe('');
+      expect(app.commands.caption(command)).not.toBe('');
+      expect(await app.commands.describedBy(command)).toMatchObject({
+        args: { type: 'object' }
+      });
+    }
+  });
+
+  it('shows the sidebar by command, and puts the focus there', async () => {
+    const { app, widget } = await started();
+    await shown(widget, 'Insert an example');
+    await app.commands.execute('exploracoder:show-sidebar');
+    expect(app.opened).toEqual([SIDEBAR_ID]);
+    expect(document.activeElement?.textContent).toBe('Insert an example');
+  });
+
+  it('follows the current notebook', async () => {
+    const { explorations, widget } = await started();
+    await shown(widget, 'Explore a library');
+    explorations.become(new FakeModel([run({ task: 'First task' })]));
+    await shown(widget, 'First task');
+    explorations.become(new FakeModel([run({ task: 'Second task' })]));
+    await shown(widget, 'Second task');
+  });
+
+  it('lets go of everything when it is disposed', async () => {
+    const { app, explorations, widget } = await started();
+    const model = new FakeModel();
+    explorations.become(model);
+    widget.dispose();
+    model.show(run());
+    explorations.become(null);
+    expect(app.opened).toEqual([]);
+  });
+});
+
+describe('the sidebar opens by itself', () => {
+  const runs = async (settings: Partial<IPreferences> | null) => {
+    const { app, explorations } = await started(settings);
+    const model = new FakeModel([run({ key: 'old' })]);
+    explorations.become(model);
+    expect(app.opened).toEqual([]);
+    model.show(...model.runs, solved({ key: 'over' }));
+    expect(app.opened).toEqual([]);
+    model.show(...model.runs, run({ key: 'a' }));
+    model.show(...model.runs);
+    model.show(...model.runs, run({ key: 'b' }));
+    return app.opened.length;
+  };
+
+  it('at the first run that starts, with or without settings', async () => {
+    expect(await runs({})).toBe(1);
+    expect(await runs(null)).toBe(1);
+  });
+
+  it('always, where that is set', async () => {
+    expect(await runs({ openOnRun: 'always' })).toBe(2);
+  });
+
+  it('never, where that is set', async () => {
+    expect(await runs({ openOnRun: 'never' })).toBe(0);
+  });
+});
+
+describe('the example', () => {
+  const notebook = (...sources: string[]): Notebook => {
+    const widget = NBTestUtils.createNotebook();
+    widget.model = new NotebookModel();
+    const { sharedModel } = widget.model;
+    sharedModel.deleteCellRange(0, sharedModel.cells.length);
+    sharedModel.insertCells(
+      0,
+      sources.map(source => ({ cell_type: 'code', source }))
+    );
+    sharedModel.clearUndoHistory();
+    return widget;
+  };
+  const sources = (widget: Notebook) =>
+    widget.model!.sharedModel.cells.map(cell => cell.getSource());
+
+  it('goes below the active cell, as one step to undo', () => {
+    const widget = notebook('a = 1', 'b = 2');
+    widget.activeCellIndex = 0;
+    insertExample(widget, false);
+    expect(sources(widget)).toEqual(['a = 1', LOAD, EXPLORE, 'b = 2']);
+    expect(widget.activeCellIndex).toBe(1);
+    widget.model!.sharedModel.undo();
+    expect(sources(widget)).toEqual(['a = 1', 'b = 2']);
+    widget.dispose();
+  });
+
+  it('goes above an empty cell, without what is loaded already', () => {
+    const widget = notebook('  ');
+    insertExample(widget, true);
+    expect(sources(widget)).toEqual([EXPLORE, '  ']);
+    expect(widget.activeCellIndex).toBe(0);
+    widget.dispose();
+  });
+});
+
+describe('a link', () => {
+  it.each([
+    ['folder/a.ipynb', 'folder/explorations/t.ipynb'],
+    ['a.ipynb', 'explorations/t.ipynb'],
+    ['RTC:folder/a.ipynb', 'RTC:folder/explorations/t.ipynb']
+  ])('from %s leads to %s', (from, to) => {
+    const app = new FakeApp();
+    const opened: unknown[] = [];
+    app.commands.addCommand('docmanager:open', {
+      execute: args => opened.push(args.path)
+    });
+    const tracker = { currentWidget: { context: { path: from } } };
+    new Desk(
+      app as unknown as JupyterFrontEnd,
+      tracker as unknown as INotebookTracker
+    ).open('explorations/t.ipynb');
+    expect(opened).toEqual([to]);
+  });
+});
