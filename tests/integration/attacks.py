@@ -352,6 +352,7 @@ ATTACKS = {
         "            os.set_blocking(int(fd), False); os.write(int(fd), b'\\xff' * 999)\n"
         "time.sleep(1)",
         _at(every="only its own end"),
+        seconds=3,
         engine=True,
     ),
     "daemon": Attack(

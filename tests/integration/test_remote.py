@@ -42,7 +42,19 @@ def anyio_backend():
     return "asyncio"
 
 
-@pytest.fixture(scope="module", params=SERVERS)
+def on_each_server(test):
+    """Mark what depends on the kind of server; the rest is tried on the first one."""
+    test.on_each_server = True
+    return test
+
+
+def pytest_generate_tests(metafunc):
+    if "server" in metafunc.fixturenames:
+        kinds = list(SERVERS) if hasattr(metafunc.function, "on_each_server") else list(SERVERS)[:1]
+        metafunc.parametrize("server", kinds, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
 def server(request, tmp_path_factory):
     with serve(request.param, tmp_path_factory.mktemp("server")) as server:
         yield server
@@ -112,6 +124,7 @@ async def soon(holds, seconds=15):
     return holds()
 
 
+@on_each_server
 async def test_it_says_where_it_runs_and_claims_no_isolation(siblings, server):
     environment = siblings.environment()
     host = server.url.removeprefix("http://")
@@ -140,6 +153,7 @@ async def test_what_one_fork_does_is_unseen_by_others_and_by_the_base(root):
     assert await shown(root, "items") == "[]"
 
 
+@on_each_server
 async def test_files_travel_there_and_what_was_written_comes_back(root, workdir, tmp_path):
     assert await shown(root, "import helper; helper.twice(4)") == "8"
     assert await shown(root, "len(open('deep/noise.bin', 'rb').read())") == "3000000"
@@ -150,6 +164,7 @@ async def test_files_travel_there_and_what_was_written_comes_back(root, workdir,
     assert (workdir / "data.csv").read_text() == "a,b\n1,2\n"
 
 
+@on_each_server
 async def test_outputs_errors_and_names_are_told_as_everywhere(root):
     rich = await run(root, f"from IPython.display import Image, display\ndisplay(Image({PIXEL!r}))\nprint('done')\n7")
     assert [output["output_type"] for output in rich.outputs] == ["display_data", "stream", "execute_result"]
@@ -160,6 +175,7 @@ async def test_outputs_errors_and_names_are_told_as_everywhere(root):
     assert "return 1 / 0" in wrong.error.traceback
 
 
+@on_each_server
 async def test_binary_messages_and_silence_do_not_end_the_connection(root, monkeypatch):
     monkeypatch.setattr(remote_channel, "_CONNECT_SECONDS", 0.5)
     (fork,) = await root.fork(1)
@@ -168,6 +184,7 @@ async def test_binary_messages_and_silence_do_not_end_the_connection(root, monke
     assert await shown(fork, code) == "5"
 
 
+@on_each_server
 async def test_a_timeout_interrupts_and_the_state_lives_on(root):
     await run(root, "x = 1")
     observation = await run(root, "while True: pass", timeout=0.5)
@@ -176,6 +193,7 @@ async def test_a_timeout_interrupts_and_the_state_lives_on(root):
     assert await shown(root, "x") == "1"
 
 
+@on_each_server
 async def test_what_does_not_answer_to_the_interrupt_is_deleted(root, server):
     await run(root, "1")
     before = len(server.kernels())
@@ -186,6 +204,7 @@ async def test_what_does_not_answer_to_the_interrupt_is_deleted(root, server):
     assert len(server.kernels()) <= before
 
 
+@on_each_server
 @pytest.mark.parametrize(
     "code", ["import os; os._exit(9)", "import ctypes; ctypes.string_at(0)"], ids=["exit", "crash"]
 )
@@ -209,6 +228,7 @@ async def test_what_cells_leave_running_ends_with_the_kernel(root):
     assert await soon(lambda: sleepers() == [])
 
 
+@on_each_server
 async def test_cancelling_a_run_deletes_its_kernel(siblings, server):
     branch = await siblings.root()
     await run(branch, "1")
@@ -272,6 +292,7 @@ anyio.run(main)
 """
 
 
+@on_each_server
 async def test_a_killed_engine_leaves_no_kernel_behind(quiet, tmp_path):
     environ = {**os.environ, "EXPLORACODER_GATEWAY_TOKEN": TOKEN}
     engine = subprocess.Popen(
@@ -333,6 +354,7 @@ FAULTS = {
 }
 
 
+@on_each_server
 @pytest.mark.parametrize("settings, token, kind, said", FAULTS.values(), ids=FAULTS)
 async def test_what_is_wrong_with_the_server_is_said_in_one_sentence(server, tmp_path, settings, token, kind, said):
     sandbox = Sandbox(**{"gateway": server.url, **settings})
