@@ -59,9 +59,9 @@ function contest(
       if (data.id !== id || data.token === token) {
         return;
       }
-      if (data.type === 'taken') {
+      if (data.type === 'taken' || data.token < token) {
         resolve(true);
-      } else if (token < data.token) {
+      } else {
         channel.postMessage({ type: 'taken', id, token });
       }
     };

@@ -110,6 +110,9 @@ export class FakeKernel {
 
   hear(message: Said): void {
     this.heard.push(message);
+    if (message.type === 'hello') {
+      this.open('hello');
+    }
     const answer = this.answers[message.type]?.(message);
     if (answer) {
       queueMicrotask(() => this.answer(message.request, answer));

@@ -64,15 +64,18 @@ it('is another in a duplicate, whose copy is replaced', async () => {
   expect(Object.values(copy.stored)).toEqual([second]);
 });
 
-it('goes to one of two tabs that come up at the same moment', async () => {
-  const browser = new Browser();
-  const stored = { 'exploracoder-jupyter:page': 'the same' };
-  const names = await Promise.all([
-    claimPageId(browser.tab({ ...stored })),
-    claimPageId(browser.tab({ ...stored }))
-  ]);
-  expect(names.filter(name => name === 'the same')).toHaveLength(1);
-});
+it.each([1, 2, 3, 4, 5])(
+  'goes to one of two tabs that come up at once (%d)',
+  async () => {
+    const browser = new Browser();
+    const stored = { 'exploracoder-jupyter:page': 'the same' };
+    const names = await Promise.all([
+      claimPageId(browser.tab({ ...stored })),
+      claimPageId(browser.tab({ ...stored }))
+    ]);
+    expect(names.filter(name => name === 'the same')).toHaveLength(1);
+  }
+);
 
 it('lasts for the page where nothing may be stored', async () => {
   const refuse = () => {

@@ -1,0 +1,284 @@
+import { NotebookModel, NotebookPanel } from '@jupyterlab/notebook';
+import { nullTranslator } from '@jupyterlab/translation';
+import { Signal } from '@lumino/signaling';
+
+import { FakeKernel, settled } from '../../link/__tests__/kernel';
+import type { CellChange, RunView } from '../../messages';
+import { markOf } from '../mark';
+import { ExplorationModel } from '../model';
+import { generated, insert } from './notebook';
+import { runView } from './runs';
+
+const trans = nullTranslator.load('exploracoder_jupyter');
+
+let kernel: FakeKernel;
+let notebook: NotebookModel;
+let model: ExplorationModel;
+let session: {
+  session: { kernel: FakeKernel | null };
+  kernelChanged: Signal<object, unknown>;
+  statusChanged: Signal<object, string>;
+};
+
+beforeEach(() => {
+  kernel = new FakeKernel();
+  notebook = new NotebookModel();
+  notebook.sharedModel.insertCell(0, {
+    cell_type: 'code',
+    id: 'caller',
+    source: '%%explora statistics\ntask'
+  });
+  session = {
+    session: { kernel },
+    kernelChanged: new Signal({}),
+    statusChanged: new Signal({})
+  };
+});
+
+afterEach(() => {
+  model.dispose();
+  notebook.dispose();
+});
+
+/** The notebook is opened in this page. */
+async function open(...runs: RunView[]): Promise<void> {
+  kernel.runs = runs;
+  const panel = {
+    content: { model: notebook, widgets: [] },
+    context: {
+      model: notebook,
+      sessionContext: session,
+      ready: Promise.resolve()
+    }
+  };
+  const page = Promise.resolve('me');
+  model = new ExplorationModel(panel as unknown as NotebookPanel, page, trans);
+  await settled();
+  await settled();
+}
+
+/** The kernel answers `sync` with these cells. */
+function snapshot(seq: number, state: RunView, ...ids: string[]): void {
+  kernel.answers.sync = ({ run }: { run: string }) => ({
+    type: 'snapshot',
+    run,
+    seq,
+    state,
+    cells: ids.map(id => generated(id))
+  });
+}
+
+function tellCells(seq: number, ...changes: CellChange[]): void {
+  kernel.tell({ type: 'cells', run: 'k1', seq, changes });
+}
+
+/** Frames have been drawn. */
+async function shown(): Promise<string[]> {
+  await new Promise(resolve => setTimeout(resolve, 60));
+  return [...notebook.cells].map(cell => cell.id);
+}
+
+describe('a run that begins', () => {
+  it('is shown by the page that owns it, from the first message on', async () => {
+    await open();
+    kernel.open('call', 'my session');
+    await settled();
+    kernel.tell({ type: 'state', state: runView() });
+    tellCells(1, insert('plan'));
+    tellCells(2, insert('one', 'plan'));
+    expect(await shown()).toEqual(['caller', 'plan', 'one']);
+    expect(model.owned('k1')).toBe(true);
+    expect(model.runs.map(run => run.key)).toEqual(['k1']);
+  });
+
+  it('is not shown by another page', async () => {
+    await open();
+    kernel.open('hello');
+    kernel.tell({ type: 'state', state: runView({ owner: 'another' }) });
+    tellCells(1, insert('plan'));
+    expect(await shown()).toEqual(['caller']);
+    expect([model.owned('k1'), model.runs.length]).toEqual([false, 1]);
+  });
+
+  it('is another notebook’s when its calling cell is', async () => {
+    await open(runView({ cell: 'elsewhere' }));
+    tellCells(1, insert('plan', 'elsewhere'));
+    expect(await shown()).toEqual(['caller']);
+    expect(model.runs).toEqual([]);
+  });
+
+  it('says that it is there when the kernel asks', async () => {
+    await open(runView());
+    kernel.tell({ type: 'who', run: 'k1' });
+    expect(kernel.told('here')).toHaveLength(1);
+  });
+});
+
+describe('what was missed', () => {
+  it('is asked for after a reload, and what came meanwhile follows', async () => {
+    snapshot(3, runView(), 'plan', 'one');
+    await open(runView());
+    tellCells(3, insert('stale', 'plan'));
+    tellCells(4, insert('two', 'one'));
+    expect(await shown()).toEqual(['caller', 'plan', 'one', 'two']);
+  });
+
+  it('is asked for when a message is missing', async () => {
+    snapshot(0, runView());
+    await open(runView());
+    snapshot(3, runView(), 'plan', 'one', 'two');
+    tellCells(1, insert('plan'));
+    tellCells(3, insert('two', 'one'));
+    await settled();
+    expect(await shown()).toEqual(['caller', 'plan', 'one', 'two']);
+  });
+
+  it('is asked for when the notebook is read anew', async () => {
+    snapshot(0, runView());
+    await open(runView());
+    snapshot(1, runView(), 'plan');
+    notebook.fromJSON({
+      cells: [
+        { cell_type: 'code', id: 'caller', source: '', metadata: {} } as never
+      ],
+      metadata: {},
+      nbformat: 4,
+      nbformat_minor: 5
+    });
+    await settled();
+    expect(await shown()).toEqual(['caller', 'plan']);
+    expect(kernel.told('dismiss')).toEqual([]);
+  });
+
+  it('is another page’s to show as long as that owns the run', async () => {
+    const theirs = runView({ owner: 'another' });
+    snapshot(1, theirs, 'plan');
+    await open(theirs);
+    expect(await shown()).toEqual(['caller']);
+  });
+
+  it('is shown by this page when the owner is gone', async () => {
+    snapshot(1, runView(), 'plan');
+    await open(runView({ owner: 'gone' }));
+    expect(await shown()).toEqual(['caller', 'plan']);
+  });
+});
+
+describe('what the user removes', () => {
+  beforeEach(async () => {
+    snapshot(1, runView(), 'plan', 'one');
+    await open(runView());
+    await shown();
+  });
+
+  it('is told to the kernel, and does not come back', async () => {
+    notebook.sharedModel.deleteCell(2);
+    expect(kernel.told('dismiss')).toMatchObject([
+      { run: 'k1', cells: ['one'] }
+    ]);
+    tellCells(2, insert('one', 'plan'));
+    expect(await shown()).toEqual(['caller', 'plan']);
+  });
+
+  it('is a whole run', async () => {
+    expect(model.remove('k1')).toBe(2);
+    expect(kernel.told('dismiss')).toMatchObject([{ run: 'k1', cells: [] }]);
+    tellCells(2, insert('two', 'one'));
+    expect(await shown()).toEqual(['caller']);
+    notebook.sharedModel.undo();
+    expect(await shown()).toEqual(['caller', 'plan', 'one']);
+  });
+
+  it('is a run that this kernel does not know', async () => {
+    const old = generated('old', { run: 'r0' });
+    notebook.sharedModel.insertCell(3, old as never);
+    expect(model.remove('r0')).toBe(1);
+    expect(await shown()).toEqual(['caller', 'plan', 'one']);
+  });
+
+  it('is asked for by the magic', async () => {
+    kernel.tell({ type: 'clean', page: 'another', keep_solution: false });
+    expect(await shown()).toHaveLength(3);
+    kernel.tell({ type: 'clean', page: 'me', keep_solution: false });
+    expect(await shown()).toEqual(['caller']);
+  });
+});
+
+describe('a kernel that is restarted', () => {
+  it('leaves no run and no cell under way', async () => {
+    await open(runView());
+    const running = { mark: { status: 'running' } };
+    tellCells(1, insert('one', 'caller', running));
+    await shown();
+    session.statusChanged.emit('restarting');
+    expect(model.runs[0].status).toBe('stopped');
+    expect(markOf([...notebook.cells][1])?.status).toBe('interrupted');
+    expect((await model.retry('k1', '1')).problem).not.toBe('');
+  });
+
+  it('leaves another page’s cells to that page', async () => {
+    const running = generated('one', { mark: { status: 'running' } });
+    notebook.sharedModel.insertCell(1, running as never);
+    await open(runView({ owner: 'another' }));
+    session.statusChanged.emit('restarting');
+    expect(markOf([...notebook.cells][1])?.status).toBe('running');
+  });
+
+  it('was so before the notebook was opened', async () => {
+    const running = generated('one', { mark: { status: 'running' } });
+    notebook.sharedModel.insertCell(1, running as never);
+    await open();
+    expect(markOf([...notebook.cells][1])?.status).toBe('interrupted');
+  });
+});
+
+describe('a control', () => {
+  it('is pending until it is answered', async () => {
+    await open(runView());
+    let changes = 0;
+    model.changed.connect(() => {
+      changes += 1;
+    });
+    const asked = model.skip('k1', '1');
+    expect([model.isPending('k1', 'skip', '1'), changes]).toEqual([true, 1]);
+    const [{ request }] = kernel.told('skip');
+    kernel.answer(request, { type: 'done', problem: 'too late' });
+    expect((await asked).problem).toBe('too late');
+    expect([model.isPending('k1', 'skip', '1'), changes]).toEqual([false, 2]);
+  });
+
+  it('says why it cannot be asked for', async () => {
+    kernel.loaded = false;
+    kernel.answers = {};
+    await open();
+    expect(model.link).toBe('none');
+    expect((await model.stop('k1')).problem).toContain('%load_ext');
+  });
+
+  it('waits for the running cell where there are no subshells', async () => {
+    kernel.supportsSubshells = false;
+    await open(runView());
+    expect(model.link).toBe('ready');
+    kernel.status = 'busy';
+    expect([model.link, model.busy]).toEqual(['waiting', true]);
+  });
+
+  it('that goes on from an ended run needs its calling cell', async () => {
+    await open(runView({ status: 'solved' }));
+    expect((await model.choose('k1', '1.2')).problem).not.toBe('');
+    expect(kernel.told('choose')).toEqual([]);
+  });
+});
+
+it('a kernel is not spoken to by a notebook that has nothing to do with us', async () => {
+  notebook.sharedModel.getCell(0).setSource('1 + 1');
+  await open();
+  expect(kernel.comms).toEqual([]);
+});
+
+it('a disposed model is silent', async () => {
+  await open(runView());
+  model.dispose();
+  tellCells(1, insert('plan'));
+  expect(await shown()).toEqual(['caller']);
+});
