@@ -174,7 +174,7 @@ import exploracoder_jupyter.session as session
 from exploracoder_jupyter import engine
 from exploracoder_jupyter.errors import KernelError
 
-async def run(order, listen, *, steering, begun):
+async def run(order, listen, *, steering, begun, cells):
     said = []
     for _ in range(2):
         try:

@@ -1,0 +1,191 @@
+"""The real engine, steered over its pipe while real kernels run what an endpoint wrote."""
+
+import json
+import time
+
+import nbformat
+import psutil
+import pytest
+from werkzeug import Response
+
+from exploracoder_jupyter.notebook import CellView, load
+from exploracoder_jupyter.wire import Choose, Given, Replan, Retry, Skip, Start, decode_from_engine, encode
+from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
+
+TITLES = ["Make the first mark", "Wait for long", "Make the last mark"]
+SLEEPER = "31.4159"
+WAITING = f"import subprocess, time\nsubprocess.Popen(['sleep', '{SLEEPER}'])\ntime.sleep(600)"
+MARK = "marks = [*globals().get('marks', []), {mark!r}]\nprint(marks)"
+
+
+class Author:
+    """Writes code that waits for subtask 2, for subtask 3 unless it is told to be quick, and for the first solution."""
+
+    def __init__(self):
+        self.solutions = 0
+
+    def __call__(self, request):
+        body = json.loads(request.data)
+        texts = [self.content(body["messages"][-1]["content"], index) for index in range(body.get("n") or 1)]
+        choices = [
+            {"index": index, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+            for index, text in enumerate(texts)
+        ]
+        whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices}
+        return Response(json.dumps(whole), content_type="application/json")
+
+    def content(self, prompt, index):
+        if '"subtasks"' in prompt:
+            return json.dumps({"subtasks": TITLES})
+        if '"apis"' in prompt or '"planners"' in prompt:
+            return json.dumps({"apis": ["statistics.median"], "planners": []})
+        return f"```python\n{self.code(prompt, index)}\n```"
+
+    def code(self, prompt, index):
+        if "complete Python program" in prompt:
+            self.solutions += 1
+            return WAITING if self.solutions == 1 else "print('solved')"
+        if f"nothing after it:\n{TITLES[0]}" in prompt:
+            return MARK.format(mark=f"first {index}")
+        quick = "be quick" in prompt and f"nothing after it:\n{TITLES[2]}" in prompt
+        return MARK.format(mark="last") if quick else WAITING
+
+
+@pytest.fixture
+def endpoint(httpserver, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
+    httpserver.expect_request("/v1/models").respond_with_json(listed)
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(Author())
+    return httpserver.url_for("/v1").replace("localhost", "127.0.0.1")
+
+
+class Page:
+    """The calling notebook, changed as the engine says."""
+
+    def __init__(self):
+        self.cells = [{"id": "calling"}, {"id": "below"}]
+
+    def apply(self, changes):
+        for change in changes:
+            ids = [cell["id"] for cell in self.cells]
+            if change.action == "remove":
+                self.cells.pop(ids.index(change.id))
+            elif change.id in ids:
+                self.cells[ids.index(change.id)] = change.cell
+            else:
+                self.cells.insert(ids.index(change.after) + 1, change.cell)
+
+
+class Driven:
+    """An engine, what it told, and the page that follows it."""
+
+    def __init__(self, driven, base_url, **start):
+        self.engine, self.page, self.records, self.summary = driven, Page(), [], None
+        layer = {
+            "endpoint": {"base_url": base_url, "retries": 0},
+            "exploration": {"candidates": 2, **start.pop("exploration", {})},
+        }
+        order = {"task": "Make marks.", "libraries": ["statistics"], "workdir": str(driven.folder)}
+        driven.write(encode(Start(**order, layers=[layer], cell="calling", cells=True, **start)))
+
+    def ask(self, control):
+        self.engine.write(encode(control))
+
+    def until(self, kind, **wanted):
+        """The next event of this kind with these fields."""
+        while self.summary is None:
+            event = self.listen()
+            if event and event.kind == kind and all(getattr(event, name) == value for name, value in wanted.items()):
+                return event
+        raise AssertionError(f"no {kind} came")
+
+    def listen(self):
+        line = self.engine.process.stdout.readline()
+        assert line, (self.engine.folder / "stderr").read_text()
+        message = decode_from_engine(line)
+        if message.type == "cells":
+            self.page.apply(message.changes)
+        elif message.type == "finished":
+            self.summary = message.summary
+        elif message.type == "record":
+            self.records.append(message.record)
+            return message.record.event
+        return None
+
+
+def sleepers():
+    """The processes that waiting candidates have started, once there are any."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        found = [process for process in psutil.process_iter(["cmdline"]) if SLEEPER in (process.info["cmdline"] or [])]
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("nothing waits")
+
+
+def gone(processes):
+    _, alive = psutil.wait_procs(processes, timeout=5)
+    return [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_a_run_is_steered_while_its_candidates_run(engine, endpoint):  # noqa: F811
+    run = Driven(engine, endpoint)
+    waiting = sleepers()
+    run.ask(Skip(subtask="2"))
+    assert run.until("subtask_finished", subtask="2").status == "skipped"
+    assert gone(waiting)
+
+    waiting = sleepers()
+    run.ask(Retry(subtask="3", hint="be quick"))
+    assert run.until("steered").what == "retry"
+    assert run.until("subtask_finished", subtask="3").status == "done"
+    assert gone(waiting)
+
+    waiting = sleepers()  # the solution
+    run.ask(Choose(candidate="1.2"))
+    run.ask(Replan(titles=[]))
+    run.until("steered", what="choose")
+    assert gone(waiting)
+    observed = run.until("candidate_observed", candidate="1.2").observation
+    assert observed.text == "['first 1']"
+    assert run.until("candidate_selected").selection.reasons == ("chosen by the user",)
+    run.until("run_finished")
+    while run.summary is None:
+        run.listen()
+
+    assert run.summary["status"] == "unchecked"
+    [trace] = engine.traces()
+    nbformat.validate(trace)
+    assert [record.event for record in load(run.summary["trace"])] == [
+        record.event for record in run.records if record.event.kind != "progress"
+    ]
+    view = CellView(anchor="calling")
+    for record in run.records:
+        view.apply(record)
+    assert [cell["id"] for cell in run.page.cells] == ["calling", *(cell["id"] for cell in view.cells), "below"]
+    assert run.page.cells[1:-1] == view.cells
+    assert engine.process.wait(5) == 0
+    assert engine.siblings() == []
+
+
+def test_a_run_goes_on_from_what_was_selected_before(engine, endpoint):  # noqa: F811
+    code = [MARK.format(mark="x"), MARK.format(mark="y")]
+    run = Driven(engine, endpoint, given=Given(plan=["one", "two", TITLES[2]], code=code, hint="be quick"))
+    assert run.until("candidate_observed", candidate="2.1").observation.text == "['x', 'y']"
+    assert run.until("candidate_observed").observation.text == "['x', 'y', 'last']"
+    steps = {record.event.exchange.step for record in run.records if record.event.kind == "model_called"}
+    assert "plan" not in steps
+
+
+def test_a_plan_is_reviewed_before_anything_is_tried(engine, endpoint):  # noqa: F811
+    run = Driven(engine, endpoint, exploration={"review": True})
+    run.until("review_asked")
+    run.ask(Replan(titles=TITLES[:1]))
+    run.until("subtask_started")
+    events = [record.event for record in run.records]
+    plan = [event.plan for event in events if event.kind == "plan_made"][-1]
+    assert [subtask.title for subtask in plan.subtasks] == TITLES[:1]
+    kinds = [event.kind for event in events]
+    assert kinds.index("review_asked") < kinds.index("steered") < kinds.index("subtask_started")
