@@ -91,7 +91,7 @@ def world(environment: Path) -> Iterator[tuple[Server, Stage, BrowserContext]]:
         endpoint = HTTPServer(threaded=True)
         endpoint.start()
         stage = Stage(endpoint)
-        server = Server(environment, Path(folder) / "lab", stage.url)
+        server = Server(environment, Path(folder) / "lab")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
             yield server, stage, browser.new_context(viewport=WIDE)
@@ -116,7 +116,7 @@ def explore(
     """A run that is watched to its end: tab, notebook, the seconds that it took, and the page's memory before."""
     told = stage.put(play(f"wide-{subtasks}-{wide}", subtasks, wide))
     call = (
-        f"%%explora statistics --wait --model {told.name} --candidates {wide} --subtasks {subtasks} "
+        f"%%explora statistics --wait --model {told.name} --base-url {told.url} --candidates {wide} --subtasks {subtasks} "
         "--budget-tokens 100000000 --budget-seconds 3600\nMany parts."
     )
     tab = Tab(context, server)

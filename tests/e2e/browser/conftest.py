@@ -52,8 +52,8 @@ def stage():
 
 
 @pytest.fixture(scope="package")
-def server(environment, stage, tmp_path_factory):
-    server = Server(environment, tmp_path_factory.mktemp("lab"), stage.url)
+def server(environment, tmp_path_factory):
+    server = Server(environment, tmp_path_factory.mktemp("lab"))
     yield server
     server.close()
 

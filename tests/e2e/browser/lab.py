@@ -34,7 +34,7 @@ _WITH_PANEL = """([path, arg]) => {
 class Server:
     """A Jupyter server of its own, with a home of its own."""
 
-    def __init__(self, environment, folder, endpoint):
+    def __init__(self, environment, folder):
         self.python = environment / "bin" / "python"
         self.root, self.home = folder / "notebooks", folder / "home"
         self.root.mkdir(parents=True)
@@ -43,7 +43,7 @@ class Server:
         self._process = subprocess.Popen(
             [self.python, "-m", "jupyterlab", *self._options(folder)],
             cwd=self.root,
-            env=self._environment(folder, endpoint),
+            env=self._environment(folder),
             stdout=self._log,
             stderr=subprocess.STDOUT,
         )
@@ -62,7 +62,7 @@ class Server:
             "--JupyterNotebookApp.expose_app_in_browser=True",
         ]
 
-    def _environment(self, folder, endpoint):
+    def _environment(self, folder):
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         path = os.pathsep.join([str(self.python.parent), kept["PATH"]])
         return {
@@ -73,7 +73,6 @@ class Server:
             "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
             "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces"),
-            "EXPLORACODER_BASE_URL": endpoint,
         }
 
     def _settings(self, folder):
@@ -157,6 +156,7 @@ class Tab:
 
     def command(self, id, **args):
         """Start a command; does not wait for its end."""
+        assert self.page.evaluate("id => jupyterapp.commands.hasCommand(id)", id), f"there is no command {id}"
         self.page.evaluate("([id, args]) => { jupyterapp.commands.execute(id, args) }", [id, args])
 
     def reload(self):

@@ -65,6 +65,8 @@ class Play:
     name: str
     scenes: list[Scene]
     solution: str = "print('solved')"
+    url: str = ""
+    """Of the endpoint where it is played."""
     hints: list[str] = field(default_factory=list)
     """The hints that the model was given, in order."""
     asked: list[str] = field(default_factory=list)
@@ -123,6 +125,7 @@ class Stage:
 
     def put(self, play):
         self.plays[play.name] = play
+        play.url = self.url
         return play
 
     def close(self):

@@ -23,9 +23,9 @@ def test_removing_is_one_step_and_undo_brings_all_back_with_outputs(tab, server,
     notebook.command("exploracoder:remove")
     after = notebook.until(lambda cells: not ours(cells))
     assert [source(c) for c in after][-1] == "mine = 1" and len(after) == 3
-    notebook.command("notebook:undo")
+    notebook.command("notebook:undo-cell-action")
     assert pictured(notebook.until(lambda cells: len(cells) == len(before))) == pictured(before)
-    notebook.command("notebook:redo")
+    notebook.command("notebook:redo-cell-action")
     notebook.until(lambda cells: not ours(cells))
 
 
@@ -35,9 +35,9 @@ def test_the_users_undo_takes_back_the_users_steps_only(tab, server, play):
     notebook.select(len(before) - 1)
     notebook.command("notebook:insert-cell-below")
     notebook.until(lambda cells: len(cells) == len(before) + 1)
-    notebook.command("notebook:undo")
+    notebook.command("notebook:undo-cell-action")
     assert pictured(notebook.until(lambda cells: len(cells) == len(before))) == pictured(before)
-    notebook.command("notebook:undo")
+    notebook.command("notebook:undo-cell-action")
     assert pictured(notebook.cells()) == pictured(before)
 
 

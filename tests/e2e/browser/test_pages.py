@@ -1,7 +1,7 @@
 """Reloads, closed tabs and second tabs: the notebook shows the run once and whole."""
 
 from tests.e2e.browser.lab import candidates, metadata, of_role, ours
-from tests.e2e.browser.stories import SECOND, begun, two_scenes
+from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
 
 
 def whole(cells):
@@ -41,7 +41,7 @@ def test_of_two_tabs_one_inserts_and_the_other_says_so(tabs, server, play):
     first, second = tabs(), tabs()
     told = play(*two_scenes())
     gate = told.hold("propose", SECOND)
-    name = server.write("shared.ipynb", f"%%explora statistics --candidates 2 --model {told.name}\nThe median.")
+    name = server.write("shared.ipynb", cell(told))
     here, there = first.open(name), second.open(name)
     here.run_and_wait(0)
     here.run(1)
@@ -62,7 +62,7 @@ def test_what_a_closed_browser_tab_owned_is_taken_over(tabs, server, play):
     first, second = tabs(), tabs()
     told = play(*two_scenes())
     gate = told.hold("propose", SECOND)
-    name = server.write("taken.ipynb", f"%%explora statistics --candidates 2 --model {told.name}\nThe median.")
+    name = server.write("taken.ipynb", cell(told))
     here = first.open(name)
     here.run_and_wait(0)
     here.run(1)

@@ -77,7 +77,7 @@ def test_a_run_is_stopped_with_the_keyboard_alone(tab, server, play):
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     tab.page.keyboard.press("Control+Shift+C")
-    tab.page.get_by_placeholder("Search", exact=False).last.fill("Show Exploration Sidebar")
+    tab.page.locator(".lm-CommandPalette-input:visible").fill("Show Exploration Sidebar")
     tab.page.keyboard.press("Enter")
     stop = tab.sidebar.button("Stop")
     stop.wait_for()
