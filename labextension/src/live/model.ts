@@ -132,7 +132,7 @@ export class ExplorationModel implements IExplorationModel {
     return this._ask(run, 'export', '', { type: 'export' });
   }
 
-  reveal(run: string, wanted: ICellOfRun): boolean {
+  reveal(run: string, wanted: ICellOfRun, focus = true): boolean {
     const view = this._runs.get(run);
     const found = this._cells.notebook.cells.findIndex(cell => {
       const mark = markOf(cell, view?.run_id);
@@ -140,7 +140,7 @@ export class ExplorationModel implements IExplorationModel {
     });
     const caller = Object.keys(wanted).length === 0;
     const id = caller ? view?.cell : this._cells.notebook.cells[found]?.getId();
-    return !!id && show(this.panel, id);
+    return !!id && show(this.panel, id, focus);
   }
 
   remove(
@@ -253,6 +253,7 @@ export class ExplorationModel implements IExplorationModel {
         this._runs.set(run.key, { ...run, status: 'stopped', activity });
       }
     }
+    this._cells.forget();
     this._cells.interruptOthers(this._alive());
   }
 

@@ -12,8 +12,12 @@ export function done(problem: string): Done {
   return { type: 'done', request: 0, problem, said: '', link: '' };
 }
 
-/** Scroll to the cell and make it the active one; whether it is there. */
-export function show(panel: NotebookPanel, id: string): boolean {
+/** Scroll to the cell, make it the active one and perhaps focus it; whether it is there. */
+export function show(
+  panel: NotebookPanel,
+  id: string,
+  focus: boolean
+): boolean {
   const notebook = panel.content;
   const cell = notebook.widgets.find(widget => widget.model.id === id);
   if (!cell) {
@@ -21,11 +25,14 @@ export function show(panel: NotebookPanel, id: string): boolean {
   }
   NotebookActions.expandParent(cell, notebook);
   notebook.deselectAll();
+  // An editor would take the focus.
+  notebook.mode = 'command';
   notebook.activeCellIndex = notebook.widgets.indexOf(cell);
-  void notebook
-    .scrollToCell(cell)
-    .then(() => NotebookActions.focusActiveCell(notebook))
-    .catch(() => undefined);
+  const there = notebook.scrollToCell(cell);
+  const focused = focus
+    ? there.then(() => NotebookActions.focusActiveCell(notebook))
+    : there;
+  void focused.catch(() => undefined);
   return true;
 }
 

@@ -78,6 +78,12 @@ export class NotebookCells implements IDisposable {
     this._queue.drop(run);
   }
 
+  /** The kernel that made the runs is gone: another one may give their keys to other runs. */
+  forget(): void {
+    this._runs.forEach(run => this._queue.drop(run));
+    this._runs.clear();
+  }
+
   /** Remove cells, in one step that can be undone; how many are gone. */
   remove(which: (mark: IMark) => boolean, keepSolution: boolean): number {
     return this._unwatched(() =>

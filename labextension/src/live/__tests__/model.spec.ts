@@ -216,6 +216,18 @@ describe('a kernel that is restarted', () => {
     expect((await model.retry('k1', '1')).problem).not.toBe('');
   });
 
+  it('may give the name of a run to another run', async () => {
+    await open(runView());
+    tellCells(1, insert('one'));
+    await shown();
+    session.statusChanged.emit('restarting');
+    kernel.open('call', 'my session');
+    await settled();
+    kernel.tell({ type: 'state', state: runView({ run_id: 'r2' }) });
+    tellCells(1, insert('two', 'caller', { run: 'r2' }));
+    expect(await shown()).toEqual(['caller', 'two']);
+  });
+
   it('leaves another page’s cells to that page', async () => {
     const running = generated('one', { mark: { status: 'running' } });
     notebook.sharedModel.insertCell(1, running as never);
