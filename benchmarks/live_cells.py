@@ -116,8 +116,8 @@ def explore(
     """A run that is watched to its end: tab, notebook, the seconds that it took, and the page's memory before."""
     told = stage.put(play(f"wide-{subtasks}-{wide}", subtasks, wide))
     call = (
-        f"%%explora statistics --wait --model {told.name} --base-url {told.url} --candidates {wide} --subtasks {subtasks} "
-        "--budget-tokens 100000000 --budget-seconds 3600\nMany parts."
+        f"%%explora statistics --wait --model {told.name} --base-url {told.url} --candidates {wide} "
+        f"--subtasks {subtasks} --budget-tokens 100000000 --budget-seconds 3600\nMany parts."
     )
     tab = Tab(context, server)
     tab.page.add_init_script(WATCH)

@@ -27,10 +27,8 @@ def two_scenes():
 
 def cell(play, *options, task="The median of 3, 1, 2, and how far they are spread."):
     """A calling cell for this play."""
-    return (
-        " ".join(["%%explora statistics --candidates 2 --model", play.name, "--base-url", play.url, *options])
-        + f"\n{task}"
-    )
+    words = ["%%explora statistics --candidates 2 --model", play.name, "--base-url", play.url, *options]
+    return " ".join(words) + f"\n{task}"
 
 
 def begun(tab, server, play, *options, name="story.ipynb", more=()):
