@@ -62,8 +62,8 @@ export interface IExplorationModel extends IDisposable {
   plan(run: string, titles: string[]): Promise<Done>;
   exportTrace(run: string): Promise<Done>;
 
-  /** Scroll to the cell and make it the active one; whether it is there. */
-  reveal(run: string, cell: ICellOfRun): boolean;
+  /** Scroll to the cell, make it the active one and give it the focus, if that is wanted; whether it is there. */
+  reveal(run: string, cell: ICellOfRun, focus?: boolean): boolean;
   /** Remove the cells of a run, or of all; one step to undo. The number of cells that went away. */
   remove(run: string | 'all', options?: { keepSolution?: boolean }): number;
   /** Insert the solution as a cell of the user's own below the active one; whether there is a solution. */

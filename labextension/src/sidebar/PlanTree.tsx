@@ -1,6 +1,6 @@
 /**
- * The plan as a tree: its subtasks, under each the APIs and the candidates. Arrow keys, Home and End move in it, Enter
- * and a click go to the cell, the row that the user is on shows what can be done with it.
+ * The plan as a tree: its subtasks, under each the APIs and the candidates. Arrow keys, Home and End move in it. A click
+ * shows the cell, Enter also puts the focus there. The row that the user is on shows what can be done with it.
  */
 import * as React from 'react';
 
@@ -15,7 +15,8 @@ import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './rows';
 export function PlanTree(props: {
   run: RunView;
   foldDone: boolean;
-  go: (cell: ICellOfRun) => void;
+  /** Show the cell; `focus`: and put the focus there. */
+  go: (cell: ICellOfRun, focus: boolean) => void;
   /** What can be done with an item, shown under it. */
   extra: (item: Item, back: () => void) => React.ReactNode;
 }): React.JSX.Element {
@@ -33,9 +34,9 @@ export function PlanTree(props: {
     setActive(list[index].key);
     (tree.current?.children[index] as HTMLElement | undefined)?.focus();
   };
-  const activate = (item: Item) => {
+  const activate = (item: Item, focus: boolean) => {
     if (item.cell) {
-      props.go(item.cell);
+      props.go(item.cell, focus);
     } else if (item.open !== null) {
       fold(item, !item.open);
     }
@@ -46,7 +47,7 @@ export function PlanTree(props: {
     if (on === 'fold') {
       fold(list[index], !list[index].open);
     } else {
-      activate(list[index]);
+      activate(list[index], false);
     }
   };
   const onKeyDown = (event: React.KeyboardEvent) => {
@@ -65,7 +66,7 @@ export function PlanTree(props: {
     } else if ('fold' in asked) {
       fold(list[index], asked.fold);
     } else {
-      activate(list[index]);
+      activate(list[index], event.key === 'Enter');
     }
   };
   const onPress = useStable(press);

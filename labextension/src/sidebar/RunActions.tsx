@@ -111,6 +111,8 @@ function RemoveButton(props: IRunActions): React.JSX.Element {
   const remove = (keepSolution: boolean) => {
     setOpen(false);
     const gone = model.remove(run.key, { keepSolution });
+    // What was in sight may be gone: show where it belonged.
+    model.reveal(run.key, {}, false);
     asks.say({
       problem: gone
         ? ''

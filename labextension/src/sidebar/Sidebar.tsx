@@ -126,8 +126,8 @@ function OneRun(props: IOneRun): React.JSX.Element {
   const trans = useTrans();
   const { run, model, clock, desk, onShow } = props;
   const asks = useAsks(model, run);
-  const go = (cell: ICellOfRun) => {
-    const there = model.reveal(run.key, cell);
+  const go = (cell: ICellOfRun, focus: boolean) => {
+    const there = model.reveal(run.key, cell, focus);
     asks.say(
       there
         ? null
@@ -151,7 +151,7 @@ function OneRun(props: IOneRun): React.JSX.Element {
       </div>
       <div className="jp-Explora-scroll">
         <OtherTabNote run={run} model={model} />
-        <TaskText text={run.task} onGo={() => go({})} />
+        <TaskText text={run.task} onGo={() => go({}, true)} />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
         <Plan {...props} asks={asks} go={go} />
@@ -217,7 +217,10 @@ function Notices(props: {
 
 /** The plan: as a tree, to be reviewed, or to be edited while it runs. */
 function Plan(
-  props: IOneRun & { asks: IAsks; go: (cell: ICellOfRun) => void }
+  props: IOneRun & {
+    asks: IAsks;
+    go: (cell: ICellOfRun, focus: boolean) => void;
+  }
 ): React.JSX.Element | null {
   const trans = useTrans();
   const { run, model, asks, go } = props;

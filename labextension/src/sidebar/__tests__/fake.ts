@@ -92,8 +92,9 @@ export class FakeModel implements IExplorationModel {
     return this.ask(run, 'export');
   }
 
-  reveal(_: string, cell: object): boolean {
-    this.asked.push(`reveal ${JSON.stringify(cell)}`);
+  reveal(_: string, cell: object, focus = true): boolean {
+    const how = focus ? 'focus' : 'reveal';
+    this.asked.push(`${how} ${JSON.stringify(cell)}`);
     return this.cellsThere;
   }
   remove(run: string, options: { keepSolution?: boolean } = {}): number {
