@@ -129,7 +129,7 @@ def explore(
     since = time.monotonic()
     notebook.run(1)
     notebook.until_ended(3600)
-    notebook.idle()
+    notebook.until_run(1)
     return tab, notebook, time.monotonic() - since, before
 
 

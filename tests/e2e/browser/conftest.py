@@ -95,9 +95,8 @@ def tabs(context, server, request):
         return opened[-1].start(path)
 
     yield open_tab
-    if opened:
-        opened[0].clear()
     for tab in opened:
+        tab.clear()
         tab.page.close()
 
 

@@ -130,13 +130,18 @@ class Tab:
         self.page, self.server = context.new_page(), server
         self.sidebar = Sidebar(self)
         self.complaints = []
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("pageerror", lambda error: self._take(error.stack or str(error)))
         self.page.on("console", self._hear)
         self.page.on("dialog", lambda dialog: dialog.accept())
 
     def _hear(self, message):
-        if message.type == "error" and "explora" in (message.text + json.dumps(message.location)).lower():
-            self.complaints.append(message.text)
+        if message.type == "error":
+            self._take(f"{message.text} {message.location}")
+
+    def _take(self, complaint):
+        """Keep what comes from the extension; the applications have errors of their own."""
+        if "explora" in complaint.replace(self.server.url, "").lower():
+            self.complaints.append(complaint)
 
     def start(self, path="/lab?reset"):
         self.page.goto(f"{self.server.url}{path}")
@@ -187,6 +192,7 @@ class Tab:
     def clear(self):
         """Close everything that is open, unsaved, and end all kernels."""
         self.page.evaluate("""async () => {
+          if (!window.jupyterapp) return;
           for (const panel of [...jupyterapp.shell.widgets('main')]) {
             await panel.sessionContext?.shutdown().catch(() => undefined);
             panel.dispose();
@@ -207,7 +213,7 @@ class Notebook:
 
     def ready(self):
         self.page.wait_for_function(
-            _WITH_PANEL % "() => kernel && panel.isVisible && panel.sessionContext.isReady && notebook.widgets.length",
+            _WITH_PANEL % "() => kernel && panel.isVisible && notebook.widgets.length",
             arg=[self.path, None],
             timeout=PATIENCE * 1000,
         )
@@ -235,8 +241,9 @@ class Notebook:
     def until_ended(self, seconds=PATIENCE):
         return self.until(lambda cells: of_role(cells, "summary"), "the end of the run", seconds)
 
-    def idle(self):
-        self.tab.until(lambda: self.do("() => kernel.status") == "idle", "an idle kernel")
+    def until_run(self, index):
+        """Wait until the kernel has answered the cell."""
+        self.until(lambda cells: cells[index].get("execution_count"), "the end of the cell")
 
     def dirty(self):
         return self.do("() => model.dirty")
@@ -279,7 +286,7 @@ class Notebook:
 
 
 def metadata(cell):
-    return cell["metadata"].get(NAMESPACE, {})
+    return cell.get("metadata", {}).get(NAMESPACE, {})
 
 
 def ours(cells):
