@@ -43,5 +43,21 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { args: 'none' }],
       '@typescript-eslint/switch-exhaustiveness-check': 'error'
     }
+  },
+  {
+    rules: {
+      // The whole bundle is small, and most of it is needed as soon as a notebook is open.
+      'jupyter/prefer-lazy-imports': 'off'
+    }
+  },
+  {
+    // Tests stand in for runs, shells and applications, and end with their page.
+    files: ['src/**/__tests__/**'],
+    rules: {
+      'jupyter/command-described-by': 'off',
+      'jupyter/no-untranslated-string': 'off',
+      'jupyter/require-disposable-ownership': 'off',
+      'jupyter/require-signal-cleanup': 'off'
+    }
   }
 );

@@ -20,8 +20,6 @@ import { Desk } from './desk';
 import { DEFAULTS, IPreferences } from './host';
 import { explorationIcon } from './icons';
 import { Opener } from './opener';
-// The sidebar is there from the start, to be restored.
-// eslint-disable-next-line jupyter/prefer-lazy-imports
 import { SIDEBAR_ID, SidebarWidget } from './widget';
 
 const CommandIDs = {
