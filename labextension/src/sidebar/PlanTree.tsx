@@ -6,6 +6,7 @@ import * as React from 'react';
 
 import type { ICellOfRun } from '../link/tokens';
 import type { RunView } from '../messages';
+import { over } from './able';
 import { useTrans } from './host';
 import type { Folds, Item } from './items';
 import { items } from './items';
@@ -82,6 +83,7 @@ export function PlanTree(props: {
         <ItemRow
           key={item.key}
           item={item}
+          over={over(props.run)}
           active={index === at}
           tabbable={index === tabbable}
           onPress={onPress}
@@ -97,12 +99,14 @@ export function PlanTree(props: {
 /** One item as its kind of row, in plain values. */
 function ItemRow(props: {
   item: Item;
+  /** Whether the run is. */
+  over: boolean;
   active: boolean;
   tabbable: boolean;
   onPress: (key: string, on: 'row' | 'fold') => void;
   extra: React.ReactNode;
 }): React.JSX.Element {
-  const { item, ...rest } = props;
+  const { item, over: ended, ...rest } = props;
   const { level, position, size, open } = item;
   const row = { ...rest, itemKey: item.key, level, position, size, open };
   switch (item.kind) {
@@ -114,6 +118,7 @@ function ItemRow(props: {
         <SubtaskRow
           {...{ ...row, name, title, status, reason, hint }}
           candidates={count}
+          over={ended}
         />
       );
     }

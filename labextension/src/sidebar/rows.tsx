@@ -68,6 +68,8 @@ export const SubtaskRow = React.memo(
       name: string;
       title: string;
       status: SubtaskView['status'];
+      /** Whether the run is. */
+      over: boolean;
       reason: string;
       hint: string;
       candidates: number;
@@ -75,7 +77,7 @@ export const SubtaskRow = React.memo(
   ): React.JSX.Element => {
     const trans = useTrans();
     const { name, title, reason, hint, candidates, ...row } = props;
-    const words = subtaskWords(props.status, trans);
+    const words = subtaskWords(props.status, trans, props.over);
     return (
       <Row {...row} title={undefined} kind="subtask">
         <StatusSign sign={words.sign} />

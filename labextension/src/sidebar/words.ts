@@ -54,15 +54,19 @@ export function runWords(
   }
 }
 
+/** `over`: whether the run is; what it was exploring then stays as it was left. */
 export function subtaskWords(
   status: SubtaskView['status'],
-  trans: TranslationBundle
+  trans: TranslationBundle,
+  over: boolean
 ): IWords {
   switch (status) {
     case 'planned':
       return { sign: 'planned', text: trans.__('planned') };
     case 'exploring':
-      return { sign: 'busy', text: trans.__('exploring') };
+      return over
+        ? { sign: 'stopped', text: trans.__('not finished') }
+        : { sign: 'busy', text: trans.__('exploring') };
     case 'done':
       return { sign: 'good', text: trans.__('done') };
     case 'failed':

@@ -20,6 +20,7 @@ def test_stop_ends_the_run_and_its_processes(tab, server, play):
     tab.until(lambda: "stopp" in tab.sidebar.text().lower(), "an acknowledgement", 1)
     cells = notebook.until_ended(10)
     assert metadata(of_role(cells, "plan")[0])["status"] == "stopped"
+    tab.until(lambda: "not finished" in tab.sidebar.text(), "the sidebar to say what was left", 5)
     tab.until(lambda: not siblings(server), "the end of the run's processes", 10)
 
 
