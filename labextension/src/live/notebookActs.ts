@@ -25,10 +25,10 @@ export function show(
   }
   NotebookActions.expandParent(cell, notebook);
   notebook.deselectAll();
-  // An editor would take the focus.
-  notebook.mode = 'command';
-  notebook.activeCellIndex = notebook.widgets.indexOf(cell);
-  const there = notebook.scrollToCell(cell);
+  const index = notebook.widgets.indexOf(cell);
+  notebook.activeCellIndex = index;
+  // Not `scrollToCell`: that puts the focus into the editor.
+  const there = notebook.scrollToItem(index);
   const focused = focus
     ? there.then(() => NotebookActions.focusActiveCell(notebook))
     : there;
