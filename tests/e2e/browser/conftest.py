@@ -113,8 +113,8 @@ def play(stage, request):
     """Puts a play on the stage under the test's name, which is the model's name in a cell."""
     opened = []
 
-    def put(*scenes, solution="print('solved')"):
-        name = f"{request.node.name.removeprefix('test_')}-{len(opened)}"
+    def put(*scenes, solution="print('solved')", name=""):
+        name = name or f"{request.node.name.removeprefix('test_')}-{len(opened)}"
         opened.append(stage.put(Play(name, list(scenes), solution)))
         return opened[-1]
 

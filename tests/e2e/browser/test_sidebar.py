@@ -7,6 +7,11 @@ from tests.e2e.browser.lab import candidates, metadata, of_role, ours, text
 from tests.e2e.browser.sidebar import ID
 from tests.e2e.browser.stories import FIRST, SECOND, begun, two_scenes
 
+TASK = "The median of 3, 1, 2 as `middle`, and how far they are spread as `spread`."
+CHECK = "assert middle == 2 and spread == 1"
+SOLUTION = (
+    "import statistics\n\nnumbers = [3, 1, 2]\nmiddle, spread = statistics.median(numbers), statistics.stdev(numbers)"
+)
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
 
 
@@ -43,11 +48,25 @@ def test_a_newcomer_reaches_a_finished_exploration_from_the_empty_state_and_undo
     notebook.until(lambda cells: not ours(cells))
 
 
+@pytest.fixture
+def configured(server, play):
+    """A play that the user's configuration names, so that a cell looks as a user would write it."""
+    told = play(*two_scenes(), solution=SOLUTION, name="qwen3-coder")
+    path = server.home / ".config" / "exploracoder_jupyter" / "config.toml"
+    path.parent.mkdir(parents=True)
+    endpoint = f'model = "{told.name}"\nbase_url = "{told.url}"'
+    path.write_text(f"[endpoint]\n{endpoint}\n[exploration]\ncandidates = 2\n")
+    yield told
+    path.unlink()
+
+
 @pytest.mark.usefixtures("light")
-def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, play):
-    told = play(*two_scenes())
+def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, configured):
+    told = configured
     gate, end = told.hold("propose", SECOND), told.hold("solve")
-    notebook = begun(tab, server, told, name="pictures.ipynb")
+    notebook = tab.open(server.write("pictures.ipynb", f"%%explora statistics --check '{CHECK}'\n{TASK}"))
+    notebook.run_and_wait(0)
+    notebook.run(1)
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     tab.sidebar.open()
