@@ -148,11 +148,13 @@ export const ApisRow = React.memo(
     return (
       <Row {...props} kind="apis">
         <span>
-          {trans.__(
-            'APIs: %1 recommended, %2 used',
-            props.recommended,
-            props.used
-          )}
+          {props.recommended
+            ? trans.__(
+                'APIs: %1 recommended, %2 used',
+                props.recommended,
+                props.used
+              )
+            : trans.__('APIs: %1 used', props.used)}
         </span>
       </Row>
     );
