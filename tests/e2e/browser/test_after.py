@@ -13,8 +13,8 @@ HTML("<p id='users-own'>mine</p><script>window.usersOwn = (window.usersOwn || 0)
 
 
 def pictured(cells):
-    """What must stay: ids, sources, outputs."""
-    return [(c["id"], source(c), c.get("outputs")) for c in cells]
+    """What must stay: ids, sources, and the outputs of the cells that explorations made."""
+    return [(c["id"], source(c), c.get("outputs") if metadata(c) else None) for c in cells]
 
 
 def test_removing_is_one_step_and_undo_brings_all_back_with_outputs(tab, server, play):

@@ -24,8 +24,10 @@ raise ValueError("<img src=x onerror='{FIRE}'>")"""
 NAMES = f"<img src=x onerror='{FIRE}'>"
 
 
-def poke(tab):
-    """Click on whatever a user might click on in the outputs."""
+def poke(tab, notebook):
+    """Unfold all outputs, and click on whatever a user might click on in them."""
+    notebook.command("notebook:show-all-cell-outputs")
+    tab.page.locator(".jp-OutputArea", has_text="seen").first.wait_for()
     for link in tab.page.locator(".jp-OutputArea a").all():
         link.click(force=True, no_wait_after=True)
 
@@ -37,14 +39,12 @@ def test_no_script_of_a_candidate_ever_runs(tab, server, play):
     cells = notebook.until_ended()
     shown = text(candidates(cells)["1.1"])
     assert all(f"shown as {kind}" in shown for kind in PAYLOADS)
-    notebook.do("() => { for (const cell of model.sharedModel.cells) cell.setMetadata('jupyter', {}) }")
-    tab.sidebar.open().text()
-    poke(tab)
+    tab.sidebar.open()
+    poke(tab, notebook)
     assert tab.page.evaluate("window.canary") is None
     notebook.save()
 
     tab.reload()
     notebook = tab.open("hostile.ipynb")
-    tab.page.locator(".jp-OutputArea", has_text="seen").first.wait_for()
-    poke(tab)
+    poke(tab, notebook)
     assert tab.page.evaluate("window.canary") is None
