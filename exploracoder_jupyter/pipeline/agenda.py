@@ -36,6 +36,8 @@ class Agenda:
     """Whether the user has written it: then the model changes it no more."""
     hints: dict[str, str] = field(default_factory=dict)
     """What the user gave along for subtasks that are wanted again; may be empty."""
+    untold: dict[str, str] = field(default_factory=dict)
+    """Hints for what this run begins with, until its records tell them."""
     skipped: set[str] = field(default_factory=set)
     """Subtasks still to come that the user has given up."""
     given: dict[str, str] = field(default_factory=dict)
@@ -64,7 +66,7 @@ class Agenda:
         self.given = {subtask.id: code for subtask, code in zip(subtasks, given.code, strict=False)}
         rest = subtasks[len(given.code) :]
         if rest and given.hint:
-            self.hints[rest[0].id] = given.hint
+            self.hints[rest[0].id] = self.untold[rest[0].id] = given.hint
 
     def begin_anew(self, subtasks: Sequence[Subtask]) -> None:
         """Forget what the user said of these, except for hints."""

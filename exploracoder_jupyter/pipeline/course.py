@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from exploracoder_jupyter.config import OFFLINE
-from exploracoder_jupyter.events import Estimated, PlanMade, ReviewAsked
+from exploracoder_jupyter.events import Estimated, PlanMade, ReviewAsked, Steered
 from exploracoder_jupyter.pipeline.carry import carry_forward
 from exploracoder_jupyter.pipeline.context import Run, State
 from exploracoder_jupyter.pipeline.explore import explore_subtask
@@ -143,6 +143,8 @@ class Course:
     async def _after(self, state: State, subtask: Subtask) -> State:
         if subtask.id in self.run.agenda.skipped:
             return state
+        if hint := self.run.agenda.untold.pop(subtask.id, ""):
+            self.run.emit(Steered("retry", subtask=subtask.id, hint=hint))
         return await carry_forward(self.run, state, subtask) or await explore_subtask(self.run, state, subtask)
 
     async def _solve(self) -> Ending:

@@ -17,6 +17,7 @@ from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.notebook import CellView
 from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.page import CellChange
+from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
@@ -69,11 +70,22 @@ async def run(
 
 
 def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listener:
-    """Tell the record, then the changes of cells that follow from it."""
+    """Tell the record, then the changes of cells that follow from it.
+
+    Until the libraries are read nothing is changed: a mistake in a name must not replace an earlier exploration.
+    """
+    held: list[CellChange] | None = []
 
     def both(record: Record) -> None:
+        nonlocal held
         listen(record)
-        if changes := view.apply(record):
+        changes = view.apply(record)
+        if held is not None:
+            held += changes
+            if not isinstance(record.event, LibraryRead):
+                return
+            changes, held = held, None
+        if changes:
             cells(changes)
 
     return both

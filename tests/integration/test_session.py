@@ -83,11 +83,11 @@ def test_a_refused_key_is_known_before_anything_is_read_and_leaves_nothing(https
 
 
 def test_a_library_that_is_not_there_leaves_nothing(tmp_path):
-    order = Order(Task("x", ("statistic5",)), workdir=tmp_path)
-    told = []
+    order = Order(Task("x", ("statistic5",)), workdir=tmp_path, cell="caller")
+    told, changes = [], []
     with pytest.raises(UsageError, match="statistic5"):
-        _run(order, told.append)
-    assert list(tmp_path.iterdir()) == []
+        _run(order, told.append, cells=changes.extend)
+    assert list(tmp_path.iterdir()) == [] and changes == []
     assert "statistic5" in told[-1].event.verdict.reason
 
 

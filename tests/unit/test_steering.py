@@ -717,6 +717,7 @@ async def test_what_was_selected_before_is_run_again_without_asking_the_model():
     assert reasons == [("carried over from the earlier run",)] * 2
     [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
     assert "look at gcd" in propose.messages[-1].content
+    assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "3", "look at gcd")]
     assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
 
 
