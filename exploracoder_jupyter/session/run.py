@@ -12,11 +12,10 @@ import anyio
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets
 from exploracoder_jupyter.errors import UsageError, unwrapped
-from exploracoder_jupyter.events import Notice, Record, RunStarted
+from exploracoder_jupyter.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.notebook import CellView
 from exploracoder_jupyter.notebook.paths import files_path
-from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables, unseen
