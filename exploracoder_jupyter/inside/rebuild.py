@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import zmq
 from traitlets.config import Config
+from zmq.utils import garbage
 
 _KEPT: list[object] = []
 """What must never be collected."""
@@ -85,7 +86,17 @@ def _without_application() -> None:
     asyncio._set_running_loop(None)
     asyncio.set_event_loop_policy(None)
     zmq.Context._instance = None
+    _without_collector()
     sys.stdout, sys.stderr, sys.displayhook = sys.__stdout__, sys.__stderr__, sys.__displayhook__
+
+
+def _without_collector() -> None:
+    """pyzmq frees messages of more than 64 kB with a thread and a context of its own, which are the parent's: the next
+    such message would be sent over what is gone, which ends the process."""
+    collector: Any = garbage.gc
+    _KEPT.append((collector._context, collector._push, collector.thread, collector.refs, collector._lock))
+    collector._context = collector._push = collector._push_mutex = collector.thread = None
+    collector.refs, collector._lock = {}, threading.Lock()
 
 
 def application(shell: Any, connection: dict[str, Any]) -> Any:

@@ -69,6 +69,15 @@ async def test_forks_start_from_exactly_this_state(root):
     assert [await shown(fork, code) for fork in await root.fork(2)] == ["([1, 2], 1, 1, 'items')"] * 2
 
 
+async def test_large_outputs_come_from_every_generation(root):
+    # As of a figure: more than 64 kB in one frame are sent without copying, with the help of a thread.
+    large = "print('x' * 100_000, flush=True); display({'text/plain': 'y' * 100_000}, raw=True)"
+    branch = root
+    for _ in range(3):
+        (branch,) = await branch.fork(1)
+        assert (await run(branch, large)).status == "ok"
+
+
 async def test_what_one_fork_does_is_unseen_by_others_and_by_the_base(root):
     await run(root, "items = []")
     first, second = await root.fork(2)
