@@ -1,12 +1,14 @@
 """How fast and how smoothly cells come to the screen: `python -m benchmarks.live_cells`, from the repository's folder.
 
-A real JupyterLab and Chromium (as in `tests/e2e/browser`), and a model that answers at once with snippets that show a
-table and a figure of 50 kB each. The calling cell waits (`--wait`), so the kernel's main thread is busy all the time.
+A real JupyterLab and Chromium (as in `tests/e2e/browser`), and a model whose answers are written beforehand. The
+calling cell waits (`--wait`), so the kernel's main thread is busy all the time.
 
 1. *From the event to the screen*: from the date in the header of the kernel's message to the end of the first frame
    in which each of its cells has an element with all of its outputs. Kernel and page read the same machine's clock.
-2. *200 candidates*: that none is missing or there twice; the page's long tasks (over 50 ms) and memory. The baseline is
-   the same notebook's cells put into JupyterLab one by one by nobody but JupyterLab, without the extension.
+   Snippets print a line; the model writes ten a second.
+2. *200 candidates*, each with a table and a figure of 50 kB, as fast as they can be run: that none is missing or there
+   twice; the page's long tasks (over 50 ms) and memory. The baseline is the same cells put into JupyterLab one by one,
+   in the same time, without the extension.
 """
 
 import argparse
@@ -32,8 +34,8 @@ import base64, os, struct, zlib
 from IPython.display import HTML, Image, display
 def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-raw = b"".join(b"\\0" + os.urandom(384) for _ in range(128))
-figure = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 128, 128, 8, 2, 0, 0, 0))
+raw = b"".join(b"\\0" + os.urandom(384) for _ in range(96))
+figure = b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 128, 96, 8, 2, 0, 0, 0))
 figure += chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b"")
 row = "<tr>" + "".join(f"<td>{n * 1.2345:.6f}</td>" for n in range(10)) + "</tr>"
 display(HTML("<table>" + row * (50_000 // len(row)) + "</table>"))
@@ -101,23 +103,21 @@ def world(environment: Path) -> Iterator[tuple[Server, Stage, BrowserContext]]:
             endpoint.stop()
 
 
-def play(name: str, subtasks: int, wide: int) -> Play:
-    """So many candidates, each with a table and a figure."""
+def play(name: str, subtasks: int, wide: int, snippet: str, pause: float) -> Play:
+    """So many candidates, each of them different."""
     scenes = [
-        Scene(f"Do part {n} of it.", [SNIPPET.replace("NUMBER", f"'{n}.{m}'") for m in range(1, wide + 1)])
+        Scene(f"Do part {n} of it.", [snippet.replace("NUMBER", f"'{n}.{m}'") for m in range(1, wide + 1)])
         for n in range(1, subtasks + 1)
     ]
-    return Play(name, scenes)
+    return Play(name, scenes, pause=pause)
 
 
-def explore(
-    server: Server, stage: Stage, context: BrowserContext, subtasks: int, wide: int
-) -> tuple[Tab, Notebook, float, float]:
+def explore(server: Server, context: BrowserContext, told: Play) -> tuple[Tab, Notebook, float, float]:
     """A run that is watched to its end: tab, notebook, the seconds that it took, and the page's memory before."""
-    told = stage.put(play(f"wide-{subtasks}-{wide}", subtasks, wide))
     call = (
-        f"%%explora statistics --wait --model {told.name} --base-url {told.url} --candidates {wide} "
-        f"--subtasks {subtasks} --budget-tokens 100000000 --budget-seconds 3600\nMany parts."
+        f"%%explora statistics --wait --model {told.name} --base-url {told.url} "
+        f"--candidates {len(told.scenes[0].snippets)} --subtasks {len(told.scenes)} "
+        "--budget-tokens 100000000 --budget-seconds 3600\nMany parts."
     )
     tab = Tab(context, server)
     tab.page.add_init_script(WATCH)
@@ -167,22 +167,32 @@ def percentile(values: list[float], share: float) -> float:
 def main(environment: Path, subtasks: int, wide: int) -> None:
     """Measure and print."""
     with world(environment) as (server, stage, context):
-        tab, notebook, seconds, before = explore(server, stage, context, subtasks, wide)
-        cells = notebook.cells()
-        shown, tasks = tab.page.evaluate("window.shown"), tab.page.evaluate("window.tasks")
-        grown = memory(tab) - before
-        waiting = tab.page.evaluate("window.waiting.length")
-        tab.page.close()
-        wanted = {f"{n}.{m}" for n in range(1, subtasks + 1) for m in range(1, wide + 1)}
-        there = [cell["metadata"]["exploracoder_jupyter"]["candidate"] for cell in of_role(cells, "candidate")]
-        whole = [len(candidates(cells)[id]["outputs"]) == 3 for id in wanted & set(there)]
-        bare, bare_grown = baseline(server, context, cells[2:], seconds)
-    missing, doubled = len(wanted - set(there)), len(there) - len(set(there))
-    row("candidates", f"{len(wanted)}: {missing} missing, {doubled} more than once, {sum(whole)} with all outputs")
-    row("run", f"{seconds:.0f} s")
+        latency(server, context, stage.put(play("lines", 6, 10, "print(NUMBER)", 0.1)))
+        flood(server, context, stage.put(play("flood", subtasks, wide, SNIPPET, 0.0)))
+
+
+def latency(server: Server, context: BrowserContext, told: Play) -> None:
+    """From the event to the screen."""
+    tab, _, _, _ = explore(server, context, told)
+    shown, waiting = tab.page.evaluate("[window.shown, window.waiting.length]")
+    tab.page.close()
     middle, high = statistics.median(shown), percentile(shown, 0.95)
     row("event to screen", f"{len(shown)} events, {waiting} never shown")
     row("", f"median {middle:.0f} ms, p95 {high:.0f} ms, largest {max(shown):.0f} ms")
+
+
+def flood(server: Server, context: BrowserContext, told: Play) -> None:
+    """Many candidates with large outputs."""
+    tab, notebook, seconds, before = explore(server, context, told)
+    cells, tasks, grown = notebook.cells(), tab.page.evaluate("window.tasks"), memory(tab) - before
+    tab.page.close()
+    bare, bare_grown = baseline(server, context, cells[2:], seconds)
+    wanted = {f"{n}.{m}" for n, scene in enumerate(told.scenes, 1) for m, _ in enumerate(scene.snippets, 1)}
+    there = [cell["metadata"]["exploracoder_jupyter"]["candidate"] for cell in of_role(cells, "candidate")]
+    whole = [len(candidates(cells)[id]["outputs"]) == 3 for id in wanted & set(there)]
+    missing, doubled = len(wanted - set(there)), len(there) - len(set(there))
+    row("candidates", f"{len(wanted)}: {missing} missing, {doubled} more than once, {sum(whole)} with all outputs")
+    row("run", f"{seconds:.0f} s")
     row("with the extension", smoothness(tasks, grown))
     row("JupyterLab alone", smoothness(bare, bare_grown))
 

@@ -188,6 +188,7 @@ class Tab:
         """`JupyterLab Light`, `JupyterLab Dark`, ..."""
         self.page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", name)
         self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 
     def clear(self):
         """Close everything that is open, unsaved, and end all kernels."""

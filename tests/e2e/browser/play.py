@@ -6,6 +6,7 @@ test lets it go on, so that a test can look at a run that is under way without r
 
 import json
 import re
+import time
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -65,6 +66,8 @@ class Play:
     name: str
     scenes: list[Scene]
     solution: str = "print('solved')"
+    pause: float = 0.0
+    """Seconds before each choice."""
     url: str = ""
     """Of the endpoint where it is played."""
     hints: list[str] = field(default_factory=list)
@@ -88,6 +91,7 @@ class Play:
         for choice, text in enumerate(self._texts(step, title, prompt)[:n]):
             if gate := self.gates.get((step, title, choice)):
                 gate.passed()
+            time.sleep(self.pause)
             yield choice, text
 
     def _texts(self, step, title, prompt):
