@@ -69,6 +69,8 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, con
     notebook.run(1)
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    rendered = tab.page.locator(".jp-MarkdownOutput")
+    rendered.filter(has_text="(exploring)").wait_for()
     tab.sidebar.open()
     found = {}
     for name, theme in THEMES.items():
@@ -79,6 +81,7 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, con
     end.reached()
     end.open()
     notebook.until_ended()
+    rendered.filter(has_text="Cost:").first.wait_for()
     for name, theme in THEMES.items():
         tab.theme(theme)
         found[f"{name}, ended"] = complaints(tab)
