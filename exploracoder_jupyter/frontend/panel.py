@@ -167,7 +167,7 @@ def fold(state: State, record: Record) -> State:
         case LibraryRead():
             return replace(state, activity=f"{event.apis} APIs known; planning.")
         case Estimated():
-            return replace(state, estimate=f"{event} expected")
+            return replace(state, estimate=str(event))
         case PlanMade():
             return replace(state, subtasks=_planned(state, event.plan), activity="Planned.")
         case ReviewAsked():

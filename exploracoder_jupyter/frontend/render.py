@@ -37,7 +37,7 @@ _CODE = (
     "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
     "background:var(--jp-layout-color2, transparent);padding:6px;overflow-x:auto"
 )
-_SIDEBAR = "See the Explora sidebar."
+_SIDEBAR = "See the Exploration sidebar."
 _NOTE = 160
 """Characters of an error or reason that are shown."""
 _MOST_CANDIDATES = 8
@@ -132,7 +132,7 @@ def _rows(state: State) -> tuple[SubtaskRow, ...]:
 
 
 def _foot(state: State, now: float) -> str:
-    parts = [cost(state, now), state.estimate if not state.over else "", state.model, state.isolation]
+    parts = [cost(state, now), f"{state.estimate} expected" if state.estimate and not state.over else "", state.model, state.isolation]
     return " · ".join(part for part in parts if part)
 
 

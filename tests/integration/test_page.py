@@ -96,7 +96,7 @@ def test_a_page_that_says_hello_gets_one_line_live_cells_and_the_state(kernel, t
     ]
     page.until(lambda: page.cells, "a cell")
     assert list(page.cells[state["key"]]) == ["plan"]
-    assert "See the Explora sidebar." in page.shows("Exploring steered")["text/plain"]
+    assert "See the Exploration sidebar." in page.shows("Exploring steered")["text/plain"]
     assert "Look" not in page.shows("Exploring steered")["text/html"].replace("Subtask 1 of 2: Look", "")
     assert not any("application/vnd.jupyter.widget-view+json" in data for data in page.displays.values())
     assert kernel.order()["cells"] is True
@@ -114,7 +114,7 @@ def test_a_hello_is_heard_while_a_cell_waits_and_the_solution_is_the_pages(kerne
     again.state(lambda state: state["status"] == "unchecked" and state["code"] == "answer = 42", "the end")
     reply = page.reply(sent)
     assert (reply["status"], reply["payload"]) == ("ok", [])
-    assert page.shows("Not checked. It ran. See the Explora sidebar.")
+    assert page.shows("Not checked. It ran. See the Exploration sidebar.")
 
 
 def test_controls_take_effect_while_a_cell_is_running(kernel, tab):
@@ -267,7 +267,7 @@ def test_where_no_page_answers_the_panel_is_as_ever_and_a_late_hello_changes_tha
     run = page.connect(subshell=False)["runs"][0]
     assert run["owner"] == "tab-1"
     assert [cell["id"] for cell in page.sync(run["key"])["cells"]] == ["plan"]
-    page.shows("See the Explora sidebar.")
+    page.shows("See the Exploration sidebar.")
     widget = "application/vnd.jupyter.widget-view+json"
     page.until(lambda: not any(widget in data for data in page.displays.values()), "the end of the button")
 

@@ -11,12 +11,16 @@ export function Activity(props: {
   /** Said at once, before the activity: the status of the run. */
   status: string;
 }): React.JSX.Element {
-  const heard = useThrottled(props.text, PAUSE);
+  const { status, text } = props;
+  const heard = useThrottled(text, PAUSE);
+  const seen = text.startsWith(`${status}. `)
+    ? text.slice(status.length + 2)
+    : text;
   return (
     <div className="jp-Explora-activity">
-      <p aria-hidden="true">{props.text}</p>
+      <p aria-hidden="true">{seen}</p>
       <p className="jp-Explora-unseen" role="status" aria-live="polite">
-        {heard.startsWith(props.status) ? heard : `${props.status}. ${heard}`}
+        {heard.startsWith(status) ? heard : `${status}. ${heard}`}
       </p>
     </div>
   );

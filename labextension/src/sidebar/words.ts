@@ -36,17 +36,14 @@ export function runWords(
     case 'stopping':
       return { sign: 'busy', text: trans.__('Stopping…') };
     case 'solved':
-      return { sign: 'good', text: trans.__('Solved: its check passed') };
+      return { sign: 'good', text: trans.__('Solved') };
     case 'unchecked':
       return {
         sign: 'half',
-        text: trans.__('Unchecked: it ran, nothing checked the result')
+        text: trans.__('Not checked')
       };
     case 'unsolved':
-      return {
-        sign: 'bad',
-        text: trans.__('Unsolved: no solution was found')
-      };
+      return { sign: 'bad', text: trans.__('Unsolved') };
     case 'stopped':
       return { sign: 'stopped', text: trans.__('Stopped') };
     case 'failed':

@@ -285,7 +285,7 @@ export function solved(change: Partial<RunView> = {}): RunView {
   return run({
     status: 'solved',
     ended: 1_700_000_065,
-    activity: 'The solution ran and its check passed.',
+    activity: 'Solved. The solution ran and its check passed.',
     code: 'length = 5',
     solution: subtask({
       id: 'solution',
