@@ -180,11 +180,12 @@ class WhoMessage(BaseModel):
 
 
 class CleanMessage(BaseModel):
-    """`%explora clean`: this page is to remove the explorations from the notebook that called. Not answered."""
+    """`%explora clean`: the notebook that called is to be cleaned of its explorations. Not answered."""
 
     model_config = _MESSAGE
     type: Literal["clean"] = "clean"
-    page: str
+    session: str
+    """The session id of the notebook's kernel connection; a page may show several notebooks on one kernel."""
     keep_solution: bool = False
     """Whether solutions stay, as cells of the user's own."""
 
@@ -331,6 +332,8 @@ class Snapshot(BaseModel):
     seq: int
     """Of the last `CellsMessage` that is contained."""
     cells: list[dict[str, JsonValue]]
+    removed: list[str] = []
+    """Ids of cells that the engine has taken back; a page that has them removes them."""
     state: RunView
 
 

@@ -90,11 +90,11 @@ class Controls:
         return lambda: self._pages.expect(session, until=until)
 
     def clean(self, session: str, *, keep_solution: bool) -> bool:
-        """Ask the page of this session to remove explorations; whether there is one."""
-        page = self._pages.of(session)
-        if page:
-            self.tell(CleanMessage(page=page, keep_solution=keep_solution))
-        return bool(page)
+        """Ask for the removal of explorations from the notebook of this session; whether a page shows it."""
+        there = bool(self._pages.of(session))
+        if there:
+            self.tell(CleanMessage(session=session, keep_solution=keep_solution))
+        return there
 
     def _open(self, reason: Literal["call", "hello"]) -> None:
         if self._link:

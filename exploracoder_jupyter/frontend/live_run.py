@@ -59,8 +59,9 @@ class LiveRun:
         self._state = state
         self._cells: dict[str, Cell] = {}
         self._order: list[str] = []
+        self._removed: set[str] = set()
         self._dismissed: set[str] = set()
-        self._removed = False
+        self._all_dismissed = False
         self._seq = 0
         self._told = 0.0
         self._later = False
@@ -86,7 +87,10 @@ class LiveRun:
         """All cells and the state, as the answer to a request."""
         with self._lock:
             cells = [self._cells[id] for id in self._order if self._shown(id)]
-            return Snapshot(request=request, run=self.key, seq=self._seq, cells=cells, state=self.view)
+            removed = sorted(self._removed)
+            return Snapshot(
+                request=request, run=self.key, seq=self._seq, cells=cells, removed=removed, state=self.view
+            )
 
     def changed(self, state: State) -> None:
         """The run has gone on; told at most five times a second, and at the end."""
@@ -131,21 +135,23 @@ class LiveRun:
     def dismiss(self, cells: Sequence[str]) -> None:
         """The user has deleted these cells (none named: all of them, and any that would come)."""
         with self._lock:
-            self._removed = self._removed or not cells
+            self._all_dismissed = self._all_dismissed or not cells
             self._dismissed.update(cells)
 
     def _shown(self, id: str) -> bool:
-        return not self._removed and id not in self._dismissed
+        return not self._all_dismissed and id not in self._dismissed
 
     def _apply(self, change: CellChange) -> CellChange | None:
         """The change as a page needs it, or nothing if it is about a deleted cell."""
         if change.action == "remove":
+            self._removed.add(change.id)
             if change.id in self._cells:
                 del self._cells[change.id]
                 self._order.remove(change.id)
             return change if self._shown(change.id) else None
         if change.cell is None:
             return None
+        self._removed.discard(change.id)
         if change.id not in self._cells:
             self._order.insert(self._order.index(change.after) + 1 if change.after in self._cells else 0, change.id)
         self._cells[change.id] = change.cell

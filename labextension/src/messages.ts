@@ -129,11 +129,11 @@ export interface WhoMessage {
   run: string;
 }
 /**
- * `%explora clean`: this page is to remove the explorations from the notebook that called. Not answered.
+ * `%explora clean`: the notebook that called is to be cleaned of its explorations. Not answered.
  */
 export interface CleanMessage {
   type: 'clean';
-  page: string;
+  session: string;
   keep_solution: boolean;
 }
 /**
@@ -164,6 +164,7 @@ export interface Snapshot {
   cells: {
     [k: string]: JsonValue;
   }[];
+  removed: string[];
   state: RunView;
 }
 /**

@@ -318,7 +318,7 @@ def test_clean_is_done_by_the_page_that_asks(kernel, tab):
     second.connect()
     assert second.run("%explora clean --keep-solution")["status"] == "ok"
     second.until(lambda: second.told, "the message")
-    assert second.told[-1] == {"type": "clean", "page": "tab-2", "keep_solution": True}
+    assert second.told[-1] == {"type": "clean", "session": second.session, "keep_solution": True}
 
 
 def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):

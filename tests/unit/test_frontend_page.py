@@ -242,6 +242,13 @@ def test_cells_are_kept_in_order_and_numbered(live, audience):
     assert [message.seq for message in audience.of("cells")] == [1, 2, 3]
 
 
+def test_a_snapshot_says_what_the_engine_took_back_and_not_what_came_again(live):
+    live.cells_changed([change("insert", id, "anchor") for id in ("a", "b")])
+    live.cells_changed([change("remove", "a"), change("remove", "b"), change("insert", "a", "anchor")])
+    live.dismiss(["a"])
+    assert (cells(live), live.snapshot(1).removed) == ([], ["b"])
+
+
 def test_an_insert_that_comes_twice_does_no_harm(live):
     live.cells_changed([change("insert", "a", "anchor"), change("insert", "b", "a")] * 2)
     assert cells(live) == ["a", "b"]

@@ -43,7 +43,7 @@ def test_it_is_current(script):
         ("FromKernel", page.CellsMessage(run="1", seq=1, changes=[page.CellChange(action="remove", id="a")])),
         ("FromKernel", page.StateMessage(state=RUN)),
         ("FromKernel", page.WhoMessage(run="1")),
-        ("FromKernel", page.CleanMessage(page="1")),
+        ("FromKernel", page.CleanMessage(session="1")),
         ("Answer", page.Welcome(request=1, runs=[RUN], traces=[page.TraceView(link="a", changed=0.5)])),
         ("Answer", page.Snapshot(request=1, run="1", seq=0, cells=[{"id": "a", "metadata": {}}], state=RUN)),
         ("Answer", page.Done(request=1)),

@@ -296,7 +296,7 @@ export class ExplorationModel implements IExplorationModel {
 
   /** `%explora clean` */
   private _onClean(message: CleanMessage): void {
-    if (message.page === this._pageId) {
+    if (message.session === this._session.session?.kernel?.clientId) {
       this.remove('all', { keepSolution: message.keep_solution });
     }
   }

@@ -64,7 +64,8 @@ function snapshot(seq: number, state: RunView, ...ids: string[]): void {
     run,
     seq,
     state,
-    cells: ids.map(id => generated(id))
+    cells: ids.map(id => generated(id)),
+    removed: []
   });
 }
 
@@ -197,9 +198,13 @@ describe('what the user removes', () => {
   });
 
   it('is asked for by the magic', async () => {
-    kernel.tell({ type: 'clean', page: 'another', keep_solution: false });
+    kernel.tell({ type: 'clean', session: 'another', keep_solution: false });
     expect(await shown()).toHaveLength(3);
-    kernel.tell({ type: 'clean', page: 'me', keep_solution: false });
+    kernel.tell({
+      type: 'clean',
+      session: 'my session',
+      keep_solution: false
+    });
     expect(await shown()).toEqual(['caller']);
   });
 });
