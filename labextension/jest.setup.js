@@ -6,3 +6,9 @@ console.warn = (first, ...rest) => {
     warn(first, ...rest);
   }
 };
+
+// jsdom has none; Node's own keeps a test run from ending.
+globalThis.MessageChannel ??= class {
+  port1 = { onmessage: null, close() {} };
+  port2 = { postMessage: () => setTimeout(() => this.port1.onmessage?.()) };
+};

@@ -39,72 +39,59 @@ interface IFolds extends PartialJSONObject {
   outputs_hidden: boolean;
 }
 
-/** A cell that is to be folded otherwise. */
-interface IFolded {
-  cell: ISharedCell;
-  folds: IFolds;
-}
-
-/** Apply the changes, in one transaction but for folds. */
-export function applyChanges(
+/** Apply one change, in one transaction but for folds. */
+export function applyChange(
   notebook: ISharedNotebook,
-  changes: readonly IRunChange[]
-): void {
-  const folded: IFolded[] = [];
-  notebook.transact(() => {
-    const draft = new Draft(notebook);
-    for (const { run, change } of changes) {
-      applyOne(draft, run, change, folded);
-    }
-  }, false);
-  // A cell's view that hears of both at once takes the first and writes its old state over the second.
-  foldEach(notebook, folded, 'outputs_hidden');
-  foldEach(notebook, folded, 'source_hidden');
-}
-
-function foldEach(
-  notebook: ISharedNotebook,
-  folded: readonly IFolded[],
-  part: keyof IFolds
-): void {
-  notebook.transact(() => {
-    for (const { cell, folds } of folded) {
-      const jupyter = cell.getMetadata('jupyter') as PartialJSONObject;
-      cell.setMetadata('jupyter', { ...jupyter, [part]: folds[part] });
-    }
-  }, false);
-}
-
-function applyOne(
-  draft: Draft,
-  run: RunCells,
-  change: CellChange,
-  folded: IFolded[]
+  { run, change }: IRunChange
 ): void {
   if (run.dismissed) {
     return;
   }
-  if (change.action === 'remove') {
-    run.order.remove(change.id);
-    removeOne(draft, draft.find(change.id));
-    return;
-  }
-  run.order.add(change.id, change.after);
-  if (!run.deleted.has(change.id) && change.cell !== null) {
-    put(draft, run, change.cell as unknown as ICellFile, folded);
+  let next: IFolds | null = null as IFolds | null;
+  notebook.transact(() => {
+    next = applyTo(new Draft(notebook), run, change);
+  }, false);
+  const cell = notebook.cells.find(other => other.getId() === change.id);
+  if (cell && next) {
+    // A cell's view that hears of both at once takes the first and writes its old state over the second.
+    fold(notebook, cell, 'outputs_hidden', next);
+    fold(notebook, cell, 'source_hidden', next);
   }
 }
 
-function put(
+function fold(
+  notebook: ISharedNotebook,
+  cell: ISharedCell,
+  part: keyof IFolds,
+  next: IFolds
+): void {
+  notebook.transact(() => {
+    const jupyter = cell.getMetadata('jupyter') as PartialJSONObject;
+    cell.setMetadata('jupyter', { ...jupyter, [part]: next[part] });
+  }, false);
+}
+
+/** How the cell is to be folded anew, if it is. */
+function applyTo(
   draft: Draft,
   run: RunCells,
-  file: ICellFile,
-  folded: IFolded[]
-): void {
+  change: CellChange
+): IFolds | null {
+  if (change.action === 'remove') {
+    run.order.remove(change.id);
+    removeOne(draft, draft.find(change.id));
+    return null;
+  }
+  run.order.add(change.id, change.after);
+  return run.deleted.has(change.id) || change.cell === null
+    ? null
+    : put(draft, run, change.cell as unknown as ICellFile);
+}
+
+function put(draft: Draft, run: RunCells, file: ICellFile): IFolds | null {
   const found = draft.find(file.id);
   if (found) {
-    update(found, run, file, folded);
-    return;
+    return update(found, run, file);
   }
   if (!run.runId) {
     run.runId = (file.metadata[NAMESPACE] as unknown as IMark).run_id;
@@ -112,6 +99,7 @@ function put(
   }
   run.folds.set(file.id, folds(file.metadata.jupyter));
   draft.insert(place(draft, run, file.id), fresh(run, file));
+  return null;
 }
 
 /** The cells of earlier runs of the same calling cell make room. */
@@ -169,12 +157,11 @@ function fresh(run: RunCells, file: ICellFile): SharedCell.Cell {
 function update(
   cell: ISharedCell,
   run: RunCells,
-  file: ICellFile,
-  folded: IFolded[]
-): void {
+  file: ICellFile
+): IFolds | null {
   const before = markOf(cell);
   if (before === null || cell.cell_type !== file.cell_type) {
-    return; // the user has made it something else
+    return null; // the user has made it something else
   }
   run.runId ||= before.run_id;
   if (!isEdited(cell) && cell.getSource() !== file.source) {
@@ -183,11 +170,10 @@ function update(
   if (cell.cell_type === 'code') {
     updateOutputs(cell as ISharedCodeCell, trustworthy(file.outputs ?? []));
   }
-  if (foldsAnew(cell, run, file, before)) {
-    folded.push({ cell, folds: folds(file.metadata.jupyter) });
-  }
+  const anew = foldsAnew(cell, run, file, before);
   updateTags(cell, file.metadata.tags);
   cell.setMetadata(NAMESPACE, mark(run, file));
+  return anew ? folds(file.metadata.jupyter) : null;
 }
 
 function updateOutputs(cell: ISharedCodeCell, outputs: IOutput[]): void {

@@ -1,5 +1,5 @@
 /** The badges of one notebook view: a line above the source of each generated cell, as its view comes and goes. */
-import { Cell, ICellModel } from '@jupyterlab/cells';
+import { Cell, CodeCell, ICellModel } from '@jupyterlab/cells';
 import { CellList, NotebookPanel } from '@jupyterlab/notebook';
 import type { IObservableList } from '@jupyterlab/observables';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -9,6 +9,7 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { IExplorationModel } from '../link/tokens';
 import { BadgeAction, badgeView, IBadgeButton, IBadgeView } from './badgeView';
+import { HeadingsReader } from './headings';
 import { markOf } from './mark';
 
 /** Marks cells that we have generated, for styles and for the context menu. */
@@ -147,6 +148,7 @@ export class NotebookBadges implements IDisposable {
       this._cells?.changed.disconnect(this._onCells, this);
       this._model.changed.disconnect(this._refresh, this);
       this._badges.forEach(badge => badge.dispose());
+      this._headings.dispose();
       Signal.clearData(this);
     }
   }
@@ -174,6 +176,9 @@ export class NotebookBadges implements IDisposable {
     }
     this._known.add(cell);
     cell.addClass(CELL_CLASS);
+    if (cell instanceof CodeCell) {
+      this._headings.follow(cell);
+    }
     cell.ready.then(() => this._show(cell)).catch(() => undefined); // it went away before it was ever seen
   }
 
@@ -210,6 +215,7 @@ export class NotebookBadges implements IDisposable {
   private _cells: CellList | null;
   private _known = new WeakSet<Cell>();
   private _badges = new Set<CellBadge>();
+  private _headings = new HeadingsReader();
   private _isDisposed = false;
 }
 

@@ -5,9 +5,10 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 import { isFinal } from '../link/status';
 import type { CellChange, CellsMessage, Snapshot } from '../messages';
-import { applyChanges, IRunChange } from './applier';
+import { applyChange, IRunChange } from './applier';
 import { IMark, markOf, NAMESPACE } from './mark';
-import { ChangeQueue, Schedule } from './queue';
+import type { Schedule } from './pace';
+import { ChangeQueue } from './queue';
 import { removeCells } from './removal';
 import { RunCells } from './runCells';
 import { CellWatcher, ITouched } from './watcher';
@@ -28,7 +29,8 @@ export class NotebookCells implements IDisposable {
     this._watcher = new CellWatcher(notebook);
     this._watcher.touched.connect(this._onTouched, this);
     this._queue = new ChangeQueue(
-      changes => this._unwatched(() => applyChanges(notebook, changes)),
+      item => this._unwatched(() => applyChange(notebook, item)),
+      schedule,
       schedule
     );
   }

@@ -1,30 +1,27 @@
 /**
- * Changes on their way to the notebook, a few per frame, so that the page stays responsive under a flood. How many
- * depends on how long the last ones took. What would be overwritten at once is not shown in between.
+ * Changes on their way to the notebook, one after the other, a few between two frames, so that the page stays responsive
+ * under a flood. What would be overwritten at once is not shown in between.
  */
 import type { IDisposable } from '@lumino/disposable';
 
 import type { IRunChange } from './applier';
+import { afterFrame, Schedule, soon } from './pace';
 import type { RunCells } from './runCells';
 
-/** How long the changes of one frame should take, in milliseconds. */
-const AIM = 16;
-const MOST = 64;
-/** A tab in the background draws no frames. */
-const LATEST = 200;
-
-/** When to go on: calls back once. */
-export type Schedule = (next: () => void) => void;
+/** How long changes may go on between two frames, in milliseconds. The first one may take longer. */
+const BUDGET = 8;
 
 export class ChangeQueue implements IDisposable {
   /**
-   * @param apply - applies changes, in order
-   * @param schedule - when to go on
+   * @param apply - applies one change
+   * @param start - when to begin
+   * @param goOn - when to go on
    * @param clock - in milliseconds
    */
   constructor(
-    private _apply: (changes: readonly IRunChange[]) => void,
-    private _schedule: Schedule = nextFrame,
+    private _apply: (item: IRunChange) => void,
+    private _start: Schedule = soon,
+    private _goOn: Schedule = afterFrame,
     private _clock: () => number = () => performance.now()
   ) {}
 
@@ -34,7 +31,7 @@ export class ChangeQueue implements IDisposable {
 
   add(changes: readonly IRunChange[]): void {
     changes.forEach(item => this._merge(item));
-    this._wake();
+    this._wake(this._start);
   }
 
   /** Forget what is still to come of a run. */
@@ -61,46 +58,33 @@ export class ChangeQueue implements IDisposable {
     }
   }
 
-  private _wake(): void {
-    if (!this._awake && this._items.length) {
+  private _wake(schedule: Schedule): void {
+    if (!this._awake) {
       this._awake = true;
-      this._schedule(() => this._step());
+      schedule(() => this._step());
     }
   }
 
+  /** It goes to sleep only after a frame without changes: those that come meanwhile wait for that frame. */
   private _step(): void {
+    const until = this._clock() + BUDGET;
     this._awake = false;
-    if (this._isDisposed) {
-      return;
+    if (this._items.length) {
+      try {
+        this._applySome(until);
+      } finally {
+        this._wake(this._goOn);
+      }
     }
-    const now = this._items.splice(0, this._many);
-    if (now.length) {
-      const begun = this._clock();
-      this._apply(now);
-      this._pace(now.length, this._clock() - begun);
-    }
-    this._wake();
   }
 
-  private _pace(count: number, took: number): void {
-    const fits = Math.floor((count * AIM) / Math.max(took, 0.1));
-    this._many = Math.max(1, Math.min(MOST, fits, this._many * 2));
+  private _applySome(until: number): void {
+    do {
+      this._apply(this._items.shift()!);
+    } while (this._items.length && this._clock() < until);
   }
 
-  private _many = 4;
   private _items: IRunChange[] = [];
   private _awake = false;
   private _isDisposed = false;
-}
-
-function nextFrame(next: () => void): void {
-  let done = false;
-  const once = () => {
-    if (!done) {
-      done = true;
-      next();
-    }
-  };
-  requestAnimationFrame(once);
-  setTimeout(once, LATEST);
 }

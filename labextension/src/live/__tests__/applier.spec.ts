@@ -1,7 +1,7 @@
 import type { YCodeCell, YNotebook } from '@jupyter/ydoc';
 
 import type { CellChange } from '../../messages';
-import { applyChanges } from '../applier';
+import { applyChange } from '../applier';
 import { markOf } from '../mark';
 import { RunCells } from '../runCells';
 import {
@@ -28,10 +28,7 @@ beforeEach(() => {
 });
 
 function apply(...changes: CellChange[]): void {
-  applyChanges(
-    book,
-    changes.map(change => ({ run, change }))
-  );
+  changes.forEach(change => applyChange(book, { run, change }));
 }
 
 describe('new cells', () => {
@@ -292,11 +289,14 @@ it('nothing of a dismissed run comes', () => {
   expect(ids(book)).not.toContain('one');
 });
 
-it('all changes are one transaction', () => {
+it('the cells of an earlier run go in the transaction that brings the first new one', () => {
+  apply(insert('old', CALLER, { run: 'r0' }));
+  run = new RunCells('k2', CALLER);
   let changes = 0;
   book.changed.connect((_, change) => {
     changes += change.cellsChange ? 1 : 0;
   });
-  apply(insert('plan'), insert('one', 'plan'), replace('plan'));
+  apply(insert('plan'));
+  expect(ids(book)).not.toContain('old');
   expect(changes).toBe(1);
 });

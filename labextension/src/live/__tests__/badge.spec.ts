@@ -7,7 +7,7 @@ import { Widget } from '@lumino/widgets';
 
 import type { IExplorationModel } from '../../link/tokens';
 import type { RunView } from '../../messages';
-import { applyChanges } from '../applier';
+import { applyChange } from '../applier';
 import { NotebookBadges } from '../badge';
 import { RunCells } from '../runCells';
 import { insert, replace } from './notebook';
@@ -58,10 +58,7 @@ afterEach(() => {
 type Change = ReturnType<typeof insert>;
 
 async function apply(...changes: Change[]): Promise<void> {
-  applyChanges(
-    model.sharedModel,
-    changes.map(change => ({ run, change }))
-  );
+  changes.forEach(change => applyChange(model.sharedModel, { run, change }));
   await Promise.all(notebook.widgets.map(cell => cell.ready));
 }
 

@@ -3,7 +3,7 @@ import type { Cell } from '@jupyterlab/cells';
 import { INotebookCellExecutor, NotebookModel } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
 
-import { applyChanges } from '../applier';
+import { applyChange } from '../applier';
 import { GuardingExecutor } from '../executor';
 import { RunCells } from '../runCells';
 import { insert } from './notebook';
@@ -42,10 +42,7 @@ function explored(): void {
     insert('one', 'setup'),
     insert('solution', 'one', { role: 'solution' })
   ];
-  applyChanges(
-    notebook.sharedModel,
-    changes.map(change => ({ run, change }))
-  );
+  changes.forEach(change => applyChange(notebook.sharedModel, { run, change }));
 }
 
 /** Ask for these cells at once, as JupyterLab does. */

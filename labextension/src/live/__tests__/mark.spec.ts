@@ -7,7 +7,7 @@ import {
   sourceHash
 } from '../mark';
 import { cell, generated, insert, notebook } from './notebook';
-import { applyChanges } from '../applier';
+import { applyChange } from '../applier';
 import { RunCells } from '../runCells';
 
 describe('the hash of a source', () => {
@@ -24,7 +24,7 @@ describe('a generated cell', () => {
   const made = () => {
     const book = notebook();
     const run = new RunCells('k1', 'caller');
-    applyChanges(book, [{ run, change: insert('one') }]);
+    applyChange(book, { run, change: insert('one') });
     return cell(book, 'one');
   };
 

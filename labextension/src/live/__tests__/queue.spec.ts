@@ -11,12 +11,19 @@ function byHand(cost: number) {
   const frames: (() => void)[] = [];
   const batches: CellChange[][] = [];
   let now = 0;
+  const wait = (next: () => void) => {
+    frames.push(() => {
+      batches.push([]);
+      next();
+    });
+  };
   const queue = new ChangeQueue(
-    items => {
-      now += cost * items.length;
-      batches.push(items.map(item => item.change));
+    ({ change }) => {
+      now += cost;
+      batches[batches.length - 1].push(change);
     },
-    next => frames.push(next),
+    wait,
+    wait,
     () => now
   );
   const draw = () => frames.splice(0).forEach(frame => frame());
@@ -42,18 +49,28 @@ it('applies everything in order', () => {
   );
 });
 
-it('applies fewer at once when they take long', () => {
+it('applies one between two frames when it takes long', () => {
   const { add, drain, batches } = byHand(40);
   add(...many(20));
   drain();
-  expect(batches.slice(1).every(batch => batch.length === 1)).toBe(true);
+  expect(batches.every(batch => batch.length < 2)).toBe(true);
 });
 
-it('applies more at once when they are quick', () => {
-  const { add, drain, batches } = byHand(0);
+it('applies several between two frames when they are quick', () => {
+  const { add, drain, batches } = byHand(1);
   add(...many(200));
   drain();
-  expect(batches.length).toBeLessThan(12);
+  expect(batches.length).toBeLessThan(50);
+});
+
+it('waits for a frame before it takes what came just after a change', () => {
+  const { add, draw, batches } = byHand(40);
+  add(insert('one'));
+  draw();
+  add(insert('two'));
+  expect(batches.flat()).toHaveLength(1);
+  draw();
+  expect(batches.flat()).toHaveLength(2);
 });
 
 it('shows only the last of what would be overwritten at once', () => {
@@ -83,7 +100,7 @@ it('forgets a run that is dropped', () => {
   add(insert('one'));
   queue.drop(run);
   drain();
-  expect(batches).toEqual([]);
+  expect(batches.flat()).toEqual([]);
 });
 
 it('goes on after it was idle', () => {
@@ -92,7 +109,7 @@ it('goes on after it was idle', () => {
   drain();
   add(insert('two'));
   drain();
-  expect(batches).toHaveLength(2);
+  expect(batches.flat()).toHaveLength(2);
 });
 
 it('does nothing once it is disposed', () => {
@@ -100,5 +117,5 @@ it('does nothing once it is disposed', () => {
   add(insert('one'));
   queue.dispose();
   drain();
-  expect(batches).toEqual([]);
+  expect(batches.flat()).toEqual([]);
 });

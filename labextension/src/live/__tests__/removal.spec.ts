@@ -1,6 +1,6 @@
 import type { YCodeCell, YNotebook } from '@jupyter/ydoc';
 
-import { applyChanges } from '../applier';
+import { applyChange } from '../applier';
 import { markOf } from '../mark';
 import { removeCells } from '../removal';
 import { RunCells } from '../runCells';
@@ -13,14 +13,11 @@ let book: YNotebook;
 beforeEach(() => {
   book = notebook();
   const run = new RunCells('k1', CALLER);
-  applyChanges(
-    book,
-    [
-      insert('plan', CALLER, { role: 'plan' }),
-      insert('one', 'plan', { outputs: [TEXT] }),
-      insert('solution', 'one', { role: 'solution' })
-    ].map(change => ({ run, change }))
-  );
+  [
+    insert('plan', CALLER, { role: 'plan' }),
+    insert('one', 'plan', { outputs: [TEXT] }),
+    insert('solution', 'one', { role: 'solution' })
+  ].forEach(change => applyChange(book, { run, change }));
 });
 
 it('removes all cells of a run, and one undo brings them back whole', () => {

@@ -1,6 +1,6 @@
 import type { YNotebook } from '@jupyter/ydoc';
 
-import { applyChanges } from '../applier';
+import { applyChange } from '../applier';
 import { RunCells } from '../runCells';
 import { CellWatcher } from '../watcher';
 import { CALLER, indexOf, insert, notebook } from './notebook';
@@ -13,10 +13,7 @@ beforeEach(() => {
   book = notebook();
   const run = new RunCells('k1', CALLER);
   const changes = [insert('plan'), insert('one', 'plan')];
-  applyChanges(
-    book,
-    changes.map(change => ({ run, change }))
-  );
+  changes.forEach(change => applyChange(book, { run, change }));
   watcher = new CellWatcher(book);
   seen = { deleted: [], moved: [], reloaded: 0 };
   watcher.touched.connect((_, { deleted, moved }) => {
