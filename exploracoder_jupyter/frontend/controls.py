@@ -19,6 +19,7 @@ from exploracoder_jupyter import __version__
 from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.link import Answer, Link
+from exploracoder_jupyter.frontend.live_run import LiveRun
 from exploracoder_jupyter.frontend.pages import Pages
 from exploracoder_jupyter.frontend.runs import Run, Runs
 from exploracoder_jupyter.frontend.steering import AboutRun, obey
@@ -77,6 +78,12 @@ class Controls:
         if self._link:
             self._link.send(plain(message))
 
+    def meet(self, run: LiveRun) -> None:
+        """Give a run that nobody owns to the page of its calling cell, if that has said hello."""
+        page = self._pages.of(run.session)
+        if page and not run.owner:
+            run.own(page)
+
     def call(self, session: str) -> Callable[[], str]:
         """Tell the pages that a cell of this session calls; what waits for the id of its page, empty if none is there.
 
@@ -130,8 +137,7 @@ class Controls:
     def _hello(self, hello: Hello, answer: Answer) -> None:
         self._pages.hello(hello.page, hello.session)
         for run in self.runs.all:
-            if not run.live.owner and run.live.session == hello.session:
-                run.live.own(hello.page)  # a late one: without subshells the calling cell keeps it from being heard
+            self.meet(run.live)  # a late one: without subshells the calling cell keeps it from being heard
         self._open("hello")
         answer(plain(Welcome(request=hello.request, runs=self._views(), traces=self._traces())))
 

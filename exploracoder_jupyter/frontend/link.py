@@ -45,6 +45,7 @@ class Link:
         """`desk` gives the desk; it is asked for at each control, and may be slow at the first."""
         self._desk = desk
         self._events: Any = None
+        self._controls: set[Any] = set()
         self._sending = threading.RLock()
 
     def register(self) -> None:
@@ -54,13 +55,15 @@ class Link:
         comm.get_comm_manager().register_target(CONTROL, self._opened)
 
     def unregister(self) -> None:
-        """Hear nothing more, and close the events comm."""
+        """Hear nothing more, and close all comms: a page that still wants to be heard connects again."""
         import comm
 
         comm.get_comm_manager().targets.pop(CONTROL, None)
         with self._sending:
-            old, self._events = self._events, None
-        _quietly(old.close if old else None)
+            events, self._events = self._events, None
+        for old in (events, *self._controls):
+            _quietly(old.close if old else None)
+        self._controls.clear()
 
     def open(self, opening: Data) -> None:
         """Open the events comm, anew if there is one. Never raises."""
@@ -90,6 +93,8 @@ class Link:
         # Not by `on_msg`: that runs the shell's hooks around each message, on this thread, amid the running cell's
         # work; a figure that the cell is drawing would be shown and closed half done.
         comm.handle_msg = lambda said: self._heard(comm, said)
+        comm.on_close(lambda _: self._controls.discard(comm))
+        self._controls.add(comm)
         if message["content"].get("data"):
             self._heard(comm, message)
 

@@ -38,6 +38,10 @@ class Audience(Protocol):
         """Tell all pages; returns at once, raises nothing, from any thread."""
         ...
 
+    def meet(self, run: LiveRun) -> None:
+        """A run is known from now on; its page may have said hello while it was made."""
+        ...
+
 
 class Nobody:
     """No pages at all."""
@@ -45,6 +49,9 @@ class Nobody:
     listens = False
 
     def tell(self, message: FromKernel) -> None:
+        """Do nothing."""
+
+    def meet(self, run: LiveRun) -> None:
         """Do nothing."""
 
 
@@ -88,9 +95,7 @@ class LiveRun:
         with self._lock:
             cells = [self._cells[id] for id in self._order if self._shown(id)]
             removed = sorted(self._removed)
-            return Snapshot(
-                request=request, run=self.key, seq=self._seq, cells=cells, removed=removed, state=self.view
-            )
+            return Snapshot(request=request, run=self.key, seq=self._seq, cells=cells, removed=removed, state=self.view)
 
     def changed(self, state: State) -> None:
         """The run has gone on; told at most five times a second, and at the end."""

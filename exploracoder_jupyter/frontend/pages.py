@@ -12,6 +12,7 @@ class Pages:
 
     def __init__(self) -> None:
         self._sessions: dict[str, str] = {}
+        """The page of each connection: a page has one for each of its notebooks."""
         self._alone = False
         self._here: dict[tuple[str, str], int] = {}
         self._news = threading.Condition()
@@ -24,12 +25,12 @@ class Pages:
     def hello(self, page: str, session: str) -> None:
         """A page is there, with this session of its connection."""
         with self._news:
-            self._sessions[page] = session
+            self._sessions[session] = page
             self._news.notify_all()
 
     def of(self, session: str) -> str:
         """The page with this session; empty if none has said hello with it."""
-        return next((page for page, known in self._sessions.items() if known == session), "")
+        return self._sessions.get(session, "")
 
     def called(self) -> None:
         """Pages are about to hear that a cell calls."""

@@ -211,6 +211,7 @@ class Runs:
             run = Run(relay, live, state, resources, display)
             undo.pop_all()
         self.all.append(run)
+        self.audience.meet(live)
         return run
 
     def named(self, name: str) -> Run | None:

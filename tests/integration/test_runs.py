@@ -9,7 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.runs import Runs
+from exploracoder_jupyter.page import VERSION
 from exploracoder_jupyter.wire import Start
 
 FAKE = Path(__file__).with_name("fake_engine.py")
@@ -32,6 +34,20 @@ def test_a_display_that_fails_leaves_no_engine_and_no_resources(tmp_path, monkey
     assert not psutil.pid_exists(json.loads(Path("order.json").read_text())["pid"])
     assert closed == [True]
     assert runs.all == []
+
+
+def test_a_hello_that_comes_while_the_run_is_made_owns_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    desk = Controls(None, folder=lambda: None)
+
+    def display(_):
+        desk.take({"type": "hello", "version": VERSION, "page": "tab", "session": "s"}, lambda _: None)
+        return Silent()
+
+    order, command = Start(task="t", libraries=["quick"], cell="c"), (sys.executable, str(FAKE))
+    run = desk.runs.start(order, command=command, display=display, resources=ExitStack(), session="s")
+    assert run.live.owner == "tab"
+    run.wait()
 
 
 class Silent:

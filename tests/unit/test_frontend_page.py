@@ -379,6 +379,22 @@ def test_the_events_comm_is_opened_before_the_old_one_is_closed(linked):
     assert page.CONTROL not in linked.manager.targets
 
 
+def test_pages_learn_that_the_extension_goes_away_and_may_connect_again(linked):
+    control(linked.manager, {}, "comm_open")
+    linked.link.unregister()
+    linked.link.register()
+    assert Sent.all == [(page.CONTROL, "comm_close", {})]
+    control(linked.manager, {"type": "hello"}, "comm_open")
+    assert Sent.all[-1] == (page.CONTROL, "comm_msg", {"said": {"type": "hello"}})
+
+
+def test_a_page_that_is_gone_is_not_told_that_the_extension_goes_away(linked):
+    control(linked.manager, {}, "comm_open")
+    linked.manager.comm_close(None, None, {"content": {"comm_id": "page"}})
+    linked.link.unregister()
+    assert Sent.all == []
+
+
 def test_a_front_end_that_knows_no_such_comm_says_so_by_closing_it(linked):
     linked.link.open({})
     (events,) = linked.manager.comms
@@ -418,6 +434,14 @@ def test_a_call_is_over_at_once_for_a_page_that_is_known_and_in_half_a_second_fo
     assert desk.call("s")() == "tab"
     assert desk.call("another")() == ""
     assert Controls(None, folder=lambda: None).call("s")() == ""
+
+
+def test_a_page_with_two_notebooks_on_one_kernel_is_there_for_both(desk):
+    answer_of(desk, HELLO)
+    answer_of(desk, {**HELLO, "session": "t"})
+    assert (desk.call("s")(), desk.call("t")()) == ("tab", "tab")
+    assert desk.clean("s", keep_solution=False)
+    assert Sent.all[-1][2]["session"] == "s"
 
 
 def test_a_call_waits_for_no_page_where_the_front_end_has_closed_the_comm(desk, linked, monkeypatch):
