@@ -1,6 +1,6 @@
 /**
  * Notes which generated cells the user deletes or moves. A notebook that is read from its file anew is neither: its
- * cells are all other ones than before.
+ * cells are all other ones than before, and some have the ids of those.
  */
 import type {
   ISharedCell,
@@ -68,10 +68,11 @@ export class CellWatcher implements IDisposable {
     }
     const before = this._seen;
     const now = (this._seen = this._look());
-    const stayed = [...before].filter(
-      ([id, seen]) => now.get(id)?.cell === seen.cell
-    );
-    if (before.size && !stayed.length) {
+    const known = [...before].filter(([id]) => now.has(id));
+    if (
+      known.length &&
+      known.every(([id, { cell }]) => now.get(id)!.cell !== cell)
+    ) {
       this._reloaded.emit();
       return;
     }

@@ -52,6 +52,14 @@ it('takes a notebook that is read anew for what it is', () => {
   expect(seen).toEqual({ deleted: [], moved: [], reloaded: 1 });
 });
 
+it('takes the deletion of all cells for what it is', () => {
+  book.transact(() => {
+    book.deleteCellRange(0, book.cells.length);
+    book.insertCell(0, { cell_type: 'code', id: 'fresh' });
+  });
+  expect(seen).toEqual({ deleted: ['plan', 'one'], moved: [], reloaded: 0 });
+});
+
 it('is silent once it is disposed', () => {
   watcher.dispose();
   book.deleteCell(indexOf(book, 'one'));
