@@ -8,6 +8,7 @@ import { Signal } from '@lumino/signaling';
 import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { IExplorationModel } from '../link/tokens';
+import type { RunView } from '../messages';
 import { BadgeAction, badgeView, IBadgeButton, IBadgeView } from './badgeView';
 import { HeadingsReader } from './headings';
 import { markOf } from './mark';
@@ -22,7 +23,7 @@ export type OnBadge = (action: BadgeAction, cell: Cell) => void;
 export class CellBadge extends Widget {
   constructor(
     readonly cell: Cell,
-    private _compute: () => IBadgeView | null,
+    private _compute: (runs: readonly RunView[]) => IBadgeView | null,
     private _act: (action: BadgeAction) => void,
     private _trans: TranslationBundle
   ) {
@@ -31,12 +32,11 @@ export class CellBadge extends Widget {
     this.node.setAttribute('role', 'group');
     // Keys typed here are not the notebook's.
     this.node.setAttribute('data-lm-suppress-shortcuts', 'true');
-    this.refresh();
   }
 
   /** Show what has changed since. */
-  refresh(): void {
-    const view = this._compute();
+  refresh(runs: readonly RunView[]): void {
+    const view = this._compute(runs);
     const now = JSON.stringify(view);
     if (now !== this._shown) {
       this._shown = now;
@@ -188,28 +188,34 @@ export class NotebookBadges implements IDisposable {
     }
     const badge = new CellBadge(
       cell,
-      () => this._view(cell),
+      runs => this._view(cell, runs),
       action => this._act(action, cell),
       this._trans
     );
     this._badges.add(badge);
+    const { model } = cell; // a disposed cell has none
     const refresh = () => {
-      cell.toggleClass(CELL_CLASS, markOf(cell.model) !== null);
-      badge.refresh();
+      cell.toggleClass(CELL_CLASS, markOf(model) !== null);
+      badge.refresh(this._model.runs);
     };
-    cell.model.metadataChanged.connect(refresh);
-    cell.disposed.connect(() => this._badges.delete(badge));
+    model.metadataChanged.connect(refresh);
+    cell.disposed.connect(() => {
+      model.metadataChanged.disconnect(refresh);
+      this._badges.delete(badge);
+    });
+    badge.refresh(this._model.runs);
     (cell.layout as PanelLayout).insertWidget(1, badge); // below the header
   }
 
-  private _view(cell: Cell): IBadgeView | null {
+  private _view(cell: Cell, runs: readonly RunView[]): IBadgeView | null {
     const mark = cell.isDisposed ? null : markOf(cell.model);
-    const run = this._model.runs.find(view => view.run_id === mark?.run_id);
+    const run = runs.find(view => view.run_id === mark?.run_id);
     return mark && badgeView(mark, run, this._model, this._trans);
   }
 
   private _refresh(): void {
-    this._badges.forEach(badge => badge.refresh());
+    const { runs } = this._model;
+    this._badges.forEach(badge => badge.refresh(runs));
   }
 
   private _cells: CellList | null;

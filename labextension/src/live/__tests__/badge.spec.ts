@@ -22,6 +22,7 @@ let runs: RunView[];
 let pending: boolean;
 let asked: [string, string][];
 let badges: NotebookBadges;
+let looked: number;
 const changed = new Signal<IExplorationModel, void>({} as IExplorationModel);
 
 beforeEach(() => {
@@ -34,6 +35,7 @@ beforeEach(() => {
   runs = [];
   pending = false;
   asked = [];
+  looked = 0;
   badges = new NotebookBadges(
     { content: notebook } as unknown as NotebookPanel,
     {
@@ -41,6 +43,7 @@ beforeEach(() => {
       link: 'ready',
       isPending: () => pending,
       get runs() {
+        looked += 1;
         return runs;
       }
     } as unknown as IExplorationModel,
@@ -151,6 +154,23 @@ describe('the badge of a plan', () => {
     expect(button('plan', 'Stop')).toBeUndefined();
     expect(badge('plan').textContent).toContain('solved');
   });
+});
+
+it('the runs are looked up once for all badges', async () => {
+  await apply(insert('one'), insert('two', 'one'));
+  looked = 0;
+  changed.emit();
+  expect(looked).toBe(1);
+});
+
+it('a view that was closed hears of no cell any more', async () => {
+  await apply(insert('one'));
+  const problems: Error[] = [];
+  const before = Signal.setExceptionHandler(error => problems.push(error));
+  notebook.dispose();
+  await apply(replace('one', 'caller', { mark: { status: 'ok' } }));
+  Signal.setExceptionHandler(before);
+  expect(problems).toEqual([]);
 });
 
 it('other cells have none', async () => {
