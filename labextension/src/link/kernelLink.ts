@@ -88,22 +88,30 @@ export class KernelLink implements IDisposable {
 
   /** Say hello, over a new comm if there is none. Never rejects. */
   connect(): Promise<void> {
-    this._connecting ??= this._connect().finally(() => {
-      this._connecting = null;
-    });
+    if (this._connecting === null) {
+      const connecting = this._connect().finally(() => {
+        if (this._connecting === connecting) {
+          this._connecting = null;
+        }
+      });
+      this._connecting = connecting;
+    }
     return this._connecting;
   }
 
   /** Begin anew: the kernel was restarted, and knows nothing of us. */
   restart(): void {
     this._forget('closed');
+    this._gone = 'none';
+    this._connecting = null;
+    this._restarts += 1;
     this.kernel.registerCommTarget(EVENTS, this._onEvents);
   }
 
   /** Ask, and wait for the answer. Rejects with `NoAnswer`. */
   async request(message: ToKernel): Promise<Answer> {
     if (this._control === null) {
-      throw new NoAnswer('none');
+      throw new NoAnswer(this._gone);
     }
     const request = ++this._count;
     const answer = new Promise<Answer>((resolve, reject) => {
@@ -139,22 +147,26 @@ export class KernelLink implements IDisposable {
   }
 
   private async _connect(): Promise<void> {
+    const restarts = this._restarts;
     try {
       if (this._control === null) {
         this._setState('connecting');
         await this._open();
       }
       await this._hello();
-    } catch {
-      this._forget('closed');
+    } catch (error) {
+      if (restarts === this._restarts) {
+        this._forget(error instanceof NoAnswer ? error.silence : 'closed');
+      }
     }
   }
 
   private async _open(): Promise<void> {
+    const restarts = this._restarts;
     const { comm, subshell } = await commOverSubshell(this.kernel, CONTROL);
-    if (this._isDisposed) {
-      comm.dispose();
-      return;
+    if (this._isDisposed || restarts !== this._restarts) {
+      comm.dispose(); // its subshell died with the kernel
+      throw new NoAnswer('closed');
     }
     comm.onMsg = this._onAnswer;
     comm.onClose = () => {
@@ -237,6 +249,7 @@ export class KernelLink implements IDisposable {
   private _forget(silence: Silence): void {
     const control = this._control;
     this._control = null;
+    this._gone = silence;
     this._subshell = false;
     control?.dispose();
     this._waiting.forEach(waiting => waiting.reject(new NoAnswer(silence)));
@@ -256,8 +269,11 @@ export class KernelLink implements IDisposable {
   private _waiting = new Map<number, IWaiting>();
   private _connecting: Promise<void> | null = null;
   private _control: Kernel.IComm | null = null;
+  /** Why there is no control comm. */
+  private _gone: Silence = 'none';
   private _subshell = false;
   private _count = 0;
+  private _restarts = 0;
   private _state: State = 'none';
   private _isDisposed = false;
 }

@@ -18,6 +18,9 @@ interface ICommInside {
   _subshellId?: string | null;
 }
 
+type Request =
+  'kernel_info_request' | 'create_subshell_request' | 'delete_subshell_request';
+
 const FEATURE = 'kernel subshells';
 
 /** How long JupyterLab is given to learn the kernel's features by itself, in milliseconds. */
@@ -47,6 +50,7 @@ export async function commOverSubshell(
   const id = await subshellByControl(kernel);
   if (id !== null) {
     inside._subshellId = id;
+    void replaced(kernel, inside.subshellStarted, id);
   }
   return { comm, subshell: id !== null };
 }
@@ -69,16 +73,29 @@ async function subshellByControl(
   }
 }
 
+/** JupyterLab starts one of its own nevertheless, once it knows the features: then ours goes. */
+async function replaced(
+  kernel: Kernel.IKernelConnection,
+  started: Promise<void>,
+  id: string
+): Promise<void> {
+  if (await succeeds(started)) {
+    const content = { subshell_id: id };
+    await succeeds(ask(kernel, 'delete_subshell_request', content));
+  }
+}
+
 async function ask(
   kernel: Kernel.IKernelConnection,
-  msgType: 'kernel_info_request' | 'create_subshell_request'
+  msgType: Request,
+  content: { subshell_id?: string } = {}
 ): Promise<unknown> {
   const message = KernelMessage.createMessage({
     msgType: msgType as 'create_subshell_request',
     channel: 'control',
     username: kernel.username,
     session: kernel.clientId,
-    content: {}
+    content
   });
   const reply = await kernel.sendControlMessage(message, true).done;
   return reply?.content;

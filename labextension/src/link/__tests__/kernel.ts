@@ -98,9 +98,15 @@ export class FakeKernel {
     this._target = null;
   }
 
+  /** The subshells that were deleted. */
+  deleted: unknown[] = [];
+
   sendControlMessage(message: KernelMessage.IMessage): {
     done: Promise<unknown>;
   } {
+    if (message.header.msg_type === 'delete_subshell_request') {
+      this.deleted.push(message.content);
+    }
     const content =
       message.header.msg_type === 'kernel_info_request'
         ? { supported_features: this.features }

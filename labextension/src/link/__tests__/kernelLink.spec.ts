@@ -1,3 +1,5 @@
+import { PromiseDelegate } from '@lumino/coreutils';
+
 import { CONTROL } from '../../messages';
 import { KernelLink, NoAnswer } from '../kernelLink';
 import { commOverSubshell } from '../subshell';
@@ -90,6 +92,22 @@ describe('a connection', () => {
     await settled();
     expect([link.state, kernel.comms.length]).toEqual(['ready', 2]);
   });
+
+  it('is made anew when the kernel was restarted in the midst of it', async () => {
+    const features = new PromiseDelegate<void>();
+    kernel.info = features.promise;
+    const first = link.connect();
+    link.restart();
+    kernel.info = Promise.resolve();
+    await link.connect();
+    features.resolve();
+    await first;
+    expect(kernel.comms.map(comm => [comm.isOpen, comm.isDisposed])).toEqual([
+      [false, true],
+      [true, false]
+    ]);
+    expect([link.state, kernel.told('hello').length]).toEqual(['ready', 1]);
+  });
 });
 
 describe('events', () => {
@@ -140,6 +158,16 @@ describe('a request', () => {
     expect(await asked).toMatchObject({ type: 'done' });
   });
 
+  it('is refused for the reason for which the connection went', async () => {
+    kernel.answers = {};
+    await link.connect();
+    const asked = link.request({ type: 'stop', run: 'a' });
+    await expect(asked).rejects.toMatchObject({ silence: 'timeout' });
+    link.restart();
+    const again = link.request({ type: 'stop', run: 'a' });
+    await expect(again).rejects.toMatchObject({ silence: 'none' });
+  });
+
   it('is refused where there is no connection', async () => {
     const asked = link.request({ type: 'stop', run: 'a' });
     await expect(asked).rejects.toMatchObject({ silence: 'none' });
@@ -160,6 +188,18 @@ describe('a subshell', () => {
     const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(true);
     expect(kernel.comms[0]._subshellId).toBe('by control');
+  });
+
+  it('that was asked for so goes when JupyterLab has its own', async () => {
+    const started = new PromiseDelegate<void>();
+    kernel.info = never();
+    kernel.subshellStarted = started.promise;
+    await commOverSubshell(kernel.connection, CONTROL, 1);
+    await settled();
+    expect(kernel.deleted).toEqual([]);
+    started.resolve();
+    await settled();
+    expect(kernel.deleted).toEqual([{ subshell_id: 'by control' }]);
   });
 
   it('is done without where the kernel has none', async () => {
