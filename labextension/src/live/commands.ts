@@ -204,8 +204,9 @@ export class Commands {
     keepSolution: boolean
   ): void {
     const asked = typeof args.run === 'string' ? args.run : undefined;
-    const run = asked ?? this._activeMark()?.run_id ?? 'all';
-    const count = this._explorations.current?.remove(run, { keepSolution });
+    const run = asked ?? this._activeMark()?.run_id ?? this._latest();
+    const model = this._explorations.current;
+    const count = run && model?.remove(run, { keepSolution });
     if (count) {
       Notification.info(
         this._trans._n(
@@ -218,9 +219,24 @@ export class Commands {
     }
   }
 
+  /** The id of the latest run that has cells in the notebook. */
+  private _latest(): string | undefined {
+    const there = this._runIds();
+    const known = this._explorations.current?.runs ?? [];
+    const latest = known
+      .map(run => run.run_id)
+      .filter(id => there.includes(id));
+    return [...there, ...latest].pop();
+  }
+
   private _hasCells(): boolean {
-    const notebook = this._explorations.current?.panel.content;
-    return notebook?.widgets.some(cell => markOf(cell.model)) ?? false;
+    return this._runIds().length > 0;
+  }
+
+  /** Of the generated cells of the notebook, in their order. */
+  private _runIds(): string[] {
+    const cells = this._explorations.current?.panel.content.widgets ?? [];
+    return cells.flatMap(cell => markOf(cell.model)?.run_id ?? []);
   }
 
   private _activeCell(): Cell | null {
