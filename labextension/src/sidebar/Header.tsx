@@ -4,8 +4,8 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { isFinal } from '../link/status';
 import type { RunView } from '../messages';
-import { over } from './able';
 import type { Clock } from './clock';
 import { clip, count, share, span } from './format';
 import { useTrans } from './host';
@@ -181,7 +181,7 @@ function Budget(props: {
 /** The elapsed seconds, renewed each second while the run is live. */
 function useElapsed(run: RunView, clock: Clock): number | null {
   const [, tick] = React.useReducer((ticks: number) => ticks + 1, 0);
-  const live = !over(run);
+  const live = !isFinal(run);
   React.useEffect(() => {
     const timer = live ? window.setInterval(tick, 1000) : undefined;
     return () => window.clearInterval(timer);

@@ -4,9 +4,9 @@
  */
 import * as React from 'react';
 
+import { isFinal } from '../link/status';
 import type { ICellOfRun } from '../link/tokens';
 import type { RunView } from '../messages';
-import { over } from './able';
 import { useTrans } from './host';
 import type { Folds, Item } from './items';
 import { items } from './items';
@@ -83,7 +83,7 @@ export function PlanTree(props: {
         <ItemRow
           key={item.key}
           item={item}
-          over={over(props.run)}
+          over={isFinal(props.run)}
           active={index === at}
           tabbable={index === tabbable}
           onPress={onPress}

@@ -3,9 +3,10 @@
  */
 import * as React from 'react';
 
+import { isFinal } from '../link/status';
 import type { IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
-import { canStop, over, reachable } from './able';
+import { canStop, reachable } from './able';
 import type { IAsks } from './asks';
 import type { IDesk } from './host';
 import { useTrans } from './host';
@@ -29,7 +30,7 @@ export function RunActions(props: IRunActions): React.JSX.Element {
     >
       {heard && canStop(run) && <StopButton {...props} />}
       {run.code !== null && <InsertButton {...props} />}
-      {heard && over(run) && run.trace && <ExportButton {...props} />}
+      {heard && isFinal(run) && run.trace && <ExportButton {...props} />}
       {run.trace_link && (
         <button
           type="button"
@@ -40,7 +41,7 @@ export function RunActions(props: IRunActions): React.JSX.Element {
           {trans.__('Open trace')}
         </button>
       )}
-      {over(run) && model.owned(run.key) && <RemoveButton {...props} />}
+      {isFinal(run) && model.owned(run.key) && <RemoveButton {...props} />}
     </div>
   );
 }

@@ -3,10 +3,11 @@
  */
 import * as React from 'react';
 
+import { isFinal } from '../link/status';
 import type { ICellOfRun, IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
 import { Activity } from './Activity';
-import { canEditPlan, over, reachable } from './able';
+import { canEditPlan, reachable } from './able';
 import type { IAsks } from './asks';
 import { useAsks } from './asks';
 import type { Clock } from './clock';
@@ -191,7 +192,7 @@ function OtherTabNote(props: {
 }): React.JSX.Element | null {
   const trans = useTrans();
   const { run, model } = props;
-  return run.owner && !model.owned(run.key) && !over(run) ? (
+  return run.owner && !model.owned(run.key) && !isFinal(run) ? (
     <p className="jp-Explora-banner">
       {trans.__('The cells of this run appear in another tab.')}
     </p>

@@ -1,21 +1,9 @@
 /**
  * What can be asked for at the moment: a control that could not work is not shown.
  */
-import type { CandidateView, RunView, SubtaskView } from '../messages';
+import { isFinal } from '../link/status';
 import type { IExplorationModel } from '../link/tokens';
-
-const FINAL = new Set<RunView['status']>([
-  'solved',
-  'unchecked',
-  'unsolved',
-  'stopped',
-  'failed'
-]);
-
-/** Whether nothing more will come of the run by itself. */
-export function over(run: RunView): boolean {
-  return FINAL.has(run.status);
-}
+import type { CandidateView, RunView, SubtaskView } from '../messages';
 
 /** Whether the kernel can hear controls, at once or when the running cell has ended. */
 export function reachable(model: Pick<IExplorationModel, 'link'>): boolean {
@@ -23,7 +11,7 @@ export function reachable(model: Pick<IExplorationModel, 'link'>): boolean {
 }
 
 export function canStop(run: RunView): boolean {
-  return !over(run) && run.status !== 'stopping';
+  return !isFinal(run) && run.status !== 'stopping';
 }
 
 export function canEditPlan(run: RunView): boolean {
@@ -36,7 +24,7 @@ export function canSkip(run: RunView, subtask: SubtaskView): boolean {
 
 /** Steering goes on in a run, and, by executing the calling cell again, after its end. */
 function steerable(run: RunView): boolean {
-  return run.status === 'running' || (over(run) && run.cell !== null);
+  return run.status === 'running' || (isFinal(run) && run.cell !== null);
 }
 
 export function canRetry(run: RunView, subtask: SubtaskView): boolean {

@@ -3,8 +3,8 @@
  */
 import type { IDisposable } from '@lumino/disposable';
 
+import { isFinal } from '../link/status';
 import type { IExplorationModel, IExplorations } from '../link/tokens';
-import { over } from './able';
 import type { IPreferences } from './host';
 
 export class Opener implements IDisposable {
@@ -39,7 +39,7 @@ export class Opener implements IDisposable {
 
   private look(model: IExplorationModel): void {
     const fresh = model.runs.filter(
-      run => !this.seen.has(run.key) && !over(run)
+      run => !this.seen.has(run.key) && !isFinal(run)
     );
     model.runs.forEach(run => this.seen.add(run.key));
     const { openOnRun } = this.preferences();
