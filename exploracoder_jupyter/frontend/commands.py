@@ -32,7 +32,7 @@ from exploracoder_jupyter.frontend.render import as_text, cost, headline
 from exploracoder_jupyter.frontend.runs import Run
 from exploracoder_jupyter.frontend.sending import Forks, send
 from exploracoder_jupyter.frontend.steering import given
-from exploracoder_jupyter.frontend.traces import traces_beside, when
+from exploracoder_jupyter.frontend.traces import traces_beside
 from exploracoder_jupyter.page import Continue
 from exploracoder_jupyter.wire import Given, Start
 
@@ -206,8 +206,8 @@ class Commands:
     def _history(self, _: str) -> str:
         lines = [f"{number}. {_last_line(run)}" for number, run in enumerate(self.runs.all, 1)]
         here = [run.state.trace for run in self.runs.all]
-        older = [path for path in traces_beside(self._folder() or Path.cwd()) if str(path) not in here]
-        lines += [f"{when(path)}  {path}" for path in older]
+        older = [trace for trace in traces_beside(self._folder() or Path.cwd()) if str(trace.path) not in here]
+        lines += [f"{trace.when}  {trace.path}" for trace in older]
         return "\n".join(lines) or "Nothing has been explored in this session, and there are no traces here."
 
     def _folder(self) -> Path | None:

@@ -117,8 +117,11 @@ class Controls:
         self._pages.nobody()
 
     def take(self, data: object, answer: Answer) -> None:
-        """Do what a control asks for, and answer it."""
+        """Do what a control asks for, and answer it, whatever goes wrong."""
         self._apart = threading.current_thread() is not threading.main_thread()
+        _surely(_number(data), answer, lambda: self._take(data, answer))
+
+    def _take(self, data: object, answer: Answer) -> None:
         request = _number(data)
         if problem := _version_problem(data):
             return answer(plain(Done(request=request, problem=problem)))
@@ -147,9 +150,9 @@ class Controls:
             return []
         here = {run.state.trace for run in self.runs.all}
         return [
-            TraceView(link=link_below(folder, str(path)), changed=path.stat().st_mtime)
-            for path in traces_beside(folder)
-            if str(path) not in here
+            TraceView(link=link_below(folder, str(trace.path)), changed=trace.changed)
+            for trace in traces_beside(folder)
+            if str(trace.path) not in here
         ]
 
     def _take_for_run(self, asked: AboutRun, answer: Answer) -> None:
@@ -160,7 +163,7 @@ class Controls:
             case Sync():
                 self._sync(run, asked, answer)
             case ExportTrace():
-                _aside(lambda: answer(plain(_exported(run, asked.request))))
+                _aside(asked.request, answer, lambda: answer(plain(_exported(run, asked.request))))
             case _:
                 answer(plain(Done(request=asked.request, problem=obey(run, asked))))
 
@@ -168,7 +171,7 @@ class Controls:
         owner = run.live.owner
         if owner in ("", sync.page):
             return self._hand_over(run, sync, answer)
-        _aside(lambda: self._ask_owner(run, sync, owner, answer))
+        _aside(sync.request, answer, lambda: self._ask_owner(run, sync, owner, answer))
 
     def _ask_owner(self, run: Run, sync: Sync, owner: str, answer: Answer) -> None:
         """Hand the run over unless its owner is still there, or it has another one by now."""
@@ -192,8 +195,17 @@ def _exported(run: Run, request: int) -> Done:
     return Done(request=request, said=f"Written: {path}", link=run.live.link(path))
 
 
-def _aside(deed: Callable[[], None]) -> None:
-    threading.Thread(target=deed, daemon=True, name="explora-page").start()
+def _aside(request: int, answer: Answer, deed: Callable[[], None]) -> None:
+    threading.Thread(target=_surely, args=(request, answer, deed), daemon=True, name="explora-page").start()
+
+
+def _surely(request: int, answer: Answer, deed: Callable[[], None]) -> None:
+    """Do what answers a request; if it breaks, that is the answer: a page must not wait for ever."""
+    try:
+        deed()
+    except Exception as error:
+        said = f"The kernel could not do this: {type(error).__name__}: {error}".splitlines()[0]
+        answer(plain(Done(request=request, problem=said)))
 
 
 def _number(data: object) -> int:

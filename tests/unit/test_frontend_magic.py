@@ -119,6 +119,7 @@ def test_history_finds_the_traces_of_earlier_sessions(shell, capsys, tmp_path, m
     monkeypatch.chdir(tmp_path)
     (tmp_path / "explorations").mkdir()
     (tmp_path / "explorations" / "networkx-1.ipynb").write_text("{}")
+    (tmp_path / "explorations" / "gone.ipynb").symlink_to("nowhere")
     shell.run_cell("%explora history")
     assert "explorations/networkx-1.ipynb" in capsys.readouterr().out
 

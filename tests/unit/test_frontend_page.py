@@ -426,6 +426,21 @@ def test_hello_is_answered_with_what_there_is(desk):
     assert Sent.all[-1][2]["reason"] == "hello"
 
 
+def test_a_trace_that_cannot_be_read_is_passed_over(desk, tmp_path):
+    (tmp_path / "explorations" / "a.ipynb").symlink_to("nowhere")
+    (tmp_path / "explorations" / "b.ipynb").symlink_to("b.ipynb")
+    assert [trace["link"] for trace in answer_of(desk, HELLO)["traces"]] == ["explorations/nx-1.ipynb"]
+
+
+def test_what_goes_wrong_in_the_kernel_is_answered_too(linked):
+    def folder():
+        raise RuntimeError("no\nfolder")
+
+    answer = answer_of(Controls(linked.link, folder=folder), HELLO)
+    assert (answer["type"], answer["request"]) == ("done", 3)
+    assert answer["problem"] == "The kernel could not do this: RuntimeError: no"
+
+
 def test_a_call_is_over_at_once_for_a_page_that_is_known_and_in_half_a_second_for_none(desk):
     wait = desk.call("s")
     assert Sent.all[-1][2]["reason"] == "call"
