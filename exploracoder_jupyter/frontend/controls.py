@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -105,10 +106,17 @@ class Controls:
 
     def _open(self, reason: Literal["call", "hello"]) -> None:
         if self._link:
-            self._link.open(plain(Opening(package=__version__, reason=reason, runs=self._views())))
+            with self._views() as views:
+                self._link.open(plain(Opening(package=__version__, reason=reason, runs=views)))
 
-    def _views(self) -> list[RunView]:
-        return [run.live.view for run in self.runs.all]
+    @contextmanager
+    def _views(self) -> Iterator[list[RunView]]:
+        """All runs as they stand, and stand still: an older view must not come after the news that a run has ended."""
+        with ExitStack() as held:
+            lives = [run.live for run in self.runs.all]
+            for live in lives:
+                held.enter_context(live.still)
+            yield [live.view for live in lives]
 
     # ---- what pages ask for
 
@@ -142,7 +150,9 @@ class Controls:
         for run in self.runs.all:
             self.meet(run.live)  # a late one: without subshells the calling cell keeps it from being heard
         self._open("hello")
-        answer(plain(Welcome(request=hello.request, runs=self._views(), traces=self._traces())))
+        traces = self._traces()
+        with self._views() as views:
+            answer(plain(Welcome(request=hello.request, runs=views, traces=traces)))
 
     def _traces(self) -> list[TraceView]:
         folder = self._folder()
@@ -177,12 +187,16 @@ class Controls:
         """Hand the run over unless its owner is still there, or it has another one by now."""
         ask = partial(self.tell, WhoMessage(run=run.live.key))
         if self._pages.answers(owner, run.live.key, ask, seconds=_OWNER_SECONDS) or run.live.owner != owner:
-            return answer(plain(run.live.snapshot(sync.request)))
+            return self._show(run, sync, answer)
         self._hand_over(run, sync, answer)
 
     def _hand_over(self, run: Run, sync: Sync, answer: Answer) -> None:
         run.live.own(sync.page)
-        answer(plain(run.live.snapshot(sync.request)))
+        self._show(run, sync, answer)
+
+    def _show(self, run: Run, sync: Sync, answer: Answer) -> None:
+        with run.live.still:
+            answer(plain(run.live.snapshot(sync.request)))
 
 
 def _exported(run: Run, request: int) -> Done:

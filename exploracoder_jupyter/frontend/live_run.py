@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -83,6 +83,11 @@ class LiveRun:
     def owner(self) -> str:
         """Id of the page that changes the cells; empty: none does."""
         return self._place.owner
+
+    @property
+    def still(self) -> AbstractContextManager[object]:
+        """While this is held, nothing is told of the run: what is sent then is older than any news of it."""
+        return self._lock
 
     @property
     def view(self) -> RunView:

@@ -441,6 +441,43 @@ def test_what_goes_wrong_in_the_kernel_is_answered_too(linked):
     assert answer["problem"] == "The kernel could not do this: RuntimeError: no"
 
 
+class News:
+    """A run that ends on another thread just when something is sent that says how it stands."""
+
+    def __init__(self, desk):
+        self.live, self.said = LiveRun(self, Place("k", "c", None), State(run_id="1"), session="s"), []
+        self.listens = True
+        run = SimpleNamespace(live=self.live, state=State(run_id="1"), over=False)
+        desk.runs.all.append(run)
+        self._end = threading.Thread(target=lambda: self.live.changed(State(failure="It broke.")))
+
+    def tell(self, message):
+        self.said.append(message.state.status)
+
+    def send(self, data):
+        """As an answer or an opening is sent; what it says was looked up before."""
+        self._end.start()
+        self._end.join(0.2)
+        state = data["state"] if "state" in data else data["runs"][0]
+        self.said.append(state["status"])
+
+    def all(self):
+        self._end.join()
+        return self.said[-2:]
+
+
+@pytest.mark.parametrize("how", ["welcome", "snapshot", "opening"])
+def test_an_end_is_the_last_that_pages_hear_of_a_run(desk, linked, monkeypatch, how):
+    news = News(desk)
+    if how == "opening":
+        monkeypatch.setattr(linked.link, "open", news.send)
+        desk.call("s")
+    else:
+        data = HELLO if how == "welcome" else {"type": "sync", "request": 1, "page": "", "run": "k"}
+        desk.take(data, news.send)
+    assert news.all() == ["running", "failed"]
+
+
 def test_a_call_is_over_at_once_for_a_page_that_is_known_and_in_half_a_second_for_none(desk):
     wait = desk.call("s")
     assert Sent.all[-1][2]["reason"] == "call"
