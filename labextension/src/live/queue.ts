@@ -9,7 +9,7 @@ import { afterFrame, Schedule, soon } from './pace';
 import type { RunCells } from './runCells';
 
 /** How long changes may go on between two frames, in milliseconds. The first one may take longer. */
-const BUDGET = 8;
+const BUDGET = 25;
 
 export class ChangeQueue implements IDisposable {
   /**
