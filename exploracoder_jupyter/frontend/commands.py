@@ -41,7 +41,6 @@ _MAGIC_STOP = "To stop: %explora stop"
 _FORK_SECONDS = 15.0
 """How long a cell in the background waits until its kernel was forked; it takes about a second."""
 _NO_REVIEW = "Leave it out, or explore in JupyterLab or Notebook 7 without --wait."
-_RUN_AGAIN = "Run the cell again to explore anew."
 _TAKE = "%explora solution puts the solution into a new cell."
 
 
@@ -90,6 +89,7 @@ class Commands:
             cells=caller.cell is not None,
             given=going_on,
         )
+        self.runs.stop_called_by(caller.cell)
         run = self.runs.start(
             order,
             command=engine_command(sandbox.engine_python),
@@ -113,7 +113,7 @@ class Commands:
         """
         name, _, argument = line.strip().partition(" ")
         commands: Mapping[str, Callable[[str], str]] = {
-            "": self._status,
+            "": self._overview,
             "status": self._status,
             "stop": self._stop,
             "accept": self._accept,
@@ -147,24 +147,29 @@ class Commands:
             self._insert(run, run.state.solution)
 
     def _going_on(self, caller: Caller) -> Given | None:
-        """What the page wants to go on from, if this is no new exploration."""
-        wanted = caller.metadata.get("continue")
-        if wanted is None:
-            return None
+        """What the page wants to go on from, if this is no new exploration.
+
+        A page names runs of this kernel. Anything else was left in a saved notebook, whose cell is run anew.
+        """
         try:
-            asked = Continue.model_validate(wanted)
+            asked = Continue.model_validate(caller.metadata.get("continue"))
         except ValidationError:
-            raise UsageError("What to go on from cannot be read.", remedy=_RUN_AGAIN) from None
+            return None
         run = self.runs.named(asked.run)
         if run is None:
-            raise UsageError("This kernel knows nothing of the run to go on from any more.", remedy=_RUN_AGAIN)
+            return None
         if not run.over:
             raise UsageError("The run to go on from has not ended yet.", remedy="Stop it, or ask it in the sidebar.")
         return given(run.state, asked)
 
     def _insert(self, run: Run, solution: str) -> None:
         self._inserted = run
+        if not run.live.owner:
+            run.live.handed_over()
         self._shell.set_next_input(solution)
+
+    def _overview(self, argument: str) -> str:
+        return f"{self._status(argument)}\n%explora? lists what else can be asked."
 
     def _status(self, _: str) -> str:
         shown = self.runs.running() or self.runs.all[-1:]

@@ -236,9 +236,15 @@ def _fold_step(state: State, event: object) -> State:
             return _selected(state, event.selection)
         case SubtaskFinished():
             row = _row(state, event.subtask)
-            return _put(state, replace(row, status=event.status, reason=event.reason))
+            return _solving(_put(state, replace(row, status=event.status, reason=event.reason)))
         case _:
             return state
+
+
+def _solving(state: State) -> State:
+    """With the last subtask done the model writes the solution, which no event tells until there is one."""
+    waiting = any(row.status in ("planned", "exploring") for row in state.subtasks)
+    return state if waiting else replace(state, activity="Writing the solution.")
 
 
 def _budget(settings: Mapping[str, JsonValue]) -> _Budget:
@@ -347,9 +353,10 @@ def _problem(seen: Observation) -> str:
 
 
 def _where(state: State, row: SubtaskRow) -> str:
-    """Its place is counted, for ids are never reused and may exceed the number of subtasks."""
+    """Ids are never reused, so that its place may be another number."""
     place = next((n for n, known in enumerate(state.subtasks, 1) if known.id == row.id), len(state.subtasks))
-    return f"Subtask {place} of {len(state.subtasks)}: {row.title}"
+    count = f"{place} of {len(state.subtasks)}"
+    return f"Subtask {count if row.id == str(place) else f'{row.id} ({count})'}: {row.title}"
 
 
 def _row(state: State, subtask: str) -> SubtaskRow:

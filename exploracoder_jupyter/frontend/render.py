@@ -132,7 +132,8 @@ def _rows(state: State) -> tuple[SubtaskRow, ...]:
 
 
 def _foot(state: State, now: float) -> str:
-    parts = [cost(state, now), f"{state.estimate} expected" if state.estimate and not state.over else "", state.model, state.isolation]
+    expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
+    parts = [cost(state, now), expected, state.model, state.isolation]
     return " · ".join(part for part in parts if part)
 
 

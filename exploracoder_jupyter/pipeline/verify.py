@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import dedent
@@ -81,6 +82,15 @@ def _doctests(text: str, examples: Sequence[doctest.Example]) -> str:
     return _RUN_DOCTESTS.format(text=text + "\n")
 
 
+def _unreadable(text: str) -> str:
+    if re.match(r"assert\b|def |import |from ", text):
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            return f"The check has a syntax error in line {error.lineno}: {error.msg}."
+    return "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`."
+
+
 def _parsed(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
@@ -92,10 +102,7 @@ def _pairs(text: str, name: str | None) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     pairs = [line.split("->") for line in lines]
     if any(len(pair) != 2 or not (_parsed(f"_({pair[0]})") and _parsed(f"({pair[1]})")) for pair in pairs):
-        raise UsageError(
-            "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`.",
-            remedy='Write for example --check "assert result == 3".',
-        )
+        raise UsageError(_unreadable(text), remedy='Write for example --check "assert result == 3".')
     if not name:
         raise UsageError("A check of `input -> output` lines needs a function.", remedy="Name it with --name.")
     return "\n".join(_assertion(name, given.strip(), wanted.strip()) for given, wanted in pairs)

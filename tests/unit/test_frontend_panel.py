@@ -107,7 +107,14 @@ def test_a_revised_plan_keeps_what_is_known():
     state = state_after(START, PLAN, SubtaskStarted("1", ()), SubtaskFinished("1", "done"), revised)
     assert [(row.id, row.status) for row in state.subtasks] == [("1", "done"), ("3", "planned")]
     state = state_after(SubtaskStarted("3", ()), state=state)
-    assert state.activity == "Subtask 2 of 2: Count edges"
+    assert state.activity == "Subtask 3 (2 of 2): Count edges"
+
+
+def test_with_the_last_subtask_done_the_solution_is_being_written():
+    state = state_after(START, PLAN, SubtaskStarted("1", ()), SubtaskFinished("1", "done"))
+    assert state.activity == "Subtask 1 of 2: Make a graph"
+    state = state_after(SubtaskStarted("2", ()), SubtaskFinished("2", "failed"), state=state)
+    assert state.activity == "Writing the solution."
 
 
 @pytest.mark.parametrize(

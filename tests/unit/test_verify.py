@@ -104,6 +104,11 @@ def test_tests_that_only_a_test_runner_could_run_are_refused(check):
         check_code(Task("t", ("m",), check=check))
 
 
+def test_a_syntax_error_in_a_check_is_said():
+    with pytest.raises(UsageError, match=r"syntax error in line 2: "):
+        check_code(Task("x", ("json",), check="import math\nassert x ==\nassert y"))
+
+
 def test_inconsistent_doctest_prompts_are_refused():
     with pytest.raises(UsageError, match="doctests cannot be read"):
         check_code(Task("t", ("m",), check=">>> if x:\n... y\n  >>>x\n"))
