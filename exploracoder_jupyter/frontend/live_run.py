@@ -80,6 +80,11 @@ class LiveRun:
         return self._place.key
 
     @property
+    def cell(self) -> str | None:
+        """Id of the calling cell."""
+        return self._place.cell
+
+    @property
     def owner(self) -> str:
         """Id of the page that changes the cells; empty: none does."""
         return self._place.owner
@@ -148,6 +153,11 @@ class LiveRun:
             self._all_dismissed = self._all_dismissed or not cells
             self._dismissed.update(cells)
 
+    def handed_over(self) -> None:
+        """The user has got the solution as a cell of their own: a page that comes later does not show it again."""
+        with self._lock:
+            self._dismissed.update(id for id, cell in self._cells.items() if _role(cell) == "solution")
+
     def _shown(self, id: str) -> bool:
         return not self._all_dismissed and id not in self._dismissed
 
@@ -183,3 +193,9 @@ class LiveRun:
             self._later, self._told = False, time.monotonic()
             if self._audience.listens:
                 self._audience.tell(StateMessage(state=self.view))
+
+
+def _role(cell: Cell) -> object:
+    metadata = cell.get("metadata")
+    ours = metadata.get("exploracoder_jupyter") if isinstance(metadata, dict) else None
+    return ours.get("role") if isinstance(ours, dict) else None

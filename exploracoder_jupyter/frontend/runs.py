@@ -226,6 +226,12 @@ class Runs:
         """The newest one that has this."""
         return next((run for run in reversed(self.all) if getattr(run.state, having)), None)
 
+    def stop_called_by(self, cell: str | None) -> None:
+        """Ask the runs of this calling cell for their end: it explores anew."""
+        for run in self.running():
+            if cell and run.live.cell == cell:
+                run.stop()
+
     def stop(self) -> None:
         """Ask every run for its end; returns at once. Without this process, engines end by themselves."""
         for run in self.running():

@@ -171,6 +171,9 @@ def main():
         Path("ended").write_text(how)
         end("stopped", "By the user.")
         return
+    if kind == "shown":
+        insert("plan", start.cell)
+        insert("solution", "plan")
     if kind == "reviewed":
         tell(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
         tell(ReviewAsked())

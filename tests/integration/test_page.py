@@ -305,11 +305,34 @@ def test_a_run_that_has_ended_is_gone_on_from(kernel, tab):
         assert page.run("%%explora quick --wait\ntask", **{"continue": wanted})["status"] == "ok"
         assert kernel.order()["given"] == given
     for wanted, problem in [
-        ({"run": "gone"}, "This kernel knows nothing of the run to go on from any more."),
         ({"run": run, "subtask": "7"}, "There is no subtask 7 in that run."),
-        ("nonsense", "What to go on from cannot be read."),
+        ({"run": run, "candidate": "7.7"}, "There is no candidate 7.7 in that run."),
     ]:
         assert problem in page.run("%%explora quick\ntask", **{"continue": wanted})["evalue"]
+
+
+@pytest.mark.parametrize("left", [{"run": "gone", "subtask": "2"}, "nonsense"])
+def test_what_was_left_in_a_saved_cell_keeps_nobody_from_exploring(kernel, tab, left):
+    assert tab().run("%%explora quick --wait\ntask", **{"continue": left})["status"] == "ok"
+    assert kernel.order()["given"] is None
+
+
+def test_a_cell_that_explores_again_ends_what_it_began(kernel, tab):
+    page = tab()
+    page.connect()
+    first = explore(page)["key"]
+    assert page.run("%%explora steered\ntask")["status"] == "ok"
+    page.state(lambda state: state["status"] == "stopped", "the end of the first", first)
+    second = page.state(lambda state: state["key"] != first and chosen(state), "the second")
+    assert second["status"] == "running"
+
+
+def test_a_solution_that_is_in_a_cell_is_not_shown_again_by_a_page_that_comes_late(kernel, tab):
+    page = tab()
+    reply = page.run("%%explora shown --wait\ntask")
+    assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
+    (run,) = page.connect(subshell=False)["runs"]
+    assert [cell["id"] for cell in page.sync(run["key"])["cells"]] == ["plan"]
 
 
 def test_clean_is_done_by_the_page_that_asks(kernel, tab):
