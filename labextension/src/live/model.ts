@@ -27,13 +27,10 @@ import type {
   Welcome
 } from '../messages';
 import { mentionsUs } from './caller';
-import { done, execute, insertBelow, show } from './notebookActs';
+import { Controls } from './controls';
+import { execute, insertBelow, show } from './notebookActs';
 import { IMark, markOf, NAMESPACE } from './mark';
 import { IDeleted, NotebookCells } from './notebookCells';
-
-type Asked<T = ToKernel> = T extends { run: string }
-  ? Omit<T, 'run' | 'request' | 'page'>
-  : never;
 
 export class ExplorationModel implements IExplorationModel {
   /**
@@ -55,6 +52,14 @@ export class ExplorationModel implements IExplorationModel {
     this._cells = new NotebookCells(panel.context.model.sharedModel);
     this._cells.deleted.connect(this._onDeleted, this);
     this._cells.reloaded.connect(this._syncAll, this);
+    const controlled = {
+      link: () => this._link,
+      view: (run: string) => this._runs.get(run),
+      isLost: (run: string) => this._lost.has(run),
+      goOn: (given: Continue) => this._goOn(given),
+      onPending: () => this._changed.emit()
+    };
+    this._controls = new Controls(controlled, _trans);
     const session = panel.context.sessionContext;
     session.kernelChanged.connect(this._onKernel, this);
     session.statusChanged.connect(this._onStatus, this);
@@ -101,35 +106,31 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   isPending(run: string, control: Control, of = ''): boolean {
-    return this._pending.has(nameOf(run, control, of));
+    return this._controls.isPending(run, control, of);
   }
 
   stop(run: string): Promise<Done> {
-    return this._ask(run, 'stop', '', { type: 'stop' });
+    return this._controls.ask(run, 'stop', '', { type: 'stop' });
   }
 
   skip(run: string, subtask: string): Promise<Done> {
-    return this._ask(run, 'skip', subtask, { type: 'skip', subtask });
+    return this._controls.ask(run, 'skip', subtask, { type: 'skip', subtask });
   }
 
   retry(run: string, subtask: string, hint = ''): Promise<Done> {
-    return this._hasEnded(run)
-      ? this._goOn({ run, subtask, hint, candidate: '' })
-      : this._ask(run, 'retry', subtask, { type: 'retry', subtask, hint });
+    return this._controls.retry(run, subtask, hint);
   }
 
   choose(run: string, candidate: string): Promise<Done> {
-    return this._hasEnded(run)
-      ? this._goOn({ run, subtask: '', hint: '', candidate })
-      : this._ask(run, 'choose', candidate, { type: 'choose', candidate });
+    return this._controls.choose(run, candidate);
   }
 
   plan(run: string, titles: string[]): Promise<Done> {
-    return this._ask(run, 'plan', '', { type: 'plan', titles });
+    return this._controls.ask(run, 'plan', '', { type: 'plan', titles });
   }
 
   exportTrace(run: string): Promise<Done> {
-    return this._ask(run, 'export', '', { type: 'export' });
+    return this._controls.ask(run, 'export', '', { type: 'export' });
   }
 
   reveal(run: string, wanted: ICellOfRun, focus = true): boolean {
@@ -186,11 +187,6 @@ export class ExplorationModel implements IExplorationModel {
       this._here.add(run.key);
     }
     return this._here.has(run.key);
-  }
-
-  private _hasEnded(run: string): boolean {
-    const view = this._runs.get(run);
-    return view !== undefined && isFinal(view);
   }
 
   // ---- the kernel
@@ -377,68 +373,20 @@ export class ExplorationModel implements IExplorationModel {
 
   // ---- the controls
 
-  private async _ask(
-    run: string,
-    control: Control,
-    of: string,
-    asked: Asked
-  ): Promise<Done> {
-    if (this._lost.has(run) || !this._link) {
-      return done(this._restarted());
-    }
-    const pending = nameOf(run, control, of);
-    this._pending.add(pending);
-    this._changed.emit();
-    try {
-      const answer = await this._link.request({ ...asked, run } as ToKernel);
-      return answer.type === 'done' ? answer : done('');
-    } catch (error) {
-      return done(this._why(error));
-    } finally {
-      this._pending.delete(pending);
-      this._changed.emit();
-    }
-  }
-
   /** Run the calling cell again, from there on. */
-  private async _goOn(given: Continue): Promise<Done> {
-    const view = this._runs.get(given.run);
+  private _goOn(given: Continue): boolean {
+    const caller = this._runs.get(given.run)?.cell;
     const index = this._cells.notebook.cells.findIndex(
-      cell => cell.getId() === view?.cell
+      cell => cell.getId() === caller
     );
     const widget = this.panel.content.widgets[index];
-    if (this._lost.has(given.run)) {
-      return done(this._restarted());
-    }
     if (widget?.model.type !== 'code') {
-      return done(this._trans.__('The cell that called is gone.'));
+      return false;
     }
     execute(widget as CodeCell, this._session, {
       [NAMESPACE]: { continue: { ...given } }
     });
-    return done('');
-  }
-
-  private _restarted(): string {
-    return this._trans.__(
-      'The kernel that made this run is gone; run the cell again.'
-    );
-  }
-
-  private _why(error: unknown): string {
-    if (!(error instanceof NoAnswer)) {
-      throw error;
-    }
-    switch (error.silence) {
-      case 'timeout':
-        return this._trans.__('The kernel did not answer in time.');
-      case 'closed':
-        return this._trans.__('The connection to the kernel was closed.');
-      case 'none':
-        return this._trans.__(
-          'The kernel has not loaded the extension; run %load_ext exploracoder_jupyter.'
-        );
-    }
+    return true;
   }
 
   private _changed = new Signal<this, void>(this);
@@ -451,12 +399,8 @@ export class ExplorationModel implements IExplorationModel {
   private _here = new Set<string>();
   private _lost = new Set<string>();
   private _syncing = new Set<string>();
-  private _pending = new Set<string>();
+  private _controls: Controls;
   private _isDisposed = false;
-}
-
-function nameOf(run: string, control: Control, of: string): string {
-  return JSON.stringify([run, control, of]);
 }
 
 function isWanted(mark: IMark, wanted: ICellOfRun): boolean {

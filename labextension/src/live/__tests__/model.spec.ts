@@ -59,9 +59,9 @@ async function open(...runs: RunView[]): Promise<void> {
 
 /** The kernel answers `sync` with these cells. */
 function snapshot(seq: number, state: RunView, ...ids: string[]): void {
-  kernel.answers.sync = ({ run }: { run: string }) => ({
+  kernel.answers.sync = message => ({
     type: 'snapshot',
-    run,
+    run: 'run' in message ? message.run : '',
     seq,
     state,
     cells: ids.map(id => generated(id)),
