@@ -90,6 +90,8 @@ class Engine:
         self._inbox = inbox
         self._outbox = Outbox(outbox, broken=self.stop)
         self._steering: RunSteering | None = None
+        self._asked_early: list[Callable[[RunSteering], None]] = []
+        self._steers = threading.Lock()
         self._line: KernelLine | None = None
         self._asked = False
         self._variables: str | None = None
@@ -140,7 +142,8 @@ class Engine:
         from exploracoder_jupyter.session import KernelLine, RunSteering, run
 
         steering, line = RunSteering(), KernelLine(self._outbox.send)
-        self._steering, self._line = steering, line
+        self._line = line
+        self._steered_by(steering)
 
         async def ordered() -> dict[str, JsonValue]:
             cells = self._cells_changed if start.cells else None
@@ -178,20 +181,33 @@ class Engine:
         self.stop()
 
     def _take(self, message: ToEngine) -> None:
-        steering = self._steering
         match message:
             case Stop():
                 self.stop()
             case KernelForked() if self._line:
                 self._line.answered(message)
-            case Skip() if steering:
-                steering.skip(message.subtask)
-            case Retry() if steering:
-                steering.retry(message.subtask, message.hint)
-            case Choose() if steering:
-                steering.choose(message.candidate)
-            case Replan() if steering:
-                steering.replan(message.titles)
+            case Skip():
+                self._steer(lambda steering: steering.skip(message.subtask))
+            case Retry():
+                self._steer(lambda steering: steering.retry(message.subtask, message.hint))
+            case Choose():
+                self._steer(lambda steering: steering.choose(message.candidate))
+            case Replan():
+                self._steer(lambda steering: steering.replan(message.titles))
+
+    def _steer(self, ask: Callable[[RunSteering], None]) -> None:
+        """Ask this of the run, as soon as its session is imported."""
+        with self._steers:
+            if self._steering:
+                ask(self._steering)
+            else:
+                self._asked_early.append(ask)
+
+    def _steered_by(self, steering: RunSteering) -> None:
+        with self._steers:
+            self._steering = steering
+            for ask in self._asked_early:
+                ask(steering)
 
 
 def main() -> int:

@@ -3,9 +3,11 @@
 A reader thread puts what the engine says into a queue; whoever follows the run takes it from there with a timeout, so
 that stop, interrupt and the engine's death are noticed at any moment. A request to fork this kernel is answered by the
 reader thread itself: nobody may be following, and the main thread may be in a cell. `past_fork` tells whoever must not
-change the kernel before. The engine has a session of its
-own: the interrupt of a cell does not reach it, so nothing but this link ends it: a message first, then signals. When
-this process dies, the engine sees the end of its standard input and closes the trace by itself.
+change the kernel before.
+
+The engine has a session of its own: the interrupt of a cell does not reach it, so nothing but this link ends it: a
+message first, then signals. When this process dies, the engine sees the end of its standard input and closes the trace
+by itself.
 """
 
 from __future__ import annotations

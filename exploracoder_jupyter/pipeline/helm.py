@@ -87,12 +87,14 @@ class Helm:
     def _replan(self, titles: list[str]) -> str:
         plan, begun = self._agenda.plan, 0 if self._course.reviewing else self._course.here + 1
         done, rest = plan.subtasks[:begun], plan.subtasks[begun:]
+        planned = [subtask.title for subtask in rest]
+        titles = titles if titles == planned else _not_begun(done, titles)
         if not (done or titles):
             return "A plan has at least one subtask: nothing was changed."
         if len(done) + len(titles) > _MOST_SUBTASKS:
             return f"A plan has at most {_MOST_SUBTASKS} subtasks: nothing was changed."
         self._run.emit(Steered("replan"))
-        if titles != [subtask.title for subtask in rest]:
+        if titles != planned:
             self._change(Plan((*done, *self._matched(rest, titles)), plan.revision + 1))
         self._course.begin()
         return ""
@@ -125,3 +127,11 @@ class Helm:
         """The position of a subtask that has begun, ended ones included."""
         position = self._position(subtask)
         return position if position is not None and position <= self._course.here else None
+
+
+def _not_begun(done: tuple[Subtask, ...], titles: list[str]) -> list[str]:
+    """The titles without those that began while the user was writing: they lead the list and are the last begun."""
+    begun = [subtask.title for subtask in done]
+    most = min(len(begun), len(titles))
+    known = max(count for count in range(most + 1) if begun[len(begun) - count :] == titles[:count])
+    return titles[known:]

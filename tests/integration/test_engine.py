@@ -15,7 +15,7 @@ import pytest
 from exploracoder_jupyter.engine import Engine as InProcess
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.inside.variables import dump
-from exploracoder_jupyter.wire import KernelForked, LiveOffer, Start, Stop, decode_from_engine, encode
+from exploracoder_jupyter.wire import KernelForked, LiveOffer, Skip, Start, Stop, decode_from_engine, encode
 
 TASK = "Compute the mean of a list of numbers. Compute the median of a list of numbers."
 
@@ -108,6 +108,14 @@ def test_what_cannot_be_done_is_said(engine):
     assert "no_such_library_at_all" in last.error
     assert engine.process.wait(5) == 2
     assert engine.traces() == []
+
+
+def test_what_is_asked_before_the_beginning_is_answered(engine):
+    engine.order("statistics")
+    engine.write(encode(Skip(subtask="9")))
+    while (said := engine.until("notice")).level != "warning":
+        pass
+    assert said.text in ("There is no plan yet: nothing was changed.", "There is no subtask 9 to skip.")
 
 
 def test_a_stop_before_the_beginning_is_obeyed_at_once(engine):

@@ -447,6 +447,21 @@ async def test_a_plan_that_is_the_same_is_no_other_plan():
     assert [event.what for event in happened(run, "steered")] == ["replan"]
 
 
+@pytest.mark.parametrize(
+    ("titles", "after"),
+    [
+        (("b", "c"), [("1", "a"), ("2", "b"), ("3", "c")]),
+        (("b", "new"), [("1", "a"), ("2", "b"), ("4", "new")]),
+        (("a", "b", "c"), [("1", "a"), ("2", "b"), ("3", "c")]),
+        (("a", "c"), [("1", "a"), ("2", "b"), ("4", "a"), ("3", "c")]),
+    ],
+)
+async def test_what_begins_while_the_plan_is_written_is_not_planned_twice(titles, after):
+    run, _ = steered({("propose", "2"): [Replan(titles)]}, holds=False)
+    await run_task(run)
+    assert plans(run)[-1] == after
+
+
 async def test_nothing_more_may_be_wanted():
     run, _ = steered({("propose", "1"): [Replan(())]}, holds=False)
     assert (await run_task(run)).verdict.outcome == "unchecked"
