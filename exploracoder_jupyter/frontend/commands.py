@@ -90,14 +90,17 @@ class Commands:
             given=going_on,
         )
         self.runs.stop_called_by(caller.cell)
-        run = self.runs.start(
-            order,
-            command=engine_command(sandbox.engine_python),
-            display=partial(_display, caller, page, background=background),
-            resources=resources,
-            fork=fork_of(self._shell) if live else None,
-            session=caller.session,
-        )
+        try:
+            run = self.runs.start(
+                order,
+                command=engine_command(sandbox.engine_python),
+                display=partial(_display, caller, page, background=background),
+                resources=resources,
+                fork=fork_of(self._shell) if live else None,
+                session=caller.session,
+            )
+        except KeyboardInterrupt:  # while the page's hello was waited for
+            raise UsageError("Stopped. It was stopped before it began.") from None
         try:
             run.detach(patience=_FORK_SECONDS if forks == "will" else 0.0) if background else run.wait()
         except KeyboardInterrupt:

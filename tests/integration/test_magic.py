@@ -498,9 +498,20 @@ def test_a_cell_in_the_background_waits_for_no_fork_that_will_not_come(forkable,
     assert ended(forkable.order()["pid"])
 
 
+def test_an_interrupt_at_the_very_beginning_leaves_no_engine(forkable):
+    sent = forkable.send("%%explora hesitates --state live\ntask", cell="cell-1")
+    order = forkable.order()
+    forkable.manager.interrupt_kernel()
+    reply = forkable.reply(sent)
+    assert (reply["status"], reply["ename"]) == ("error", "UsageError")
+    assert "Stopped. It was stopped before it began." in reply["evalue"]
+    assert ended(order["pid"])
+
+
 def test_an_interrupt_while_the_fork_is_waited_for_stops_the_run(forkable):
     sent = forkable.send("%%explora hesitates --state live\ntask", cell="cell-1")
     forkable.order()
+    forkable.shows("hesitates")  # the run is followed now
     before = time.monotonic()
     forkable.manager.interrupt_kernel()
     reply = forkable.reply(sent)
