@@ -15,7 +15,16 @@ import { JSONExt, PartialJSONObject } from '@lumino/coreutils';
 
 import type { CellChange } from '../messages';
 import { Draft } from './draft';
-import { adopt, IMark, isEdited, markOf, NAMESPACE, othersTags } from './mark';
+import {
+  adopt,
+  hasRun,
+  IMark,
+  isCopy,
+  isEdited,
+  markOf,
+  NAMESPACE,
+  othersTags
+} from './mark';
 import { trustworthy } from './outputs';
 import type { RunCells } from './runCells';
 
@@ -93,8 +102,9 @@ function put(draft: Draft, run: RunCells, file: ICellFile): IFolds | null {
   if (found) {
     return update(found, run, file);
   }
-  if (!run.runId) {
-    run.runId = (file.metadata[NAMESPACE] as unknown as IMark).run_id;
+  run.runId ||= (file.metadata[NAMESPACE] as unknown as IMark).run_id;
+  if (!run.cleared) {
+    run.cleared = true;
     removeOlder(draft, run);
   }
   run.folds.set(file.id, folds(file.metadata.jupyter));
@@ -102,21 +112,23 @@ function put(draft: Draft, run: RunCells, file: ICellFile): IFolds | null {
   return null;
 }
 
-/** The cells of earlier runs of the same calling cell make room. */
+/** The cells of earlier runs of the same calling cell make room, but for copies that the user has made of them. */
 function removeOlder(draft: Draft, run: RunCells): void {
   const older = draft.cells.filter(cell => {
     const mark = markOf(cell);
-    return mark?.caller === run.caller && mark.run_id !== run.runId;
+    return (
+      mark?.caller === run.caller && mark.run_id !== run.runId && !isCopy(cell)
+    );
   });
   older.forEach(cell => removeOne(draft, cell));
 }
 
-/** Remove a generated cell; one that a person has edited stays as an ordinary cell. */
+/** Remove a generated cell; one that a person has edited or run stays as an ordinary cell. */
 function removeOne(draft: Draft, cell: ISharedCell | undefined): void {
   if (!cell || !markOf(cell)) {
     return;
   }
-  if (isEdited(cell)) {
+  if (isEdited(cell) || hasRun(cell)) {
     adopt(cell);
   } else {
     draft.remove(cell);
@@ -167,7 +179,8 @@ function update(
   if (!isEdited(cell) && cell.getSource() !== file.source) {
     cell.setSource(file.source);
   }
-  if (cell.cell_type === 'code') {
+  // A solution is not recorded: what it shows came of running it here.
+  if (cell.cell_type === 'code' && before.role !== 'solution') {
     updateOutputs(cell as ISharedCodeCell, trustworthy(file.outputs ?? []));
   }
   const anew = foldsAnew(cell, run, file, before);

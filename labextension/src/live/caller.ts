@@ -6,6 +6,11 @@ import { markOf } from './mark';
 const CALL = /^%%explora\b/;
 const MENTION = /exploracoder_jupyter|^%%explora\b/m;
 
+/** Whether the cell calls for an exploration. */
+export function calls(cell: ISharedCell): boolean {
+  return CALL.test(cell.getSource());
+}
+
 /** Whether the cell calls, and what it called for stands in the notebook. */
 export function hasExploration(
   notebook: ISharedNotebook,
@@ -13,8 +18,7 @@ export function hasExploration(
 ): boolean {
   const id = cell.getId();
   return (
-    CALL.test(cell.getSource()) &&
-    notebook.cells.some(other => markOf(other)?.caller === id)
+    calls(cell) && notebook.cells.some(other => markOf(other)?.caller === id)
   );
 }
 

@@ -17,7 +17,7 @@ export interface IControlled {
   view(run: string): RunView | undefined;
   /** Whether the kernel that made the run is gone. */
   isLost(run: string): boolean;
-  /** Run the calling cell again, from there on; whether it is there. */
+  /** Run the calling cell again, from there on; whether it is there and still calls. */
   goOn(given: Continue): boolean;
   /** `isPending` may answer otherwise. */
   onPending(): void;
@@ -76,7 +76,11 @@ export class Controls {
     }
     return this._controlled.goOn(given)
       ? done('')
-      : done(this._trans.__('The cell that called is gone.'));
+      : done(
+          this._trans.__(
+            'The cell that called is gone, or does not begin with %%explora any more.'
+          )
+        );
   }
 
   private _hasEnded(run: string): boolean {

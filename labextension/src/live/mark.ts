@@ -2,7 +2,7 @@
  * The mark that a generated cell carries in its metadata: whose it is, what it is, and whether its source is still as
  * it was generated. A cell that a person has edited is that person's.
  */
-import type { ISharedCell } from '@jupyter/ydoc';
+import type { ISharedCell, ISharedCodeCell } from '@jupyter/ydoc';
 import { blake2b } from '@noble/hashes/blake2';
 import { bytesToHex } from '@noble/hashes/utils';
 
@@ -56,6 +56,19 @@ export function sourceHash(source: string): string {
 export function isEdited(cell: ISharedCell): boolean {
   const mark = markOf(cell);
   return mark !== null && mark.source_hash !== sourceHash(cell.getSource());
+}
+
+/** Whether the user has copied the cell from a generated one: the mark came along, the id did not. */
+export function isCopy(cell: ISharedCell): boolean {
+  return !cell.getId().startsWith('explora-');
+}
+
+/** Whether the user has run the cell, which is for solutions only. */
+export function hasRun(cell: ISharedCell): boolean {
+  return (
+    markOf(cell)?.role === 'solution' &&
+    typeof (cell as Partial<ISharedCodeCell>).execution_count === 'number'
+  );
 }
 
 /** The tags that are not ours. */

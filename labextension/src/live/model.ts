@@ -2,7 +2,6 @@
  * The explorations of one notebook document: brings together what the kernel says, what stands in the notebook and
  * what the user asks for.
  */
-import type { CodeCell } from '@jupyterlab/cells';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
@@ -28,8 +27,9 @@ import type {
 } from '../messages';
 import { mentionsUs } from './caller';
 import { Controls } from './controls';
-import { execute, insertBelow, show } from './notebookActs';
-import { IMark, markOf, NAMESPACE } from './mark';
+import { KnownRuns } from './knownRuns';
+import { callAgain, cellOf, insertBelow, show } from './notebookActs';
+import type { IMark } from './mark';
 import { IDeleted, NotebookCells } from './notebookCells';
 
 export class ExplorationModel implements IExplorationModel {
@@ -51,12 +51,14 @@ export class ExplorationModel implements IExplorationModel {
     });
     this._cells = new NotebookCells(panel.context.model.sharedModel);
     this._cells.deleted.connect(this._onDeleted, this);
-    this._cells.reloaded.connect(this._syncAll, this);
+    this._cells.begun.connect(this._onBegun, this);
+    this._cells.reloaded.connect(() => this._syncAll());
     const controlled = {
       link: () => this._link,
       view: (run: string) => this._runs.get(run),
-      isLost: (run: string) => this._lost.has(run),
-      goOn: (given: Continue) => this._goOn(given),
+      isLost: (run: string) => this._runs.isLost(run),
+      goOn: (given: Continue) =>
+        callAgain(this.panel, this._runs.get(given.run)?.cell, given),
       onPending: () => this._changed.emit()
     };
     this._controls = new Controls(controlled, _trans);
@@ -71,7 +73,7 @@ export class ExplorationModel implements IExplorationModel {
   panel: NotebookPanel;
 
   get runs(): readonly RunView[] {
-    return [...this._runs.values()].filter(run => this._isHere(run));
+    return this._runs.all.filter(run => this._isHere(run));
   }
 
   get traces(): readonly TraceView[] {
@@ -134,13 +136,7 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   reveal(run: string, wanted: ICellOfRun, focus = true): boolean {
-    const view = this._runs.get(run);
-    const found = this._cells.notebook.cells.findIndex(cell => {
-      const mark = markOf(cell, view?.run_id);
-      return mark !== null && isWanted(mark, wanted);
-    });
-    const caller = Object.keys(wanted).length === 0;
-    const id = caller ? view?.cell : this._cells.notebook.cells[found]?.getId();
+    const id = cellOf(this._cells.notebook, this._runs.get(run), wanted);
     return !!id && show(this.panel, id, focus);
   }
 
@@ -183,10 +179,13 @@ export class ExplorationModel implements IExplorationModel {
 
   /** Whether the run's calling cell is in this notebook, or was. */
   private _isHere(run: RunView): run is RunView & { cell: string } {
-    if (run.cell !== null && this._cells.has(run.cell)) {
-      this._here.add(run.key);
+    if (run.cell === null) {
+      return false;
     }
-    return this._here.has(run.key);
+    if (this._here.get(run.key) !== run.cell && this._cells.has(run.cell)) {
+      this._here.set(run.key, run.cell);
+    }
+    return this._here.get(run.key) === run.cell;
   }
 
   // ---- the kernel
@@ -204,7 +203,7 @@ export class ExplorationModel implements IExplorationModel {
     if (kernel) {
       const link = (this._link = new KernelLink(kernel, this._page));
       link.changed.connect(this._onLink, this);
-      link.opened.connect((_, opening) => opening.runs.forEach(this._take));
+      link.opened.connect((_, { runs }) => this._take(runs));
       link.received.connect(this._onReceived, this);
       link.welcomed.connect(this._onWelcome, this);
       this._reach();
@@ -242,13 +241,7 @@ export class ExplorationModel implements IExplorationModel {
 
   /** The kernel is another, or was restarted: it knows none of the runs any more. */
   private _lose(): void {
-    for (const run of this._runs.values()) {
-      this._lost.add(run.key);
-      if (!isFinal(run)) {
-        const activity = this._trans.__('The kernel ended before the run did.');
-        this._runs.set(run.key, { ...run, status: 'stopped', activity });
-      }
-    }
+    this._runs.lose(this._trans.__('The kernel ended before the run did.'));
     this._cells.forget();
     this._cells.interruptOthers(this._alive());
   }
@@ -256,22 +249,17 @@ export class ExplorationModel implements IExplorationModel {
   /** The ids of the runs that the kernel works on, and of those that are another page's. */
   private _alive(): Set<string> {
     const others = (run: RunView) => !!run.owner && !this.owned(run.key);
-    const runs = [...this._runs.values()].filter(
-      run => !isFinal(run) || others(run)
-    );
+    const runs = this._runs.all.filter(run => !isFinal(run) || others(run));
     return new Set(runs.map(run => run.run_id));
   }
 
   private _onReceived(_: KernelLink, message: FromKernel): void {
     switch (message.type) {
       case 'state':
-        this._take(message.state);
+        this._take([message.state]);
         break;
       case 'who':
-        if (this.owned(message.run)) {
-          const { run } = message;
-          this._link?.post({ type: 'here', page: this._pageId, run });
-        }
+        this._onWho(message.run);
         break;
       case 'cells':
         this._onCells(message);
@@ -279,6 +267,14 @@ export class ExplorationModel implements IExplorationModel {
       case 'clean':
         this._onClean(message);
         break;
+    }
+  }
+
+  /** Each notebook of this page is asked, over its own connection. */
+  private _onWho(run: string): void {
+    const view = this._runs.get(run);
+    if (view && this.owned(run) && this._isHere(view)) {
+      this._link?.post({ type: 'here', page: this._pageId, run });
     }
   }
 
@@ -298,33 +294,30 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   private _onWelcome(_: KernelLink, { runs, traces }: Welcome): void {
-    runs.forEach(run => this._put(run));
+    runs.forEach(run => this._runs.put(run));
     this._traces = traces;
     this._cells.interruptOthers(this._alive());
-    this._syncAll();
+    this._syncAll(run => !this._cells.isComplete(run));
     this._changed.emit();
   }
 
-  private _put(run: RunView): void {
-    this._runs.set(run.key, run);
-    this._lost.delete(run.key);
-  }
-
-  private _take = (run: RunView): void => {
-    const before = this.owned(run.key);
-    this._put(run);
-    if (!before && this.owned(run.key) && this._isHere(run)) {
-      void this._sync(run.key);
+  private _take(runs: readonly RunView[]): void {
+    const others = runs.filter(({ key }) => !this.owned(key));
+    runs.forEach(run => this._runs.put(run));
+    for (const run of others) {
+      if (this.owned(run.key) && this._isHere(run)) {
+        void this._sync(run.key);
+      }
     }
     this._changed.emit();
-  };
+  }
 
   // ---- the cells
 
   /** Fill up the cells of the newest run of each calling cell. */
-  private _syncAll(): void {
-    const newest = new Map(this.runs.map(run => [run.cell, run.key]));
-    newest.forEach(run => void this._sync(run));
+  private _syncAll(which: (run: string) => boolean = () => true): void {
+    const runs = this.runs.map(({ key }) => key).filter(which);
+    runs.forEach(run => void this._sync(run));
   }
 
   private _missing(run: string, gap: boolean): void {
@@ -334,7 +327,8 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   private async _sync(run: string): Promise<void> {
-    if (this._syncing.has(run) || this._lost.has(run)) {
+    const wanted = this._runs.isNewest(run) && !this._runs.isLost(run);
+    if (!wanted || this._syncing.has(run)) {
       return;
     }
     this._syncing.add(run);
@@ -343,7 +337,7 @@ export class ExplorationModel implements IExplorationModel {
       const page = await this._page;
       const answer = await this._link?.request({ type: 'sync', page, run });
       if (answer?.type === 'snapshot' && !this._isDisposed) {
-        this._put(answer.state);
+        this._runs.put(answer.state);
         const mine = this.owned(run) && this._isHere(answer.state);
         gap = mine && this._cells.restore(answer, answer.state.cell!);
         this._changed.emit();
@@ -358,35 +352,22 @@ export class ExplorationModel implements IExplorationModel {
     this._missing(run, gap);
   }
 
+  private _onBegun(_: NotebookCells, run: string): void {
+    this._runs.earlier(run).forEach(earlier => this._dismiss(earlier));
+  }
+
   private _onDeleted(_: NotebookCells, { run, cells }: IDeleted): void {
     this._tell({ type: 'dismiss', run, cells });
   }
 
-  private _dismiss(run: RunView): void {
-    this._cells.dismiss(run.key, run.cell ?? '');
-    this._tell({ type: 'dismiss', run: run.key, cells: [] });
+  private _dismiss({ key, cell }: RunView): void {
+    if (!this._runs.isLost(key) && this._cells.dismiss(key, cell ?? '')) {
+      this._tell({ type: 'dismiss', run: key, cells: [] });
+    }
   }
 
   private _tell(message: ToKernel): void {
     this._link?.request(message).catch(() => undefined);
-  }
-
-  // ---- the controls
-
-  /** Run the calling cell again, from there on. */
-  private _goOn(given: Continue): boolean {
-    const caller = this._runs.get(given.run)?.cell;
-    const index = this._cells.notebook.cells.findIndex(
-      cell => cell.getId() === caller
-    );
-    const widget = this.panel.content.widgets[index];
-    if (widget?.model.type !== 'code') {
-      return false;
-    }
-    execute(widget as CodeCell, this._session, {
-      [NAMESPACE]: { continue: { ...given } }
-    });
-    return true;
   }
 
   private _changed = new Signal<this, void>(this);
@@ -394,22 +375,11 @@ export class ExplorationModel implements IExplorationModel {
   private _page: Promise<string>;
   private _pageId = '';
   private _link: KernelLink | null = null;
-  private _runs = new Map<string, RunView>();
+  private _runs = new KnownRuns();
   private _traces: readonly TraceView[] = [];
-  private _here = new Set<string>();
-  private _lost = new Set<string>();
+  /** Runs whose calling cell was seen here, and that cell. */
+  private _here = new Map<string, string>();
   private _syncing = new Set<string>();
   private _controls: Controls;
   private _isDisposed = false;
-}
-
-function isWanted(mark: IMark, wanted: ICellOfRun): boolean {
-  if (wanted.candidate !== undefined) {
-    const shown = mark.role === 'candidate' || mark.role === 'solution';
-    return shown && mark.candidate === wanted.candidate;
-  }
-  if (wanted.subtask !== undefined) {
-    return mark.role === 'subtask' && mark.subtask === wanted.subtask;
-  }
-  return mark.role === (wanted.solution ? 'solution' : 'plan');
 }

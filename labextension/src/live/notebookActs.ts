@@ -1,10 +1,12 @@
 /** What is done in a notebook's view on the user's behalf. */
-import type { ISessionContext } from '@jupyterlab/apputils';
+import type { ISharedNotebook } from '@jupyter/ydoc';
 import { CodeCell } from '@jupyterlab/cells';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
-import type { JSONObject } from '@lumino/coreutils';
 
-import type { Done } from '../messages';
+import type { ICellOfRun } from '../link/tokens';
+import type { Continue, Done, RunView } from '../messages';
+import { calls } from './caller';
+import { IMark, markOf, NAMESPACE } from './mark';
 import { inOneStep } from './removal';
 
 /** An answer that the page gives itself. */
@@ -52,12 +54,49 @@ export function insertBelow(panel: NotebookPanel, source: string): boolean {
   return true;
 }
 
-/** Execute a cell with something more in the metadata of the request; nothing of it is left in the notebook. */
-export function execute(
-  cell: CodeCell,
-  session: ISessionContext,
-  metadata: JSONObject
-): void {
+/** The id of a cell of the run, if it is in the notebook. */
+export function cellOf(
+  notebook: ISharedNotebook,
+  run: RunView | undefined,
+  wanted: ICellOfRun
+): string | null | undefined {
+  if (Object.keys(wanted).length === 0) {
+    return run?.cell;
+  }
+  const found = notebook.cells.find(cell => {
+    const mark = markOf(cell, run?.run_id);
+    return mark !== null && isWanted(mark, wanted);
+  });
+  return found?.getId();
+}
+
+function isWanted(mark: IMark, wanted: ICellOfRun): boolean {
+  if (wanted.candidate !== undefined) {
+    const shown = mark.role === 'candidate' || mark.role === 'solution';
+    return shown && mark.candidate === wanted.candidate;
+  }
+  if (wanted.subtask !== undefined) {
+    return mark.role === 'subtask' && mark.subtask === wanted.subtask;
+  }
+  return mark.role === (wanted.solution ? 'solution' : 'plan');
+}
+
+/** Execute the calling cell again, to go on from there; whether it is there and still calls. */
+export function callAgain(
+  panel: NotebookPanel,
+  id: string | null | undefined,
+  given: Continue
+): boolean {
+  const cell = panel.content.widgets.find(({ model }) => model.id === id);
+  if (cell?.model.type !== 'code' || !calls(cell.model.sharedModel)) {
+    return false;
+  }
+  // It is told for this once: nothing of it is left in the notebook.
+  const metadata = { [NAMESPACE]: { continue: { ...given } } };
+  const { sessionContext } = panel.context;
   // What goes wrong is shown below the cell.
-  CodeCell.execute(cell, session, metadata).catch(() => undefined);
+  CodeCell.execute(cell as CodeCell, sessionContext, metadata).catch(
+    () => undefined
+  );
+  return true;
 }

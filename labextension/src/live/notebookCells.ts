@@ -29,7 +29,7 @@ export class NotebookCells implements IDisposable {
     this._watcher = new CellWatcher(notebook);
     this._watcher.touched.connect(this._onTouched, this);
     this._queue = new ChangeQueue(
-      item => this._unwatched(() => applyChange(notebook, item)),
+      item => this._apply(item),
       schedule,
       schedule
     );
@@ -38,6 +38,11 @@ export class NotebookCells implements IDisposable {
   /** The user has deleted cells. */
   get deleted(): ISignal<this, IDeleted> {
     return this._deleted;
+  }
+
+  /** A run, by its key, shows its first cell: it takes the place of earlier runs of its calling cell. */
+  get begun(): ISignal<this, string> {
+    return this._begun;
   }
 
   /** The notebook was read from its file anew. */
@@ -66,18 +71,26 @@ export class NotebookCells implements IDisposable {
     const run = this._run(snapshot.run, caller);
     const later = run.feed.skipTo(snapshot.seq);
     if (later !== null) {
+      run.complete = isFinal(snapshot.state);
       run.runId = snapshot.state.run_id || run.runId;
       this._queue.drop(run);
-      this._add(run, [...this._difference(run, snapshot), ...later]);
+      this._add(run, [...difference(run, snapshot), ...later]);
     }
     return run.feed.gap;
   }
 
-  /** Nothing of this run comes any more. */
-  dismiss(key: string, caller: string): void {
+  /** Whether all cells of the run are known and no more will come. */
+  isComplete(key: string): boolean {
+    return this._runs.get(key)?.complete ?? false;
+  }
+
+  /** Nothing of this run comes any more; whether that is new. */
+  dismiss(key: string, caller: string): boolean {
     const run = this._run(key, caller);
+    const isNew = !run.dismissed;
     run.dismissed = true;
     this._queue.drop(run);
+    return isNew;
   }
 
   /** The kernel that made the runs is gone: another one may give their keys to other runs. */
@@ -131,30 +144,13 @@ export class NotebookCells implements IDisposable {
     this._queue.add(changes.map((change): IRunChange => ({ run, change })));
   }
 
-  /** What makes the notebook as the snapshot is. The cells of a run that has ended are the user's to remove. */
-  private _difference(run: RunCells, snapshot: Snapshot): CellChange[] {
-    const ids = snapshot.cells.map(cell => cell.id as string);
-    const inserts = snapshot.cells.map((cell, index): CellChange => ({
-      action: 'insert',
-      id: ids[index],
-      after: index ? ids[index - 1] : run.caller,
-      cell
-    }));
-    const extra = isFinal(snapshot.state) ? [] : this._except(run, ids);
-    const removes = extra.map((id): CellChange => ({
-      action: 'remove',
-      id,
-      after: null,
-      cell: null
-    }));
-    return [...removes, ...inserts];
-  }
-
-  private _except(run: RunCells, ids: readonly string[]): string[] {
-    return this.notebook.cells
-      .filter(cell => run.runId && markOf(cell, run.runId))
-      .map(cell => cell.getId())
-      .filter(id => !ids.includes(id));
+  private _apply(item: IRunChange): void {
+    const { run } = item;
+    const before = run.cleared;
+    this._unwatched(() => applyChange(this.notebook, item));
+    if (run.cleared && !before) {
+      this._begun.emit(run.key);
+    }
   }
 
   private _unwatched<T>(act: () => T): T {
@@ -174,9 +170,28 @@ export class NotebookCells implements IDisposable {
     }
   }
 
+  private _begun = new Signal<this, string>(this);
   private _deleted = new Signal<this, IDeleted>(this);
   private _runs = new Map<string, RunCells>();
   private _watcher: CellWatcher;
   private _queue: ChangeQueue;
   private _isDisposed = false;
+}
+
+/** What makes the notebook as the snapshot is. Only what the engine took back goes: all else is the user's to remove. */
+function difference(run: RunCells, snapshot: Snapshot): CellChange[] {
+  const ids = snapshot.cells.map(cell => cell.id as string);
+  const removes = snapshot.removed.map((id): CellChange => ({
+    action: 'remove',
+    id,
+    after: null,
+    cell: null
+  }));
+  const inserts = snapshot.cells.map((cell, index): CellChange => ({
+    action: 'insert',
+    id: ids[index],
+    after: index ? ids[index - 1] : run.caller,
+    cell
+  }));
+  return [...removes, ...inserts];
 }

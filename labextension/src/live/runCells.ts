@@ -22,7 +22,13 @@ export class RunCells {
   /** The engine's name for the run, known from its first cell. */
   runId = '';
 
-  /** The user has removed the run from the notebook, or run its calling cell again: nothing of it comes back. */
+  /** The cells of earlier runs of the calling cell have made room. */
+  cleared = false;
+
+  /** The page has had all cells of the run after its end. */
+  complete = false;
+
+  /** The user has removed the run from the notebook, or another has taken its place: nothing of it comes back. */
   dismissed = false;
 
   /** Cells that the user has deleted: they do not come back. */

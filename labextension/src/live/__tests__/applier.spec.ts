@@ -164,6 +164,15 @@ describe('a changed cell', () => {
     expect(changed).toBe(0);
   });
 
+  it('keeps what the user got from running a solution', () => {
+    const solution = { role: 'solution', source: 'print()' };
+    apply(insert('one', CALLER, solution));
+    (cell(book, 'one') as YCodeCell).setOutputs([TEXT]);
+    apply(replace('one', CALLER, { ...solution, mark: { status: 'ok' } }));
+    expect((cell(book, 'one') as YCodeCell).getOutputs()).toEqual([TEXT]);
+    expect(markOf(cell(book, 'one'))?.status).toBe('ok');
+  });
+
   it('keeps what the user wrote, and shows what is new', () => {
     apply(insert('one'));
     cell(book, 'one').setSource('mine');
@@ -258,15 +267,47 @@ describe('a removed cell', () => {
 
 describe('another run of the calling cell', () => {
   it('takes the place of the one before', () => {
-    apply(insert('plan'), insert('one', 'plan'));
+    apply(insert('explora-plan'), insert('explora-one', 'explora-plan'));
     run = new RunCells('k2', CALLER);
     apply(insert('plan2', CALLER, { run: 'r2' }));
     expect(ids(book)).toEqual(['above', CALLER, 'plan2', 'below']);
   });
 
+  it('takes it also where its id was known before its cells', () => {
+    apply(insert('explora-plan'));
+    run = new RunCells('k2', CALLER);
+    run.runId = 'r2';
+    apply(insert('plan2', CALLER, { run: 'r2' }));
+    expect(ids(book)).toEqual(['above', CALLER, 'plan2', 'below']);
+  });
+
+  it('leaves the user’s copies of cells of the one before', () => {
+    apply(insert('explora-one'));
+    const copy = cell(book, 'explora-one').toJSON();
+    book.insertCell(0, { ...copy, id: 'copy' } as never);
+    run = new RunCells('k2', CALLER);
+    apply(insert('plan2', CALLER, { run: 'r2' }));
+    expect(ids(book)).toEqual(['copy', 'above', CALLER, 'plan2', 'below']);
+  });
+
+  it.each([null, 1])('removes a solution unless it was run (%s)', count => {
+    const id = 'explora-solution';
+    apply(insert(id, CALLER, { role: 'solution', source: '1' }));
+    const solution = cell(book, id) as YCodeCell;
+    solution.execution_count = count;
+    solution.setOutputs([TEXT]);
+    run = new RunCells('k2', CALLER);
+    apply(insert('plan2', CALLER, { run: 'r2' }));
+    const kept = count === null ? [] : [id];
+    expect(ids(book)).toEqual(['above', CALLER, 'plan2', ...kept, 'below']);
+    expect(
+      book.cells.filter(other => other.getId() === id && markOf(other))
+    ).toEqual([]);
+  });
+
   it('leaves the user’s edited cells and other cells’ runs', () => {
-    apply(insert('one'));
-    cell(book, 'one').setSource('mine');
+    apply(insert('explora-one'));
+    cell(book, 'explora-one').setSource('mine');
     run = new RunCells('other', 'above');
     apply(insert('theirs', 'above', { run: 'r9' }));
     run = new RunCells('k2', CALLER);
@@ -276,10 +317,10 @@ describe('another run of the calling cell', () => {
       'theirs',
       CALLER,
       'plan2',
-      'one',
+      'explora-one',
       'below'
     ]);
-    expect(markOf(cell(book, 'one'))).toBeNull();
+    expect(markOf(cell(book, 'explora-one'))).toBeNull();
   });
 });
 
@@ -290,13 +331,13 @@ it('nothing of a dismissed run comes', () => {
 });
 
 it('the cells of an earlier run go in the transaction that brings the first new one', () => {
-  apply(insert('old', CALLER, { run: 'r0' }));
+  apply(insert('explora-old', CALLER, { run: 'r0' }));
   run = new RunCells('k2', CALLER);
   let changes = 0;
   book.changed.connect((_, change) => {
     changes += change.cellsChange ? 1 : 0;
   });
   apply(insert('plan'));
-  expect(ids(book)).not.toContain('old');
+  expect(ids(book)).not.toContain('explora-old');
   expect(changes).toBe(1);
 });

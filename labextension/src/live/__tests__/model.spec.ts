@@ -1,3 +1,4 @@
+import { CodeCell } from '@jupyterlab/cells';
 import { NotebookModel, NotebookPanel } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
@@ -6,7 +7,7 @@ import { FakeKernel, settled } from '../../link/__tests__/kernel';
 import type { CellChange, RunView } from '../../messages';
 import { markOf } from '../mark';
 import { ExplorationModel } from '../model';
-import { generated, insert } from './notebook';
+import { generated, insert, replace } from './notebook';
 import { runView } from './runs';
 
 const trans = nullTranslator.load('exploracoder_jupyter');
@@ -14,6 +15,7 @@ const trans = nullTranslator.load('exploracoder_jupyter');
 let kernel: FakeKernel;
 let notebook: NotebookModel;
 let model: ExplorationModel;
+let widgets: object[];
 let session: {
   session: { kernel: FakeKernel | null };
   kernelChanged: Signal<object, unknown>;
@@ -22,6 +24,7 @@ let session: {
 
 beforeEach(() => {
   kernel = new FakeKernel();
+  widgets = [];
   notebook = new NotebookModel();
   notebook.sharedModel.insertCell(0, {
     cell_type: 'code',
@@ -44,7 +47,7 @@ afterEach(() => {
 async function open(...runs: RunView[]): Promise<void> {
   kernel.runs = runs;
   const panel = {
-    content: { model: notebook, widgets: [] },
+    content: { model: notebook, widgets },
     context: {
       model: notebook,
       sessionContext: session,
@@ -64,8 +67,8 @@ function snapshot(seq: number, state: RunView, ...ids: string[]): void {
     run: 'run' in message ? message.run : '',
     seq,
     state,
-    cells: ids.map(id => generated(id)),
-    removed: []
+    cells: ids.map(id => generated(id, { run: state.run_id })),
+    removed: ['taken back']
   });
 }
 
@@ -101,6 +104,15 @@ describe('a run that begins', () => {
     expect([model.owned('k1'), model.runs.length]).toEqual([false, 1]);
   });
 
+  it('is not another run’s because that had its name', async () => {
+    await open(runView());
+    session.statusChanged.emit('restarting');
+    kernel.open('call', 'another session');
+    const elsewhere = runView({ cell: 'elsewhere', run_id: 'r2' });
+    kernel.tell({ type: 'state', state: elsewhere });
+    expect(model.runs).toEqual([]);
+  });
+
   it('is another notebook’s when its calling cell is', async () => {
     await open(runView({ cell: 'elsewhere' }));
     tellCells(1, insert('plan', 'elsewhere'));
@@ -112,6 +124,20 @@ describe('a run that begins', () => {
     await open(runView());
     kernel.tell({ type: 'who', run: 'k1' });
     expect(kernel.told('here')).toHaveLength(1);
+  });
+
+  it('does not say so for another notebook of its page', async () => {
+    await open(runView({ cell: 'elsewhere' }));
+    kernel.tell({ type: 'who', run: 'k1' });
+    expect(kernel.told('here')).toEqual([]);
+  });
+
+  it('is not set back by an older view that comes after its end', async () => {
+    await open(runView());
+    kernel.tell({ type: 'state', state: runView({ status: 'solved' }) });
+    kernel.runs = [runView()];
+    kernel.open('hello');
+    expect(model.runs[0].status).toBe('solved');
   });
 });
 
@@ -149,6 +175,47 @@ describe('what was missed', () => {
     await settled();
     expect(await shown()).toEqual(['caller', 'plan']);
     expect(kernel.told('dismiss')).toEqual([]);
+  });
+
+  it('is asked for once after the end of the run', async () => {
+    const ended = runView({ status: 'solved' });
+    snapshot(2, ended, 'plan', 'one');
+    await open(ended);
+    await shown();
+    kernel.open('call', 'my session');
+    await settled();
+    expect(kernel.told('hello')).toHaveLength(2);
+    expect(kernel.told('sync')).toHaveLength(1);
+  });
+
+  it('is asked for again when the notebook is read anew after the end', async () => {
+    const ended = runView({ status: 'solved' });
+    snapshot(2, ended, 'plan', 'one');
+    await open(ended);
+    await shown();
+    const caller = {
+      cell_type: 'code',
+      id: 'caller',
+      source: '',
+      metadata: {}
+    };
+    notebook.fromJSON({
+      cells: [caller as never],
+      metadata: {},
+      nbformat: 4,
+      nbformat_minor: 5
+    });
+    await settled();
+    expect(await shown()).toEqual(['caller', 'plan', 'one']);
+  });
+
+  it('takes away what the engine took back, and nothing else', async () => {
+    for (const id of ['taken back', 'undone']) {
+      notebook.sharedModel.insertCell(1, generated(id) as never);
+    }
+    snapshot(3, runView(), 'plan');
+    await open(runView());
+    expect(await shown()).toEqual(['caller', 'plan', 'undone']);
   });
 
   it('is another page’s to show as long as that owns the run', async () => {
@@ -209,6 +276,35 @@ describe('what the user removes', () => {
   });
 });
 
+describe('a calling cell that is run again', () => {
+  const second = runView({ key: 'k2', run_id: 'r2' });
+
+  it('shows its newest run alone, though an older one goes on', async () => {
+    await open(runView());
+    tellCells(1, insert('explora-plan'), insert('explora-one', 'explora-plan'));
+    await shown();
+    kernel.tell({ type: 'state', state: second });
+    const changes = [insert('plan2', 'caller', { run: 'r2' })];
+    kernel.tell({ type: 'cells', run: 'k2', seq: 1, changes });
+    expect(await shown()).toEqual(['caller', 'plan2']);
+    expect(kernel.told('dismiss')).toMatchObject([{ run: 'k1', cells: [] }]);
+    tellCells(2, replace('explora-one', 'explora-plan'));
+    expect(await shown()).toEqual(['caller', 'plan2']);
+  });
+
+  it('shows its newest run alone after a reload', async () => {
+    const older = generated('explora-old', {
+      run: 'r1',
+      mark: { caller: 'caller' }
+    });
+    notebook.sharedModel.insertCell(1, older as never);
+    snapshot(1, second, 'plan2');
+    await open(runView({ status: 'stopped' }), second);
+    expect(await shown()).toEqual(['caller', 'plan2']);
+    expect(kernel.told('sync')).toMatchObject([{ run: 'k2' }]);
+  });
+});
+
 describe('a kernel that is restarted', () => {
   it('leaves no run and no cell under way', async () => {
     await open(runView());
@@ -223,9 +319,22 @@ describe('a kernel that is restarted', () => {
 
   it('may give the name of a run to another run', async () => {
     await open(runView());
+    tellCells(1, insert('explora-one'));
+    await shown();
+    session.statusChanged.emit('restarting');
+    kernel.open('call', 'my session');
+    await settled();
+    kernel.tell({ type: 'state', state: runView({ run_id: 'r2' }) });
+    tellCells(1, insert('two', 'caller', { run: 'r2' }));
+    expect(await shown()).toEqual(['caller', 'two']);
+  });
+
+  it('shows a run of that name though the old one was removed', async () => {
+    await open(runView());
     tellCells(1, insert('one'));
     await shown();
     session.statusChanged.emit('restarting');
+    expect(model.remove('k1')).toBe(1);
     kernel.open('call', 'my session');
     await settled();
     kernel.tell({ type: 'state', state: runView({ run_id: 'r2' }) });
@@ -284,6 +393,23 @@ describe('a control', () => {
     await open(runView({ status: 'solved' }));
     expect((await model.choose('k1', '1.2')).problem).not.toBe('');
     expect(kernel.told('choose')).toEqual([]);
+  });
+
+  it('that goes on from an ended run calls again, and runs nothing else', async () => {
+    const execute = jest
+      .spyOn(CodeCell, 'execute')
+      .mockResolvedValue(undefined);
+    await open(runView({ status: 'solved' }));
+    const caller = notebook.cells.get(0);
+    widgets.push({ model: caller });
+    expect((await model.retry('k1', '1', 'hint')).problem).toBe('');
+    expect(execute.mock.calls[0][2]).toMatchObject({
+      exploracoder_jupyter: { continue: { run: 'k1', hint: 'hint' } }
+    });
+    caller.sharedModel.setSource('something_else()');
+    expect((await model.retry('k1', '1')).problem).not.toBe('');
+    expect(execute).toHaveBeenCalledTimes(1);
+    execute.mockRestore();
   });
 });
 

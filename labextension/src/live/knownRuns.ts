@@ -1,0 +1,58 @@
+/** The runs that the kernel has told of, oldest first. When the kernel is gone they stay, as ended. */
+import { isFinal } from '../link/status';
+import type { RunView } from '../messages';
+
+export class KnownRuns {
+  get all(): RunView[] {
+    return [...this._runs.values()];
+  }
+
+  get(key: string): RunView | undefined {
+    return this._runs.get(key);
+  }
+
+  /** Note how a run stands. What comes late does not bring back to life what has ended. */
+  put(run: RunView): void {
+    const known = this._runs.get(run.key);
+    if (this._lost.delete(run.key)) {
+      this._runs.delete(run.key); // another run has the name now: the newest one
+    } else if (known && isFinal(known) && !isFinal(run)) {
+      return;
+    }
+    this._runs.set(run.key, run);
+  }
+
+  /** The kernel is gone; `activity` tells so of runs that were under way. Another one may give their keys away. */
+  lose(activity: string): void {
+    for (const run of this.all) {
+      this._lost.add(run.key);
+      if (!isFinal(run)) {
+        this._runs.set(run.key, { ...run, status: 'stopped', activity });
+      }
+    }
+  }
+
+  /** Whether the kernel that made the run is gone. */
+  isLost(key: string): boolean {
+    return this._lost.has(key);
+  }
+
+  /** Whether its calling cell has made no other run since. */
+  isNewest(key: string): boolean {
+    return this._siblings(key).pop()?.key === key;
+  }
+
+  /** The runs that its calling cell made before. */
+  earlier(key: string): RunView[] {
+    const siblings = this._siblings(key);
+    return siblings.slice(0, siblings.indexOf(this._runs.get(key)!));
+  }
+
+  private _siblings(key: string): RunView[] {
+    const cell = this._runs.get(key)?.cell;
+    return this.all.filter(run => run.cell === cell);
+  }
+
+  private _runs = new Map<string, RunView>();
+  private _lost = new Set<string>();
+}
