@@ -10,9 +10,12 @@ export function Activity(props: {
   text: string;
   /** Said at once, before the activity: the status of the run. */
   status: string;
+  /** Whether the run is: what is said then is the last, and is not held back. */
+  over: boolean;
 }): React.JSX.Element {
-  const { status, text } = props;
-  const heard = useThrottled(text, PAUSE);
+  const { status, text, over } = props;
+  const lately = useThrottled(text, PAUSE);
+  const heard = over ? text : lately;
   const seen = text.startsWith(`${status}. `)
     ? text.slice(status.length + 2)
     : text;

@@ -63,6 +63,11 @@ export function EmptyState(props: {
           '%%explora?'
         )}
       </p>
+      {desk.shortcut && (
+        <p className="jp-Explora-note">
+          {trans.__('%1 brings you here from the notebook.', desk.shortcut)}
+        </p>
+      )}
     </section>
   );
 }

@@ -81,32 +81,39 @@ export function Facts(props: {
   const seconds = useElapsed(run, clock) ?? 0;
   return (
     <>
-      <dl className="jp-Explora-facts">
+      <dl className="jp-Explora-facts jp-mod-line">
         <Fact name={trans.__('Libraries')} value={run.libraries.join(', ')} />
         <Fact name={trans.__('Model')} value={run.model} />
         <Fact name={trans.__('Spent')} value={spent(run, trans)} />
-        <Fact name={trans.__('Expected')} value={run.estimate} />
+        {!isFinal(run) && run.estimate && (
+          <Fact
+            name={trans.__('Expected')}
+            value={trans.__('expected: %1', run.estimate)}
+          />
+        )}
       </dl>
-      {run.budget_tokens !== null && (
-        <Budget
-          name={trans.__('Token budget')}
-          part={run.tokens}
-          whole={run.budget_tokens}
-          text={trans.__(
-            '%1 of %2 tokens',
-            count(run.tokens),
-            count(run.budget_tokens)
-          )}
-        />
-      )}
-      {run.budget_seconds !== null && (
-        <Budget
-          name={trans.__('Time budget')}
-          part={seconds}
-          whole={run.budget_seconds}
-          text={trans.__('%1 of %2', span(seconds), span(run.budget_seconds))}
-        />
-      )}
+      <div className="jp-Explora-budgets">
+        {run.budget_tokens !== null && (
+          <Budget
+            name={trans.__('Token budget')}
+            part={run.tokens}
+            whole={run.budget_tokens}
+            text={trans.__(
+              '%1 of %2 tokens',
+              count(run.tokens),
+              count(run.budget_tokens)
+            )}
+          />
+        )}
+        {run.budget_seconds !== null && (
+          <Budget
+            name={trans.__('Time budget')}
+            part={seconds}
+            whole={run.budget_seconds}
+            text={trans.__('%1 of %2', span(seconds), span(run.budget_seconds))}
+          />
+        )}
+      </div>
     </>
   );
 }
@@ -127,10 +134,12 @@ export function Details(props: { run: RunView }): React.JSX.Element | null {
 }
 
 function spent(run: RunView, trans: TranslationBundle): string {
+  const tokens = trans.__('%1 tokens', count(run.tokens));
   return [
     trans._n('%1 model call', '%1 model calls', run.calls),
     trans._n('%1 execution', '%1 executions', run.executions),
-    trans.__('%1 tokens', count(run.tokens))
+    // The budget tells them.
+    ...(run.budget_tokens === null ? [tokens] : [])
   ].join(', ');
 }
 
@@ -140,7 +149,7 @@ function Fact(props: {
   value: string;
 }): React.JSX.Element | null {
   return props.value ? (
-    <div>
+    <div title={props.name}>
       <dt>{props.name}</dt>
       <dd>{props.value}</dd>
     </div>
@@ -155,10 +164,9 @@ function Budget(props: {
 }): React.JSX.Element {
   const percent = share(props.part, props.whole);
   return (
-    <div className="jp-Explora-budget">
-      <div className="jp-Explora-budgetText" aria-hidden="true">
-        <span>{props.name}</span>
-        <span>{props.text}</span>
+    <div className="jp-Explora-budget" title={props.name}>
+      <div className="jp-Explora-note" aria-hidden="true">
+        {props.text}
       </div>
       <div
         className="jp-Explora-bar"

@@ -1,5 +1,5 @@
 /**
- * What was explored in this notebook: the runs of this session, and the traces of earlier ones.
+ * What was explored before: the runs of this session, and the traces of earlier ones.
  */
 import * as React from 'react';
 
@@ -10,6 +10,12 @@ import { useTrans } from './host';
 import { StatusSign } from './icons';
 import { runWords } from './words';
 
+/** So many traces are listed until all are asked for. */
+const FEW = 5;
+
+/** What the name of an exported notebook ends in. */
+const EXPORTED = /-selected\.ipynb$/;
+
 export function History(props: {
   /** Oldest first. */
   runs: readonly RunView[];
@@ -17,46 +23,101 @@ export function History(props: {
   shown: string | null;
   onShow: (key: string) => void;
   desk: IDesk;
-}): React.JSX.Element | null {
-  const trans = useTrans();
+}): React.JSX.Element {
   const { runs, shown, onShow, desk } = props;
   const here = new Set(runs.map(run => run.trace_link));
-  const traces = props.traces.filter(trace => !here.has(trace.link));
-  if (runs.length < 2 && traces.length === 0) {
-    return null;
-  }
+  const traces = props.traces.filter(({ link }) => !here.has(link));
   return (
-    <details className="jp-Explora-section">
-      <summary>{trans.__('History of this notebook')}</summary>
-      {runs.length > 1 && (
-        <ul className="jp-Explora-history" aria-label={trans.__('Runs')}>
-          {[...runs].reverse().map(run => (
-            <RunRow
-              key={run.key}
-              run={run}
-              shown={run.key === shown}
-              onShow={onShow}
-            />
-          ))}
-        </ul>
-      )}
-      {traces.length > 0 && (
-        <ul className="jp-Explora-history" aria-label={trans.__('Traces')}>
-          {traces.map(trace => (
-            <li key={trace.link}>
-              <button
-                type="button"
-                className="jp-Explora-entry"
-                onClick={() => desk.open(trace.link)}
-              >
-                <span>{trans.__('Trace of %1', moment(trace.changed))}</span>
-                <span className="jp-Explora-note">{trace.link}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
+    <>
+      {runs.length > 1 && <Runs {...{ runs, shown, onShow }} />}
+      {traces.length > 0 && <Traces {...{ traces, desk }} />}
+    </>
+  );
+}
+
+function Runs(props: {
+  runs: readonly RunView[];
+  shown: string | null;
+  onShow: (key: string) => void;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const { runs, shown, onShow } = props;
+  const title = trans.__("Runs of this notebook's session");
+  return (
+    <details className="jp-Explora-section" open>
+      <summary>{title}</summary>
+      <ul className="jp-Explora-history" aria-label={title}>
+        {[...runs].reverse().map(run => (
+          <RunRow
+            key={run.key}
+            run={run}
+            shown={run.key === shown}
+            onShow={onShow}
+          />
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** Newest first, exports of traces after them. */
+function Traces(props: {
+  traces: readonly TraceView[];
+  desk: IDesk;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const [all, setAll] = React.useState(false);
+  const traces = [...props.traces].sort(
+    (one, other) =>
+      Number(isExport(one)) - Number(isExport(other)) ||
+      other.changed - one.changed
+  );
+  const listed = all ? traces : traces.slice(0, FEW);
+  const title = trans.__('Traces in this folder');
+  return (
+    <details className="jp-Explora-section" open>
+      <summary>{title}</summary>
+      <ul className="jp-Explora-history" aria-label={title}>
+        {listed.map(trace => (
+          <TraceRow key={trace.link} trace={trace} desk={props.desk} />
+        ))}
+      </ul>
+      {listed.length < traces.length && (
+        <button
+          type="button"
+          className="jp-Explora-link"
+          onClick={() => setAll(true)}
+        >
+          {trans.__('Show all: %1 more', traces.length - listed.length)}
+        </button>
       )}
     </details>
+  );
+}
+
+function isExport(trace: TraceView): boolean {
+  return EXPORTED.test(trace.link);
+}
+
+function TraceRow(props: { trace: TraceView; desk: IDesk }): React.JSX.Element {
+  const trans = useTrans();
+  const { trace, desk } = props;
+  const changed = moment(trace.changed);
+  return (
+    <li>
+      <button
+        type="button"
+        className="jp-Explora-entry"
+        onClick={() => desk.open(trace.link)}
+      >
+        <span>
+          {isExport(trace)
+            ? trans.__('Export of %1', changed)
+            : trans.__('Trace of %1', changed)}
+        </span>
+        <span className="jp-Explora-note">{trace.link}</span>
+      </button>
+    </li>
   );
 }
 

@@ -41,9 +41,14 @@ export function RunActions(props: IRunActions): React.JSX.Element {
           {trans.__('Open trace')}
         </button>
       )}
-      {isFinal(run) && model.owned(run.key) && <RemoveButton {...props} />}
+      {mayHaveCells(run) && model.owned(run.key) && <RemoveButton {...props} />}
     </div>
   );
+}
+
+/** One that failed at its start has none to remove. */
+function mayHaveCells(run: RunView): boolean {
+  return isFinal(run) && (run.status !== 'failed' || run.subtasks.length > 0);
 }
 
 function StopButton(props: IRunActions): React.JSX.Element {
@@ -107,13 +112,15 @@ function ExportButton(props: IRunActions): React.JSX.Element {
 /** Removes at once; asks first only whether the solution should stay, where there is one. */
 function RemoveButton(props: IRunActions): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, asks } = props;
+  const { run, model, asks, desk } = props;
   const [open, setOpen] = React.useState(false);
   const remove = (keepSolution: boolean) => {
     setOpen(false);
     const gone = model.remove(run.key, { keepSolution });
-    // What was in sight may be gone: show where it belonged.
-    model.reveal(run.key, {}, false);
+    // What was in sight may be gone, the button too: go to where it belonged.
+    if (!model.reveal(run.key, {}, true)) {
+      desk.focusNotebook();
+    }
     asks.say({
       problem: gone
         ? ''

@@ -1,5 +1,5 @@
 /**
- * The sidebar: the newest run of the notebook, or the one that was picked from its history.
+ * The sidebar: the run that was last gone to, in the notebook or from the history; the newest when one begins.
  */
 import * as React from 'react';
 
@@ -12,12 +12,15 @@ import type { IAsks } from './asks';
 import { useAsks } from './asks';
 import type { Clock } from './clock';
 import { EmptyState } from './EmptyState';
+import { LOAD } from './example';
+import { Going, othersGo } from './Going';
 import { Details, Facts, StatusLine, TaskText } from './Header';
 import { History } from './History';
 import type { IDesk, IPreferences } from './host';
 import { useTrans } from './host';
 import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
+import { runAt } from './place';
 import { PlanTree } from './PlanTree';
 import { RunActions } from './RunActions';
 import { runWords } from './words';
@@ -61,17 +64,22 @@ function Explorations(props: IExploring): React.JSX.Element {
   const { model, desk } = props;
   const newest = model.runs.at(-1);
   const [picked, pick] = React.useState<string | null>(null);
+  const there = runAt(model.runs, desk.place)?.key;
   React.useEffect(() => pick(null), [newest?.key]);
+  // Away from the cells of all runs, the run stays that was shown.
+  React.useEffect(() => pick(before => there ?? before), [there]);
   const run = model.runs.find(({ key }) => key === picked) ?? newest;
+  const others = run !== undefined && othersGo(model.runs, run);
   return (
     <>
       <LinkNote model={model} />
+      {run && others && <Going runs={model.runs} shown={run} onShow={pick} />}
       {run ? (
         <OneRun
           key={run.key}
           {...props}
           run={run}
-          newest={run === newest}
+          earlier={run !== newest && !others}
           onShow={pick}
         />
       ) : (
@@ -99,7 +107,10 @@ function LinkNote(props: {
   const notes: Record<typeof link, string> = {
     ready: '',
     none: runs.length
-      ? trans.__('The kernel does not answer: these runs cannot be steered.')
+      ? trans.__(
+          'The kernel was restarted, or has not loaded the extension, so these runs cannot be steered. Run %1 to explore again.',
+          LOAD
+        )
       : '',
     connecting: trans.__('Connecting to the kernel…'),
     waiting: trans.__(
@@ -118,7 +129,8 @@ function LinkNote(props: {
 
 interface IOneRun extends IExploring {
   run: RunView;
-  newest: boolean;
+  /** Whether to say that there are newer ones. */
+  earlier: boolean;
   /** Show another run; `null` is the newest. */
   onShow: (key: string | null) => void;
 }
@@ -142,11 +154,12 @@ function OneRun(props: IOneRun): React.JSX.Element {
   return (
     <>
       <div className="jp-Explora-top">
-        {!props.newest && <EarlierNote onNewest={() => onShow(null)} />}
+        {props.earlier && <EarlierNote onNewest={() => onShow(null)} />}
         <StatusLine run={run} clock={clock} />
         <RunActions {...{ run, model, asks, desk }} />
         <Activity
           text={run.activity}
+          over={isFinal(run)}
           status={runWords(run.status, trans).text}
         />
       </div>
@@ -271,6 +284,14 @@ function Plan(
           <ItemActions {...{ run, model, asks, item, back }} />
         )}
       />
+      {props.desk.shortcut && (
+        <p className="jp-Explora-note">
+          {trans.__(
+            'Enter goes to the cell, %1 comes back.',
+            props.desk.shortcut
+          )}
+        </p>
+      )}
     </section>
   );
 }

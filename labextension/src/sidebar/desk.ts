@@ -4,10 +4,15 @@
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Clipboard } from '@jupyterlab/apputils';
 import { PathExt } from '@jupyterlab/coreutils';
+import { NotebookActions } from '@jupyterlab/notebook';
 import type { INotebookTracker } from '@jupyterlab/notebook';
+import { CommandRegistry } from '@lumino/commands';
 
 import type { IDesk } from './host';
 import { insertExample } from './insert';
+import { IPlace, placeOf } from './place';
+
+export const SHOW_SIDEBAR = 'exploracoder:show-sidebar';
 
 export class Desk implements IDesk {
   constructor(
@@ -17,6 +22,23 @@ export class Desk implements IDesk {
 
   get notebook(): boolean {
     return this.tracker.currentWidget !== null;
+  }
+
+  get place(): IPlace | null {
+    return placeOf(this.tracker.activeCell);
+  }
+
+  get shortcut(): string {
+    const { keyBindings } = this.app.commands;
+    const own = keyBindings.find(({ command }) => command === SHOW_SIDEBAR);
+    return own ? CommandRegistry.formatKeystroke(own.keys) : '';
+  }
+
+  focusNotebook(): void {
+    const panel = this.tracker.currentWidget;
+    if (panel) {
+      void NotebookActions.focusActiveCell(panel.content);
+    }
   }
 
   open(link: string): void {

@@ -5,10 +5,18 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { nullTranslator } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import type { IPlace } from './place';
+
 /** What the sidebar can do that is no control of a run. */
 export interface IDesk {
   /** Whether a notebook is open and current. */
   readonly notebook: boolean;
+  /** Where the user is in it. */
+  readonly place: IPlace | null;
+  /** The keys that lead from the notebook to the sidebar, as people read them; empty if there are none. */
+  readonly shortcut: string;
+  /** Put the focus on the notebook's active cell. */
+  focusNotebook(): void;
   /** Open a file, by its path from the notebook's folder. */
   open(link: string): void;
   insertExample(loaded: boolean): void;

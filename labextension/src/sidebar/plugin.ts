@@ -16,14 +16,14 @@ import {
 } from '@jupyterlab/translation';
 
 import { IExplorations } from '../link/tokens';
-import { Desk } from './desk';
+import { Desk, SHOW_SIDEBAR } from './desk';
 import { DEFAULTS, IPreferences } from './host';
 import { explorationIcon } from './icons';
 import { Opener } from './opener';
 import { SIDEBAR_ID, SidebarWidget } from './widget';
 
 const CommandIDs = {
-  showSidebar: 'exploracoder:show-sidebar',
+  showSidebar: SHOW_SIDEBAR,
   insertExample: 'exploracoder:insert-example'
 };
 
@@ -50,7 +50,12 @@ const sidebar: JupyterFrontEndPlugin<void> = {
     restorer?.add(widget, SIDEBAR_ID);
     const open = () => app.shell.activateById(SIDEBAR_ID);
     const opener = new Opener(explorations, () => widget.preferences, open);
-    widget.disposed.connect(() => opener.dispose());
+    const look = () => widget.update();
+    tracker.activeCellChanged.connect(look);
+    widget.disposed.connect(() => {
+      opener.dispose();
+      tracker.activeCellChanged.disconnect(look);
+    });
     addCommands(app, explorations, desk, widget, trans);
     const category = trans.__('Exploration');
     for (const command of Object.values(CommandIDs)) {

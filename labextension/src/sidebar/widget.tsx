@@ -26,6 +26,7 @@ export class SidebarWidget extends ReactWidget {
     this.title.icon = explorationIcon;
     this.title.caption = trans.__('Exploration');
     this.node.setAttribute('role', 'region');
+    this.node.addEventListener('focusin', this.onFocus);
     this.node.setAttribute('aria-label', trans.__('Exploration'));
     explorations.currentChanged.connect(this.onCurrentChanged, this);
   }
@@ -41,15 +42,16 @@ export class SidebarWidget extends ReactWidget {
   dispose(): void {
     if (!this.isDisposed) {
       this.explorations.currentChanged.disconnect(this.onCurrentChanged, this);
+      this.node.removeEventListener('focusin', this.onFocus);
       super.dispose();
     }
   }
 
-  /** Put the focus on the first thing that takes it. */
+  /** Put the focus where it was last, or else on the first thing that takes it. */
   focus(): void {
-    this.node
-      .querySelector<HTMLElement>('button:not(:disabled), [tabindex="0"]')
-      ?.focus();
+    const first = 'button:not(:disabled), [tabindex="0"]';
+    const last = this.node.contains(this.last) ? this.last : null;
+    (last ?? this.node.querySelector<HTMLElement>(first))?.focus();
   }
 
   protected render(): React.JSX.Element {
@@ -71,6 +73,11 @@ export class SidebarWidget extends ReactWidget {
     this.update();
   }
 
+  private onFocus = (event: FocusEvent): void => {
+    this.last = event.target as HTMLElement;
+  };
+
+  private last: HTMLElement | null = null;
   private clock = new Clock();
   private _preferences = DEFAULTS;
   /** Changes with the notebook, so that nothing of one is taken for another's. */

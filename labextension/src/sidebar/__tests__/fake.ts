@@ -17,6 +17,7 @@ import type {
   TraceView
 } from '../../messages';
 import type { IDesk } from '../host';
+import type { IPlace } from '../place';
 
 const TAKEN: Done = {
   type: 'done',
@@ -140,12 +141,17 @@ export class FakeExplorations implements IExplorations {
 
 export class FakeDesk implements IDesk {
   notebook = true;
+  place: IPlace | null = null;
+  shortcut = 'Ctrl+Shift+Y';
   done: string[] = [];
   open(link: string): void {
     this.done.push(`open ${link}`);
   }
   insertExample(loaded: boolean): void {
     this.done.push(`insert ${loaded}`);
+  }
+  focusNotebook(): void {
+    this.done.push('focus notebook');
   }
   copy(text: string): void {
     this.done.push(`copy ${text}`);

@@ -1,7 +1,11 @@
 /** The sidebar in an application: where it is, when it opens, what it does to the notebook. */
+import { readFileSync } from 'fs';
+import { join } from 'path';
+
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { ICommandPalette } from '@jupyterlab/apputils';
 import type { INotebookTracker, Notebook } from '@jupyterlab/notebook';
+import type { Cell } from '@jupyterlab/cells';
 import { NotebookModel } from '@jupyterlab/notebook';
 import { NBTestUtils } from '@jupyterlab/notebook/lib/testutils';
 import type { ISettingRegistry } from '@jupyterlab/settingregistry';
@@ -18,6 +22,8 @@ import { insertExample } from '../insert';
 import { plugins } from '../plugin';
 import { SIDEBAR_ID, SidebarWidget } from '../widget';
 import { FakeExplorations, FakeModel, run, solved } from './fake';
+
+const SCHEMA = join(__dirname, '../../../schema/sidebar.json');
 
 /** An application, so far as the sidebar needs one. */
 class FakeApp {
@@ -44,11 +50,23 @@ class FakeApp {
   };
 }
 
+function fakeTracker(currentWidget: object | null) {
+  const signal = new Signal<object, void>({});
+  return {
+    currentWidget,
+    activeCell: null as Cell | null,
+    activeCellChanged: signal
+  } as unknown as INotebookTracker & {
+    activeCell: Cell | null;
+    activeCellChanged: typeof signal;
+  };
+}
+
 /** A plugin that runs, with nothing optional but the settings. */
 async function started(settings: Partial<IPreferences> | null = {}) {
   const app = new FakeApp();
   const explorations = new FakeExplorations();
-  const tracker = { currentWidget: {} } as INotebookTracker;
+  const tracker = fakeTracker({});
   const composite = { composite: settings, changed: new Signal({}) };
   const registry = {
     load: () =>
@@ -69,7 +87,7 @@ async function started(settings: Partial<IPreferences> | null = {}) {
   );
   await Promise.resolve();
   const [{ widget }] = app.added;
-  return { app, explorations, widget, words };
+  return { app, explorations, tracker, widget, words };
 }
 
 /** Wait until the widget shows this. */
@@ -89,7 +107,7 @@ describe('the plugin', () => {
 
   it('works without anything optional', async () => {
     const app = new FakeApp();
-    const tracker = { currentWidget: null } as INotebookTracker;
+    const tracker = fakeTracker(null);
     const optional = [null, null, null, null];
     const given = [new FakeExplorations(), tracker, ...optional];
     await plugins[0].activate(app as unknown as JupyterFrontEnd, ...given);
@@ -123,6 +141,42 @@ describe('the plugin', () => {
     await shown(widget, 'First task');
     explorations.become(new FakeModel([run({ task: 'Second task' })]));
     await shown(widget, 'Second task');
+  });
+
+  it('returns to where the focus was', async () => {
+    const { app, explorations, widget } = await started();
+    explorations.become(new FakeModel([solved()]));
+    await shown(widget, 'Export');
+    const row = widget.node.querySelector<HTMLElement>('[role="treeitem"]')!;
+    row.focus();
+    row.blur();
+    await app.commands.execute('exploracoder:show-sidebar');
+    expect(document.activeElement).toBe(row);
+  });
+
+  it('tells the keys of the command as they are set', async () => {
+    const { app, widget } = await started();
+    await shown(widget, 'Insert an example');
+    expect(widget.node.textContent).not.toContain('brings you here');
+    const schema = JSON.parse(readFileSync(SCHEMA, 'utf-8'));
+    app.commands.addKeyBinding(schema['jupyter.lab.shortcuts'][0]);
+    widget.update();
+    await shown(widget, 'Ctrl+Shift+Y brings you here');
+  });
+
+  it('follows the active cell', async () => {
+    const { explorations, tracker, widget } = await started();
+    const first = run({ cell: 'c1', run_id: 'id-1', task: 'First task' });
+    const second = run({ key: 'r2', cell: 'c2', task: 'Second task' });
+    explorations.become(new FakeModel([first, second]));
+    const task = () =>
+      widget.node.querySelector('.jp-Explora-task p')?.textContent;
+    await waitFor(() => expect(task()).toBe('Second task'));
+    const mark = { role: 'candidate', run_id: 'id-1', caller: 'c1' };
+    const model = { id: 'x', getMetadata: () => mark };
+    tracker.activeCell = { model } as unknown as Cell;
+    tracker.activeCellChanged.emit();
+    await waitFor(() => expect(task()).toBe('First task'));
   });
 
   it('lets go of everything when it is disposed', async () => {

@@ -16,6 +16,7 @@ import type { RunView } from '../../messages';
 import { Clock } from '../clock';
 import { DEFAULTS } from '../host';
 import type { IPreferences } from '../host';
+import type { IPlace } from '../place';
 import { Sidebar } from '../Sidebar';
 import { candidateWords } from '../words';
 import {
@@ -154,6 +155,34 @@ describe('before the first run', () => {
     press(/Trace of/);
     expect(desk.done).toEqual(['open explorations/old.ipynb']);
   });
+
+  it('lists the newest traces in sight, and exports after them', () => {
+    const model = new FakeModel();
+    model.traces = ['1', '2', '3', '4', '5', '6', '6-selected'].map(
+      (name, index) => ({
+        link: `explorations/${name}.ipynb`,
+        changed: NOW + index
+      })
+    );
+    show(model);
+    const links = () =>
+      screen
+        .getAllByRole('button', { name: /explorations/ })
+        .map(
+          ({ textContent }) => textContent?.match(/explorations\/(.*)\./)?.[1]
+        );
+    expect(screen.getByText('Traces in this folder')).toBeTruthy();
+    expect(document.querySelector('details')?.open).toBe(true);
+    expect(links()).toEqual(['6', '5', '4', '3', '2']);
+    press('Show all: 2 more');
+    expect(links().slice(-2)).toEqual(['1', '6-selected']);
+    expect(button(/Export of/)).toBeTruthy();
+  });
+
+  it('tells the keys that lead here', () => {
+    show(new FakeModel());
+    expect(screen.getByText(/Ctrl\+Shift\+Y brings you here/)).toBeTruthy();
+  });
 });
 
 describe('a run', () => {
@@ -228,8 +257,8 @@ describe('a run', () => {
 
   it('shows the newest, and others when they are picked', () => {
     const model = new FakeModel([
-      run({ task: 'Old task' }),
-      run({ key: 'r2', task: 'New task' })
+      solved({ task: 'Old task' }),
+      solved({ key: 'r2', task: 'New task' })
     ]);
     show(model);
     expect(screen.getByText('New task')).toBeTruthy();
@@ -240,6 +269,97 @@ describe('a run', () => {
     press(/Old task/);
     update(model, ...model.runs, run({ key: 'r3', task: 'Newest task' }));
     expect(screen.getByText('Newest task')).toBeTruthy();
+  });
+
+  describe('of several', () => {
+    const first = run({ cell: 'c1', run_id: 'id-1', task: 'First task' });
+    const second = run({
+      key: 'r2',
+      cell: 'c2',
+      run_id: 'id-2',
+      task: 'Second task'
+    });
+    const again = run({
+      ...first,
+      key: 'r3',
+      run_id: 'id-3',
+      status: 'solved'
+    });
+    const nowhere: IPlace = { cell: 'other', run: '', caller: '' };
+    const shown = () => document.querySelector('.jp-Explora-task p');
+
+    function at(model: FakeModel, ...places: IPlace[]): void {
+      const desk = show(model);
+      for (const place of places) {
+        desk.place = place;
+        act(() => model.changed.emit());
+      }
+    }
+
+    it.each([
+      ['calling cell', { ...nowhere, cell: 'c1' }],
+      ['cells', { cell: 'x', run: 'id-1', caller: 'c1' }],
+      ['cells after a restart', { cell: 'x', run: 'lost', caller: 'c1' }]
+    ])('is the one whose %s the user is on', (_, place) => {
+      at(new FakeModel([first, second]), place);
+      expect(shown()?.textContent).toBe('First task');
+    });
+
+    it('is the newest that a cell called', () => {
+      at(new FakeModel([first, again, second]), { ...nowhere, cell: 'c1' });
+      expect(document.querySelector('strong')?.textContent).toBe('Solved');
+    });
+
+    it('stays where the user goes elsewhere, and gives way to a new one', () => {
+      const model = new FakeModel([first, second]);
+      at(model, { ...nowhere, cell: 'c1' }, nowhere);
+      expect(shown()?.textContent).toBe('First task');
+      const third = run({ key: 'r4', cell: 'c4', task: 'Third task' });
+      update(model, first, second, third);
+      expect(shown()?.textContent).toBe('Third task');
+    });
+
+    it('says that others are going, and leads to them', async () => {
+      const model = new FakeModel([first, second]);
+      show(model);
+      expect(screen.getByText('2 runs are going')).toBeTruthy();
+      const select = screen.getByRole('combobox', { name: 'Run to show' });
+      expect((select as HTMLSelectElement).value).toBe('r2');
+      expect(await found()).toEqual([]);
+      fireEvent.change(select, { target: { value: 'r1' } });
+      expect(shown()?.textContent).toBe('First task');
+      update(model, first, { ...second, status: 'stopped' });
+      expect(screen.queryByRole('combobox')).toBeNull();
+    });
+
+    it('says so too where the one that is shown is over', () => {
+      show(new FakeModel([first, solved({ ...second, status: 'solved' })]));
+      expect(screen.getByText('1 run is going')).toBeTruthy();
+    });
+  });
+
+  it('tells at once how it ended', () => {
+    jest.useFakeTimers();
+    try {
+      const model = new FakeModel([run({ activity: 'First.' })]);
+      show(model);
+      act(() => void jest.advanceTimersByTime(10));
+      update(model, run({ activity: 'Trying solution s1.' }));
+      update(model, solved());
+      expect(screen.getAllByRole('status')[0].textContent).toBe(
+        'Solved. The solution ran and its check passed.'
+      );
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('tells what to expect until it is over', () => {
+    const model = new FakeModel([run({ estimate: 'about 7 calls' })]);
+    show(model);
+    expect(screen.getByText(/about 7 calls/)).toBeTruthy();
+    update(model, solved({ estimate: 'about 7 calls' }));
+    expect(screen.queryByText(/about 7 calls/)).toBeNull();
   });
 
   it('shows hostile text as text', () => {
@@ -328,7 +448,9 @@ describe('controls', () => {
     noButton('Edit the plan');
     click(/Find the shortest/);
     noButton('Skip subtask');
-    expect(screen.getByText(/cannot be steered/)).toBeTruthy();
+    expect(
+      screen.getByText(/restarted.*Run %load_ext exploracoder_jupyter/)
+    ).toBeTruthy();
   });
 
   it('say when they wait for the running cell', () => {
@@ -422,7 +544,7 @@ describe('controls', () => {
     ]);
     press('Remove exploration…');
     press('Remove');
-    expect(model.asked.slice(-2)).toEqual(['remove r1 true', 'reveal {}']);
+    expect(model.asked.slice(-2)).toEqual(['remove r1 true', 'focus {}']);
     expect(screen.getByText(/5 cells removed/)).toBeTruthy();
   });
 
@@ -437,6 +559,23 @@ describe('controls', () => {
     expect(model.asked).toContain('remove r1 false');
   });
 
+  it('remove: the focus goes to the notebook, whatever was deleted there', () => {
+    const model = Object.assign(new FakeModel([run({ status: 'stopped' })]), {
+      cellsThere: false
+    });
+    const desk = show(model);
+    press('Remove exploration');
+    expect(desk.done).toEqual(['focus notebook']);
+  });
+
+  it('remove: not where a run failed at its start', () => {
+    show(new FakeModel([run({ status: 'failed', subtasks: [] })]));
+    noButton(/Remove/);
+    cleanup();
+    show(new FakeModel([run({ status: 'failed' })]));
+    expect(button('Remove exploration')).toBeTruthy();
+  });
+
   it('remove: not where another tab has the cells', () => {
     show(Object.assign(new FakeModel([solved()]), { mine: false }));
     noButton(/Remove/);
@@ -444,6 +583,11 @@ describe('controls', () => {
 });
 
 describe('the plan', () => {
+  it('tells the keys that lead to a cell and back', () => {
+    show(new FakeModel([run()]));
+    expect(screen.getByText(/Ctrl\+Shift\+Y comes back/)).toBeTruthy();
+  });
+
   it('folds what is done, and shows all where that is wanted', () => {
     show(new FakeModel([run()]));
     expect(row(/Build the graph/).getAttribute('aria-expanded')).toBe('false');
