@@ -66,7 +66,11 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
   }
 };
 
-/** Takes the place of `@jupyterlab/notebook-extension:cell-executor`. */
+/**
+ * Takes the place of `@jupyterlab/notebook-extension:cell-executor`: of two that provide a token, the one registered
+ * last is asked, and extensions are registered after the core. That one is not disabled, so that cells still run
+ * where this extension cannot be loaded.
+ */
 const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
   id: 'exploracoder-jupyter:executor',
   description:
