@@ -26,6 +26,7 @@ import {
   othersTags
 } from './mark';
 import { trustworthy } from './outputs';
+import { removeCells } from './removal';
 import type { RunCells } from './runCells';
 
 /** A change, and the run that it belongs to. */
@@ -48,7 +49,7 @@ interface IFolds extends PartialJSONObject {
   outputs_hidden: boolean;
 }
 
-/** Apply one change, in one transaction but for folds. */
+/** Apply one change, in one transaction but for folds, and for the cells of earlier runs. */
 export function applyChange(
   notebook: ISharedNotebook,
   { run, change }: IRunChange
@@ -56,6 +57,7 @@ export function applyChange(
   if (run.dismissed) {
     return;
   }
+  makeRoom(notebook, run, change);
   let next: IFolds | null = null as IFolds | null;
   notebook.transact(() => {
     next = applyTo(new Draft(notebook), run, change);
@@ -80,6 +82,29 @@ function fold(
   }, false);
 }
 
+/** Before the first new cell: the cells of earlier runs of the calling cell go, in a step that the user can undo. */
+function makeRoom(
+  notebook: ISharedNotebook,
+  run: RunCells,
+  { id, cell }: CellChange
+): void {
+  const isNew = cell !== null && !run.deleted.has(id);
+  const there = notebook.cells.some(other => other.getId() === id);
+  if (isNew && !there && !run.cleared) {
+    const file = cell as unknown as ICellFile;
+    run.runId ||= (file.metadata[NAMESPACE] as unknown as IMark).run_id;
+    run.cleared = true;
+    removeCells(notebook, (mark, cell) => isOlder(run, mark, cell), hasRun);
+  }
+}
+
+/** Whether an earlier run made the cell: copies are the user's. */
+function isOlder(run: RunCells, mark: IMark, cell: ISharedCell): boolean {
+  return (
+    mark.caller === run.caller && mark.run_id !== run.runId && !isCopy(cell)
+  );
+}
+
 /** How the cell is to be folded anew, if it is. */
 function applyTo(
   draft: Draft,
@@ -102,25 +127,9 @@ function put(draft: Draft, run: RunCells, file: ICellFile): IFolds | null {
   if (found) {
     return update(found, run, file);
   }
-  run.runId ||= (file.metadata[NAMESPACE] as unknown as IMark).run_id;
-  if (!run.cleared) {
-    run.cleared = true;
-    removeOlder(draft, run);
-  }
   run.folds.set(file.id, folds(file.metadata.jupyter));
   draft.insert(place(draft, run, file.id), fresh(run, file));
   return null;
-}
-
-/** The cells of earlier runs of the same calling cell make room, but for copies that the user has made of them. */
-function removeOlder(draft: Draft, run: RunCells): void {
-  const older = draft.cells.filter(cell => {
-    const mark = markOf(cell);
-    return (
-      mark?.caller === run.caller && mark.run_id !== run.runId && !isCopy(cell)
-    );
-  });
-  older.forEach(cell => removeOne(draft, cell));
 }
 
 /** Remove a generated cell; one that a person has edited or run stays as an ordinary cell. */

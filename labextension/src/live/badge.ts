@@ -11,7 +11,7 @@ import type { IExplorationModel } from '../link/tokens';
 import type { RunView } from '../messages';
 import { BadgeAction, badgeView, IBadgeButton, IBadgeView } from './badgeView';
 import { HeadingsReader } from './headings';
-import { markOf } from './mark';
+import { isEdited, markOf } from './mark';
 
 /** Marks cells that we have generated, for styles and for the context menu. */
 const CELL_CLASS = 'jp-Explora-cell';
@@ -199,8 +199,10 @@ export class NotebookBadges implements IDisposable {
       badge.refresh(this._model.runs);
     };
     model.metadataChanged.connect(refresh);
+    model.contentChanged.connect(refresh);
     cell.disposed.connect(() => {
       model.metadataChanged.disconnect(refresh);
+      model.contentChanged.disconnect(refresh);
       this._badges.delete(badge);
     });
     badge.refresh(this._model.runs);
@@ -210,7 +212,8 @@ export class NotebookBadges implements IDisposable {
   private _view(cell: Cell, runs: readonly RunView[]): IBadgeView | null {
     const mark = cell.isDisposed ? null : markOf(cell.model);
     const run = runs.find(view => view.run_id === mark?.run_id);
-    return mark && badgeView(mark, run, this._model, this._trans);
+    const edited = mark !== null && isEdited(cell.model.sharedModel);
+    return mark && badgeView(mark, edited, run, this._model, this._trans);
   }
 
   private _refresh(): void {

@@ -7,7 +7,7 @@ import type { CandidateView, RunView, SubtaskView } from '../messages';
 import type { IMark } from './mark';
 
 /** What a button of a badge does. */
-export type BadgeAction = 'choose' | 'stop' | 'remove';
+export type BadgeAction = 'choose' | 'make-mine' | 'stop' | 'remove';
 
 export interface IBadgeButton {
   action: BadgeAction;
@@ -29,16 +29,19 @@ export interface IBadgeView {
 
 type Steered = Pick<IExplorationModel, 'isPending' | 'link'>;
 
-/** The badge of a cell; `null` for cells that speak for themselves. */
+/** The badge of a cell, edited by the user or not; `null` for cells that speak for themselves. */
 export function badgeView(
   mark: IMark,
+  edited: boolean,
   run: RunView | undefined,
   model: Steered,
   trans: TranslationBundle
 ): IBadgeView | null {
   switch (mark.role) {
     case 'candidate':
-      return candidateBadge(mark, run, model, trans);
+      return edited
+        ? editedBadge(mark, trans)
+        : candidateBadge(mark, run, model, trans);
     case 'plan':
       return planBadge(mark, run, model, trans);
     case 'solution':
@@ -77,6 +80,27 @@ function candidateBadge(
   };
 }
 
+/** Nothing of what was recorded is said of code that did not run. */
+function editedBadge(mark: IMark, trans: TranslationBundle): IBadgeView {
+  return {
+    sign: '✎',
+    status: trans.__('edited'),
+    name: trans.__('Candidate %1', mark.candidate ?? ''),
+    details: [],
+    buttons: [
+      {
+        action: 'make-mine',
+        label: trans.__('Make it mine'),
+        caption: trans.__(
+          'Make it an ordinary cell that you can run, without the recorded output'
+        ),
+        disabled: false
+      }
+    ],
+    why: []
+  };
+}
+
 function planBadge(
   mark: IMark,
   run: RunView | undefined,
@@ -84,13 +108,19 @@ function planBadge(
   trans: TranslationBundle
 ): IBadgeView {
   const live = run !== undefined && !isFinal(run);
+  const words = statusWords(run?.status ?? mark.status, trans);
+  // Only where no kernel works on it any more.
+  const lost =
+    mark.status === 'interrupted' && (!run || run.status === 'stopped');
   return {
-    ...statusWords(run?.status ?? mark.status, trans),
+    ...words,
+    ...(lost && { status: trans.__('stopped: the kernel was restarted') }),
     name: trans.__('Exploration'),
     details: [],
     buttons: [
       ...(live ? [stopButton(run, model, trans)] : []),
-      removeButton(trans)
+      // In a trace, the cells are the only record.
+      ...(mark.caller ? [removeButton(trans)] : [])
     ],
     why: []
   };

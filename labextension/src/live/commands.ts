@@ -14,6 +14,7 @@ import type { Done, RunView } from '../messages';
 import type { Explorations } from './explorations';
 import { isGuarded, makeMine, markOf } from './mark';
 import type { ExplorationModel } from './model';
+import { show } from './notebookActs';
 import { inOneStep } from './removal';
 
 export const CommandIDs = {
@@ -206,17 +207,50 @@ export class Commands {
     const asked = typeof args.run === 'string' ? args.run : undefined;
     const run = asked ?? this._activeMark()?.run_id ?? this._latest();
     const model = this._explorations.current;
-    const count = run && model?.remove(run, { keepSolution });
-    if (count) {
-      Notification.info(
-        this._trans._n(
-          'Removed one cell. Undo brings it back: press Z in command mode.',
-          'Removed %1 cells. Undo brings them back: press Z in command mode.',
-          count
-        ),
-        { autoClose: 5_000 }
-      );
+    if (!model || run === undefined) {
+      return;
     }
+    const going = model.runs.some(
+      view => [view.key, view.run_id].includes(run) && !isFinal(view)
+    );
+    const caller = this._callerOf(run);
+    const count = model.remove(run, { keepSolution });
+    if (count) {
+      this._goHome(model, caller);
+      Notification.info(this._removed(count, going), { autoClose: 5_000 });
+    }
+  }
+
+  private _removed(count: number, stopped: boolean): string {
+    const removed = stopped
+      ? this._trans._n(
+          'Removed one cell and stopped the run.',
+          'Removed %1 cells and stopped the run.',
+          count
+        )
+      : this._trans._n('Removed one cell.', 'Removed %1 cells.', count);
+    const undo = this._trans._n(
+      'Undo brings it back: press Z in command mode.',
+      'Undo brings them back: press Z in command mode.',
+      count
+    );
+    return `${removed} ${undo}`;
+  }
+
+  /** Where the focus was may be gone: give it to the calling cell, so that keys are the notebook's. */
+  private _goHome({ panel }: ExplorationModel, caller?: string): void {
+    const active = panel.content.activeCell?.model.id;
+    [caller, active].some(id => id && show(panel, id, true));
+  }
+
+  /** Id of the cell that called for the run. */
+  private _callerOf(run: string): string | undefined {
+    const cells = this._explorations.current?.panel.content.widgets ?? [];
+    const [, view] = this._find({ run });
+    const runId = view?.run_id ?? run;
+    return cells
+      .map(cell => markOf(cell.model, runId)?.caller)
+      .find(caller => caller !== undefined);
   }
 
   /** The id of the latest run that has cells in the notebook. */

@@ -98,9 +98,12 @@ export function isGuarded(cell: ISharedCell): boolean {
   return markOf(cell)?.role === 'candidate' && GUARD.test(cell.getSource());
 }
 
-/** Make a recorded candidate a cell that the user can run. */
+/** Make a recorded candidate a cell that the user can run. What was recorded of other code does not stay. */
 export function makeMine(cell: ISharedCell): void {
   const source = cell.getSource();
+  if (isEdited(cell) && cell.cell_type === 'code') {
+    (cell as ISharedCodeCell).setOutputs([]);
+  }
   adopt(cell);
   cell.setSource(source.replace(GUARD, ''));
 }

@@ -2,6 +2,7 @@
  * The explorations of one notebook document: brings together what the kernel says, what stands in the notebook and
  * what the user asks for.
  */
+import type { ISharedCell } from '@jupyter/ydoc';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
@@ -28,9 +29,11 @@ import type {
 import { mentionsUs } from './caller';
 import { Controls } from './controls';
 import { KnownRuns } from './knownRuns';
+import { writeEnd } from './line';
 import { callAgain, cellOf, insertBelow, show } from './notebookActs';
-import type { IMark } from './mark';
+import { IMark, markOf } from './mark';
 import { IDeleted, NotebookCells } from './notebookCells';
+import { keepInSight } from './sight';
 
 export class ExplorationModel implements IExplorationModel {
   /**
@@ -49,7 +52,11 @@ export class ExplorationModel implements IExplorationModel {
       this._pageId = id;
       this._changed.emit();
     });
-    this._cells = new NotebookCells(panel.context.model.sharedModel);
+    this._cells = new NotebookCells(
+      panel.context.model.sharedModel,
+      undefined,
+      act => keepInSight(this.panel.content, act)
+    );
     this._cells.deleted.connect(this._onDeleted, this);
     this._cells.begun.connect(this._onBegun, this);
     this._cells.reloaded.connect(() => this._syncAll());
@@ -144,20 +151,19 @@ export class ExplorationModel implements IExplorationModel {
     run: string | 'all',
     { keepSolution = false }: { keepSolution?: boolean } = {}
   ): number {
-    // A run that this kernel does not know has no key; its cells name it by its id.
-    const runId = this._runs.get(run)?.run_id || run;
-    const which = (mark: IMark) => run === 'all' || mark.run_id === runId;
-    for (const view of this.runs) {
-      if (run === 'all' || view.run_id === runId) {
-        this._dismiss(view);
+    for (const view of this._named(run)) {
+      if (!isFinal(view)) {
+        void this.stop(view.key);
       }
     }
-    return this._cells.remove(which, keepSolution);
+    return this._remove(run, keepSolution);
   }
 
   insertSolution(run: string): boolean {
-    const code = this._runs.get(run)?.code;
-    return !!code && insertBelow(this.panel, code);
+    const view = this._runs.get(run);
+    const ofRun = (cell: ISharedCell) =>
+      cell.getId() === view?.cell || markOf(cell, view?.run_id) !== null;
+    return !!view?.code && insertBelow(this.panel, view.code, ofRun);
   }
 
   dispose(): void {
@@ -242,6 +248,7 @@ export class ExplorationModel implements IExplorationModel {
   /** The kernel is another, or was restarted: it knows none of the runs any more. */
   private _lose(): void {
     this._runs.lose(this._trans.__('The kernel ended before the run did.'));
+    this._writeEnds(this._runs.all);
     this._cells.forget();
     this._cells.interruptOthers(this._alive());
   }
@@ -289,13 +296,14 @@ export class ExplorationModel implements IExplorationModel {
   /** `%explora clean` */
   private _onClean(message: CleanMessage): void {
     if (message.session === this._session.session?.kernel?.clientId) {
-      this.remove('all', { keepSolution: message.keep_solution });
+      this._remove('all', message.keep_solution);
     }
   }
 
   private _onWelcome(_: KernelLink, { runs, traces }: Welcome): void {
     runs.forEach(run => this._runs.put(run));
     this._traces = traces;
+    this._writeEnds(runs);
     this._cells.interruptOthers(this._alive());
     this._syncAll(run => !this._cells.isComplete(run));
     this._changed.emit();
@@ -304,6 +312,7 @@ export class ExplorationModel implements IExplorationModel {
   private _take(runs: readonly RunView[]): void {
     const others = runs.filter(({ key }) => !this.owned(key));
     runs.forEach(run => this._runs.put(run));
+    this._writeEnds(runs);
     for (const run of others) {
       if (this.owned(run.key) && this._isHere(run)) {
         void this._sync(run.key);
@@ -354,6 +363,29 @@ export class ExplorationModel implements IExplorationModel {
 
   private _onBegun(_: NotebookCells, run: string): void {
     this._runs.earlier(run).forEach(earlier => this._dismiss(earlier));
+  }
+
+  private _named(run: string | 'all'): RunView[] {
+    return this.runs.filter(
+      view => run === 'all' || view.key === run || view.run_id === run
+    );
+  }
+
+  private _remove(run: string | 'all', keepSolution: boolean): number {
+    this._named(run).forEach(view => this._dismiss(view));
+    // A run that this kernel does not know has no key; its cells name it by its id.
+    const runId = this._runs.get(run)?.run_id || run;
+    const which = (mark: IMark) => run === 'all' || mark.run_id === runId;
+    return this._cells.remove(which, keepSolution);
+  }
+
+  /** The line below a calling cell is its newest run's. */
+  private _writeEnds(told: readonly RunView[]): void {
+    told
+      .flatMap(({ key }) => this._runs.get(key) ?? [])
+      .filter(run => isFinal(run) && this.owned(run.key))
+      .filter(run => this._runs.isNewest(run.key))
+      .forEach(run => writeEnd(this._cells.notebook, run));
   }
 
   private _onDeleted(_: NotebookCells, { run, cells }: IDeleted): void {

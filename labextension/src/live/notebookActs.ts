@@ -1,5 +1,5 @@
 /** What is done in a notebook's view on the user's behalf. */
-import type { ISharedNotebook } from '@jupyter/ydoc';
+import type { ISharedCell, ISharedNotebook } from '@jupyter/ydoc';
 import { CodeCell } from '@jupyterlab/cells';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 
@@ -14,7 +14,7 @@ export function done(problem: string): Done {
   return { type: 'done', request: 0, problem, said: '', link: '' };
 }
 
-/** Scroll to the cell, make it the active one and perhaps focus it; whether it is there. */
+/** Scroll to the cell, make it the active one and perhaps focus it, for commands; whether it is there. */
 export function show(
   panel: NotebookPanel,
   id: string,
@@ -29,6 +29,9 @@ export function show(
   notebook.deselectAll();
   const index = notebook.widgets.indexOf(cell);
   notebook.activeCellIndex = index;
+  if (focus) {
+    notebook.mode = 'command';
+  }
   // Not `scrollToCell`: that puts the focus into the editor.
   const there = notebook.scrollToItem(index);
   const focused = focus
@@ -38,14 +41,25 @@ export function show(
   return true;
 }
 
-/** Insert a code cell below the active one and make it active; whether that can be done. */
-export function insertBelow(panel: NotebookPanel, source: string): boolean {
+/**
+ * Insert a code cell below the active one and make it active; whether that can be done. Cells that belong together are
+ * not parted: where the active one is such a cell, it is inserted below the last of them.
+ */
+export function insertBelow(
+  panel: NotebookPanel,
+  source: string,
+  together: (cell: ISharedCell) => boolean
+): boolean {
   const { content } = panel;
   const notebook = content.model?.sharedModel;
   if (!notebook) {
     return false;
   }
-  const index = content.activeCell ? content.activeCellIndex + 1 : 0;
+  const active = content.activeCell?.model.sharedModel;
+  const index =
+    active && together(active)
+      ? notebook.cells.map(together).lastIndexOf(true) + 1
+      : content.activeCellIndex + 1;
   inOneStep(notebook, () => {
     const metadata = { trusted: true };
     notebook.insertCell(index, { cell_type: 'code', source, metadata });

@@ -21,10 +21,19 @@ export interface IDeleted {
 
 const UNDER_WAY = new Set(['running', 'exploring', 'starting', 'reviewing']);
 
+/** Does something to the cells, and whatever has to be done before and after that. */
+type Around = <T>(act: () => T) => T;
+
 export class NotebookCells implements IDisposable {
+  /**
+   * @param notebook - the document
+   * @param schedule - when changes are applied
+   * @param around - how cells are made to come and go
+   */
   constructor(
     readonly notebook: ISharedNotebook,
-    schedule?: Schedule
+    schedule?: Schedule,
+    private _around: Around = act => act()
   ) {
     this._watcher = new CellWatcher(notebook);
     this._watcher.touched.connect(this._onTouched, this);
@@ -102,7 +111,11 @@ export class NotebookCells implements IDisposable {
   /** Remove cells, in one step that can be undone; how many are gone. */
   remove(which: (mark: IMark) => boolean, keepSolution: boolean): number {
     return this._unwatched(() =>
-      removeCells(this.notebook, which, keepSolution)
+      removeCells(
+        this.notebook,
+        which,
+        cell => keepSolution && markOf(cell)?.role === 'solution'
+      )
     );
   }
 
@@ -154,7 +167,7 @@ export class NotebookCells implements IDisposable {
   }
 
   private _unwatched<T>(act: () => T): T {
-    return this._watcher.unwatched(act);
+    return this._watcher.unwatched(() => this._around(act));
   }
 
   private _onTouched(_: CellWatcher, { deleted, moved }: ITouched): void {

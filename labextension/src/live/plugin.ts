@@ -19,7 +19,8 @@ import type { BadgeAction } from './badgeView';
 import { CommandIDs, Commands, report } from './commands';
 import { GuardingExecutor } from './executor';
 import { Explorations } from './explorations';
-import { markOf } from './mark';
+import { makeMine, markOf } from './mark';
+import { inOneStep } from './removal';
 
 const DOMAIN = 'exploracoder_jupyter';
 
@@ -50,6 +51,11 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
         const run = model.runs.find(view => view.run_id === runId);
         if (action === 'remove') {
           void app.commands.execute(CommandIDs.remove, { run: runId });
+        } else if (action === 'make-mine') {
+          const { sharedModel } = cell.model;
+          inOneStep(panel.context.model.sharedModel, () =>
+            makeMine(sharedModel)
+          );
         } else if (run && action === 'stop') {
           void report(model.stop(run.key));
         } else if (run) {

@@ -1,6 +1,7 @@
 /**
  * What can be done with the whole run.
  */
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { isFinal } from '../link/status';
@@ -116,6 +117,7 @@ function RemoveButton(props: IRunActions): React.JSX.Element {
   const [open, setOpen] = React.useState(false);
   const remove = (keepSolution: boolean) => {
     setOpen(false);
+    const stopped = !isFinal(run);
     const gone = model.remove(run.key, { keepSolution });
     // What was in sight may be gone, the button too: go to where it belonged.
     if (!model.reveal(run.key, {}, true)) {
@@ -125,13 +127,7 @@ function RemoveButton(props: IRunActions): React.JSX.Element {
       problem: gone
         ? ''
         : trans.__('There are no cells of this run in the notebook.'),
-      said: gone
-        ? trans._n(
-            '%1 cell removed. Undo in the notebook brings it back.',
-            '%1 cells removed. Undo in the notebook brings them back.',
-            gone
-          )
-        : '',
+      said: gone ? removedWords(gone, stopped, trans) : '',
       link: ''
     });
   };
@@ -194,4 +190,22 @@ function RemoveForm(props: {
       </div>
     </form>
   );
+}
+
+function removedWords(
+  count: number,
+  stopped: boolean,
+  trans: TranslationBundle
+): string {
+  return stopped
+    ? trans._n(
+        '%1 cell removed and the run stopped. Undo in the notebook brings it back.',
+        '%1 cells removed and the run stopped. Undo in the notebook brings them back.',
+        count
+      )
+    : trans._n(
+        '%1 cell removed. Undo in the notebook brings it back.',
+        '%1 cells removed. Undo in the notebook brings them back.',
+        count
+      );
 }

@@ -330,14 +330,29 @@ it('nothing of a dismissed run comes', () => {
   expect(ids(book)).not.toContain('one');
 });
 
-it('the cells of an earlier run go in the transaction that brings the first new one', () => {
-  apply(insert('explora-old', CALLER, { run: 'r0' }));
-  run = new RunCells('k2', CALLER);
-  let changes = 0;
-  book.changed.connect((_, change) => {
-    changes += change.cellsChange ? 1 : 0;
+describe('the cells of an earlier run', () => {
+  beforeEach(() => {
+    apply(insert('explora-old', CALLER, { run: 'r0', outputs: [TEXT] }));
+    run = new RunCells('k2', CALLER);
   });
-  apply(insert('plan'));
-  expect(ids(book)).not.toContain('explora-old');
-  expect(changes).toBe(1);
+
+  it('come back beside the new ones by one undo', () => {
+    apply(insert('plan'), insert('one', 'plan'));
+    expect(ids(book)).not.toContain('explora-old');
+    book.undo();
+    expect(ids(book).sort()).toEqual(
+      ['above', CALLER, 'below', 'explora-old', 'one', 'plan'].sort()
+    );
+    expect((cell(book, 'explora-old') as YCodeCell).getOutputs()).toEqual([
+      TEXT
+    ]);
+    expect(book.canUndo()).toBe(false);
+  });
+
+  it('stay once they are back', () => {
+    apply(insert('plan'));
+    book.undo();
+    apply(insert('one', 'plan'), replace('plan'));
+    expect(ids(book)).toContain('explora-old');
+  });
 });

@@ -57,7 +57,11 @@ it('keeps what the user has edited, and its undo makes it ours again', () => {
 });
 
 it('keeps the solution when asked to, as the user’s own', () => {
-  removeCells(book, () => true, true);
+  removeCells(
+    book,
+    () => true,
+    other => markOf(other)?.role === 'solution'
+  );
   expect(ids(book)).toEqual(['above', CALLER, 'solution', 'below']);
   expect(markOf(cell(book, 'solution'))).toBeNull();
 });

@@ -1,0 +1,49 @@
+/**
+ * What a collapsed heading hides in a view of a notebook. JupyterLab hides and shows cells only when a heading is folded
+ * or unfolded: those below one that goes away would stay hidden, and nothing could bring them back.
+ */
+import { Cell, MarkdownCell } from '@jupyterlab/cells';
+import type { Notebook } from '@jupyterlab/notebook';
+
+const HEADING = /^ {0,3}(#{1,6})\s/gm;
+
+/** Change the cells of a notebook; what no collapsed heading hides any more is shown. */
+export function keepInSight<T>(notebook: Notebook, act: () => T): T {
+  const before = covered(notebook);
+  const result = act();
+  if (before.size) {
+    const now = covered(notebook);
+    notebook.widgets
+      .filter(cell => before.has(cell) && !now.has(cell))
+      .forEach(cell => cell.setHidden(false));
+  }
+  return result;
+}
+
+/** The cells below collapsed headings. */
+function covered(notebook: Notebook): Set<Cell> {
+  const found = new Set<Cell>();
+  let collapsed = 0;
+  for (const cell of notebook.widgets) {
+    const level = cell instanceof MarkdownCell ? levelOf(cell) : 0;
+    if (level && level <= collapsed) {
+      collapsed = 0;
+    }
+    if (collapsed) {
+      found.add(cell);
+    } else if (cell instanceof MarkdownCell && cell.headingCollapsed) {
+      collapsed = level;
+    }
+  }
+  return found;
+}
+
+/** The level of a heading; 0 for other cells. A cell that is new does not yet know its headings. */
+function levelOf(cell: MarkdownCell): number {
+  const { level } = cell.headingInfo;
+  if (level > 0 || cell.headingsResolved) {
+    return Math.max(level, 0);
+  }
+  const signs = [...cell.model.sharedModel.getSource().matchAll(HEADING)];
+  return signs.length ? Math.min(...signs.map(([, sign]) => sign.length)) : 0;
+}
