@@ -136,7 +136,47 @@ describe('the badge of a candidate', () => {
   });
 });
 
+describe('the badge of a candidate that the user has edited', () => {
+  beforeEach(async () => {
+    const fields = { candidate: '1.2', status: 'ok', selected: false };
+    runs = [runView()];
+    await apply(insert('one', 'caller', mark(fields)));
+    notebook.widgets[1].model.sharedModel.setSource('mine');
+  });
+
+  it('says so, and nothing of what was recorded', () => {
+    expect(badge('one').getAttribute('aria-label')).toBe(
+      'Candidate 1.2, edited'
+    );
+    expect(button('one', 'Use this one instead')).toBeUndefined();
+  });
+
+  it('offers to make it the user’s own', () => {
+    button('one', 'Make it mine').click();
+    expect(asked).toEqual([['make-mine', 'one']]);
+  });
+});
+
 describe('the badge of a plan', () => {
+  it('does not remove the record of a trace', async () => {
+    await apply(insert('plan', 'caller', { role: 'plan' }));
+    const cell = notebook.widgets[1].model;
+    const { caller, ...rest } = cell.getMetadata('exploracoder_jupyter');
+    expect(caller).toBe('caller');
+    expect(button('plan', 'Remove exploration')).toBeDefined();
+    cell.setMetadata('exploracoder_jupyter', rest);
+    expect(button('plan', 'Remove exploration')).toBeUndefined();
+  });
+
+  it('says that the kernel was restarted', async () => {
+    runs = [runView({ status: 'stopped' })];
+    const lost = { role: 'plan', ...mark({ status: 'interrupted' }) };
+    await apply(insert('plan', 'caller', lost));
+    expect(badge('plan').textContent).toContain(
+      'stopped: the kernel was restarted'
+    );
+  });
+
   it('stops a run that is under way, and removes', async () => {
     runs = [runView()];
     await apply(insert('plan', 'caller', { role: 'plan' }));

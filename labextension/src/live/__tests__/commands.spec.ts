@@ -76,6 +76,19 @@ describe('removal', () => {
     expect(removed).toEqual(['r1']);
   });
 
+  it('says that the run was stopped', async () => {
+    await commands.execute(CommandIDs.remove, { run: 'r1' });
+    const [said] = Notification.manager.notifications.slice(-1);
+    expect(said.message).toContain('and stopped the run.');
+  });
+
+  it('says no such thing of a run that has ended', async () => {
+    runs = [runView({ status: 'solved' })];
+    await commands.execute(CommandIDs.remove, { run: 'r1' });
+    const [said] = Notification.manager.notifications.slice(-1);
+    expect(said.message).not.toContain('stopped');
+  });
+
   it('is offered only where there is something to remove', () => {
     expect(commands.isEnabled(CommandIDs.remove)).toBe(true);
     cells = [undefined].map(cellOf) as typeof cells;

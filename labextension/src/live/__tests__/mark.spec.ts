@@ -1,3 +1,5 @@
+import type { YCodeCell } from '@jupyter/ydoc';
+
 import {
   adopt,
   isEdited,
@@ -55,6 +57,18 @@ describe('a generated cell', () => {
     expect(one.getSource()).toBe('1');
     expect(one.getMetadata('tags')).toEqual(['mine']);
     expect(markOf(one)).toBeNull();
+  });
+
+  it('keeps what was recorded of its code, and of no other code', () => {
+    const text = { output_type: 'stream', name: 'stdout', text: '1' };
+    const one = made() as YCodeCell;
+    one.setOutputs([text]);
+    const other = made() as YCodeCell;
+    other.setOutputs([text]);
+    other.setSource('mine');
+    [one, other].forEach(makeMine);
+    expect(one.getOutputs()).toEqual([text]);
+    expect(other.getOutputs()).toEqual([]);
   });
 
   it('has no tags left when all were ours', () => {

@@ -1,4 +1,5 @@
 import { CodeCell } from '@jupyterlab/cells';
+import type { YCodeCell } from '@jupyter/ydoc';
 import { NotebookModel, NotebookPanel } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
 import { Signal } from '@lumino/signaling';
@@ -257,6 +258,17 @@ describe('what the user removes', () => {
     expect(await shown()).toEqual(['caller', 'plan', 'one']);
   });
 
+  it('is stopped too when it goes on', () => {
+    model.remove('k1');
+    expect(kernel.told('stop')).toMatchObject([{ run: 'k1' }]);
+  });
+
+  it('is not stopped when it has ended', () => {
+    kernel.tell({ type: 'state', state: runView({ status: 'solved' }) });
+    model.remove('k1');
+    expect(kernel.told('stop')).toEqual([]);
+  });
+
   it('is a run that this kernel does not know', async () => {
     const old = generated('old', { run: 'r0' });
     notebook.sharedModel.insertCell(3, old as never);
@@ -302,6 +314,51 @@ describe('a calling cell that is run again', () => {
     await open(runView({ status: 'stopped' }), second);
     expect(await shown()).toEqual(['caller', 'plan2']);
     expect(kernel.told('sync')).toMatchObject([{ run: 'k2' }]);
+  });
+});
+
+describe('the line below the calling cell', () => {
+  beforeEach(() => {
+    const html = '<div class="jp-Explora-panel">Subtask 1 of 3.</div>';
+    const output = {
+      output_type: 'display_data',
+      data: { 'text/plain': 'Subtask 1 of 3.', 'text/html': html },
+      metadata: {}
+    };
+    caller().setOutputs([output]);
+  });
+
+  const caller = () => notebook.sharedModel.getCell(0) as YCodeCell;
+  const line = () =>
+    (caller().getOutputs()[0].data as Record<string, string>)['text/plain'];
+
+  it('tells of the end of a run, also one that came while the page was away', async () => {
+    await open(runView({ status: 'solved', activity: 'Solved.' }));
+    expect(line()).toContain('Solved.');
+  });
+
+  it('tells of the end of a run that goes on', async () => {
+    await open(runView());
+    expect(line()).toBe('Subtask 1 of 3.');
+    const ended = runView({ status: 'solved', activity: 'Solved.' });
+    kernel.tell({ type: 'state', state: ended });
+    expect(line()).toContain('Solved.');
+  });
+
+  it('tells that the kernel is gone', async () => {
+    await open(runView());
+    session.statusChanged.emit('restarting');
+    expect(line()).toContain('The kernel ended before the run did.');
+  });
+
+  it('is another page’s, or another run’s', async () => {
+    const ended = { status: 'solved', activity: 'Solved.' } as const;
+    await open(runView(ended), runView({ key: 'k2', run_id: 'r2' }));
+    kernel.tell({
+      type: 'state',
+      state: runView({ key: 'k2', run_id: 'r2', owner: 'another', ...ended })
+    });
+    expect(line()).toBe('Subtask 1 of 3.');
   });
 });
 

@@ -85,7 +85,7 @@ function place() {
 }
 
 const heading = (id: string, after: string, title: string) =>
-  insert(id, after, { role: id, source: `### ${title}` });
+  insert(id, after, { role: 'subtask', source: `### ${title}` });
 
 describe('the cell in which the user types', () => {
   const there = ['below', 'edit', ['below']];
@@ -103,11 +103,12 @@ describe('the cell in which the user types', () => {
   });
 
   it('stays so when another run takes the place', async () => {
-    await apply(insert('plan'), insert('one', 'plan'));
+    await apply(insert('explora-plan'), insert('explora-one', 'explora-plan'));
     await typeIn('below');
     cells.forget();
     seq = 0;
     await apply(insert('plan2', CALLER, { run: 'r2' }));
+    expect(notebook.widgets).toHaveLength(5);
     expect(place()).toEqual(there);
   });
 
@@ -141,8 +142,8 @@ describe('cells below a collapsed heading', () => {
   });
 
   it('are shown when another run takes the place', async () => {
-    await apply(heading('summary', CALLER, 'Summary'));
-    await collapse('summary');
+    await apply(heading('explora-summary', CALLER, 'Summary'));
+    await collapse('explora-summary');
     cells.forget();
     seq = 0;
     await apply(insert('plan2', CALLER, { run: 'r2' }));
