@@ -1,6 +1,7 @@
 """The real engine, steered over its pipe while real kernels run what an endpoint wrote."""
 
 import json
+import os
 import time
 
 import nbformat
@@ -13,7 +14,7 @@ from exploracoder_jupyter.wire import Choose, Given, Replan, Retry, Skip, Start,
 from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
 
 TITLES = ["Make the first mark", "Wait for long", "Make the last mark"]
-SLEEPER = "31.4159"
+SLEEPER = f"31.{os.getpid():08}"
 WAITING = f"import subprocess, time\nsubprocess.Popen(['sleep', '{SLEEPER}'])\ntime.sleep(600)"
 MARK = "marks = [*globals().get('marks', []), {mark!r}]\nprint(marks)"
 

@@ -1,5 +1,5 @@
 /** The badges of one notebook view: a line above the source of each generated cell, as its view comes and goes. */
-import { Cell, CodeCell, ICellModel } from '@jupyterlab/cells';
+import { Cell, CodeCell, ICellModel, MarkdownCell } from '@jupyterlab/cells';
 import { CellList, NotebookPanel } from '@jupyterlab/notebook';
 import type { IObservableList } from '@jupyterlab/observables';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -12,6 +12,7 @@ import type { RunView } from '../messages';
 import { BadgeAction, badgeView, IBadgeButton, IBadgeView } from './badgeView';
 import { HeadingsReader } from './headings';
 import { isEdited, markOf } from './mark';
+import { MarkdownDrawer } from './markdown';
 
 /** Marks cells that we have generated, for styles and for the context menu. */
 const CELL_CLASS = 'jp-Explora-cell';
@@ -178,6 +179,8 @@ export class NotebookBadges implements IDisposable {
     cell.addClass(CELL_CLASS);
     if (cell instanceof CodeCell) {
       this._headings.follow(cell);
+    } else if (cell instanceof MarkdownCell) {
+      this._markdown.follow(cell);
     }
     cell.ready.then(() => this._show(cell)).catch(() => undefined); // it went away before it was ever seen
   }
@@ -224,6 +227,7 @@ export class NotebookBadges implements IDisposable {
   private _cells: CellList | null;
   private _known = new WeakSet<Cell>();
   private _badges = new Set<CellBadge>();
+  private _markdown = new MarkdownDrawer();
   private _headings = new HeadingsReader();
   private _isDisposed = false;
 }

@@ -20,8 +20,13 @@ export class HeadingsReader implements IDisposable {
 
   /** Read the headings of this cell each time that it gets other outputs. */
   follow(cell: CodeCell): void {
+    const { outputs } = cell.model; // a disposed cell has none
     const read = () => this._add(cell);
-    cell.model.outputs.changed.connect(read);
+    outputs.changed.connect(read);
+    cell.disposed.connect(() => {
+      outputs.changed.disconnect(read);
+      this._waiting.delete(cell);
+    });
     read();
   }
 
@@ -46,12 +51,10 @@ export class HeadingsReader implements IDisposable {
 
   private _step(): void {
     this._awake = false;
-    for (const cell of this._waiting) {
+    const [cell] = this._waiting;
+    if (cell) {
       this._waiting.delete(cell);
-      if (!cell.isDisposed) {
-        void cell.getHeadings();
-        break;
-      }
+      void cell.getHeadings();
     }
     this._wake();
   }

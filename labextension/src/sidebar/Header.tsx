@@ -7,7 +7,7 @@ import * as React from 'react';
 import { isFinal } from '../link/status';
 import type { RunView } from '../messages';
 import type { Clock } from './clock';
-import { clip, count, share, span } from './format';
+import { brief, clip, count, share, span } from './format';
 import { useTrans } from './host';
 import { StatusSign } from './icons';
 import { runWords } from './words';
@@ -100,6 +100,11 @@ export function Facts(props: {
             whole={run.budget_tokens}
             text={trans.__(
               '%1 of %2 tokens',
+              brief(run.tokens),
+              brief(run.budget_tokens)
+            )}
+            exact={trans.__(
+              '%1 of %2 tokens',
               count(run.tokens),
               count(run.budget_tokens)
             )}
@@ -161,10 +166,13 @@ function Budget(props: {
   part: number;
   whole: number;
   text: string;
+  /** What `text` rounds. */
+  exact?: string;
 }): React.JSX.Element {
   const percent = share(props.part, props.whole);
+  const exact = props.exact ?? props.text;
   return (
-    <div className="jp-Explora-budget" title={props.name}>
+    <div className="jp-Explora-budget" title={`${props.name}: ${exact}`}>
       <div className="jp-Explora-note" aria-hidden="true">
         {props.text}
       </div>
@@ -175,7 +183,7 @@ function Budget(props: {
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={percent}
-        aria-valuetext={props.text}
+        aria-valuetext={exact}
       >
         <div
           className={percent >= 90 ? 'jp-mod-nearlySpent' : ''}

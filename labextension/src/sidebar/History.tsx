@@ -42,7 +42,7 @@ function Runs(props: {
 }): React.JSX.Element {
   const trans = useTrans();
   const { runs, shown, onShow } = props;
-  const title = trans.__("Runs of this notebook's session");
+  const title = trans.__('Runs of this session');
   return (
     <details className="jp-Explora-section" open>
       <summary>{title}</summary>

@@ -23,6 +23,11 @@ export function count(number: number): string {
   return number.toLocaleString();
 }
 
+/** A count in a few characters, as `2.8K`. */
+export function brief(number: number): string {
+  return number.toLocaleString([], { notation: 'compact' });
+}
+
 /** How much of a whole, in percent, at most 100. */
 export function share(part: number, whole: number): number {
   return whole > 0 ? Math.min(100, Math.round((100 * part) / whole)) : 100;

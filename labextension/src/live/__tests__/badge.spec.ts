@@ -2,9 +2,11 @@ import type { CodeCell } from '@jupyterlab/cells';
 import { Notebook, NotebookModel, NotebookPanel } from '@jupyterlab/notebook';
 import { NBTestUtils } from '@jupyterlab/notebook/lib/testutils';
 import { nullTranslator } from '@jupyterlab/translation';
+import { MessageLoop } from '@lumino/messaging';
 import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 
+import { settled } from '../../link/__tests__/kernel';
 import type { IExplorationModel } from '../../link/tokens';
 import type { RunView } from '../../messages';
 import { applyChange } from '../applier';
@@ -211,6 +213,17 @@ it('a view that was closed hears of no cell any more', async () => {
   await apply(replace('one', 'caller', { mark: { status: 'ok' } }));
   Signal.setExceptionHandler(before);
   expect(problems).toEqual([]);
+});
+
+it('the text of a plan is drawn as soon as it changes', async () => {
+  const plan = { role: 'plan', source: 'before' };
+  await apply(insert('plan', 'caller', plan));
+  MessageLoop.flush();
+  await apply(replace('plan', 'caller', { ...plan, source: 'after' }));
+  MessageLoop.flush();
+  await settled();
+  const shown = notebook.widgets[1].node.querySelector('.jp-MarkdownOutput')!;
+  expect(shown.textContent).toContain('after');
 });
 
 it('other cells have none', async () => {

@@ -65,6 +65,14 @@ it('leaves cells alone that went away', () => {
   expect(() => idle.shift()!()).not.toThrow();
 });
 
+it('hears no more of the cells of a view that was closed', () => {
+  const { outputs } = followed().model;
+  idle.shift()!();
+  notebook.dispose();
+  outputs.clear();
+  expect(idle).toEqual([]);
+});
+
 it('reads nothing once it is disposed', () => {
   const cell = followed();
   reader.dispose();

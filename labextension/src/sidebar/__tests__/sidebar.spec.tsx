@@ -198,6 +198,10 @@ describe('a run', () => {
     }
     const tokens = screen.getByRole('progressbar', { name: 'Token budget' });
     expect(tokens.getAttribute('aria-valuenow')).toBe('6');
+    expect(tokens.getAttribute('aria-valuetext')).toBe(
+      '12,345 of 200,000 tokens'
+    );
+    expect(screen.getByText('12K of 200K tokens')).toBeTruthy();
     const time = screen.getByRole('progressbar', { name: 'Time budget' });
     expect(time.getAttribute('aria-valuetext')).toBe('0:42 of 15:00');
   });
@@ -266,6 +270,7 @@ describe('a run', () => {
     expect(screen.getByText('This is an earlier run.')).toBeTruthy();
     press('Show the newest');
     expect(screen.queryByText('This is an earlier run.')).toBeNull();
+    expect(screen.getByText('Runs of this session')).toBeTruthy();
     press(/Old task/);
     update(model, ...model.runs, run({ key: 'r3', task: 'Newest task' }));
     expect(screen.getByText('Newest task')).toBeTruthy();
