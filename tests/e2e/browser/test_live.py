@@ -93,3 +93,76 @@ def test_a_kernel_that_is_restarted_leaves_no_dead_state(tab, server, play):
     notebook.run(1)
     cells = notebook.until_ended()
     assert len({metadata(c)["run_id"] for c in ours(cells)}) == 1
+
+
+def test_a_user_who_types_below_loses_no_key_while_cells_come_and_go(tab, server, play):
+    told = play(*two_scenes())
+    gates = [told.hold("propose", FIRST), told.hold("propose", SECOND), told.hold("solve")]
+    notebook = begun(tab, server, told, more=("mine = ''",))
+    gates[0].reached()
+    _type_in_mine(notebook)
+    keys = "x" * 5
+    for gate in gates:
+        gate.reached()
+        tab.page.keyboard.type(keys)
+        gate.open()
+    notebook.until_ended()
+    tab.page.keyboard.type(keys)
+    assert source(_mine(notebook)).count("x") == 20
+    assert notebook.do("() => [notebook.mode, notebook.activeCell.model.id]") == ["edit", _mine(notebook)["id"]]
+
+    # The next run takes the place of this one; one undo brings this one back beside it.
+    before = {c["id"] for c in ours(notebook.cells())}
+    notebook.run(1)
+    _type_in_mine(notebook)
+    tab.page.keyboard.type(keys)
+    notebook.until(lambda cells: not before & {c["id"] for c in ours(cells)} and ours(cells), "the next run")
+    tab.page.keyboard.type(keys)
+    cells = notebook.until_ended()
+    assert source(_mine(notebook)).count("x") == 30
+    notebook.command("notebook:undo-cell-action")
+    ids = [c["id"] for c in notebook.until(lambda now: len(now) > len(cells), "the cells of the run before")]
+    assert before <= set(ids) and {c["id"] for c in ours(cells)} <= set(ids)
+
+
+def test_cells_below_a_collapsed_heading_are_not_lost(tab, server, play):
+    told = play(*two_scenes())
+    gate = told.hold("solve")
+    notebook = begun(tab, server, told, more=("mine = ''",))
+    gate.reached()
+    _collapse(notebook, of_role(notebook.cells(), "subtask")[-1])
+    gate.open()
+    cells = notebook.until_ended()
+    assert not _hidden(notebook, _mine(notebook)["id"])
+
+    _collapse(notebook, of_role(cells, "summary")[0])
+    notebook.command("exploracoder:remove")
+    notebook.until(lambda cells: not ours(cells))
+    assert not _hidden(notebook, _mine(notebook)["id"])
+    tab.page.keyboard.press("z")
+    notebook.until(ours, "the cells to be back")
+
+
+def _mine(notebook):
+    """The user's own cell."""
+    return next(c for c in notebook.cells() if "mine" in source(c))
+
+
+def _type_in_mine(notebook):
+    notebook.do("""() => {
+      notebook.activeCellIndex = notebook.widgets.findIndex(w => w.model.sharedModel.getSource().includes('mine'));
+      notebook.mode = 'edit';
+    }""")
+    notebook.tab.until(lambda: notebook.do("() => notebook.activeCell.editor.hasFocus()"), "the focus")
+
+
+def _collapse(notebook, heading):
+    """Fold a heading above the user's own cell, as the arrow beside it does."""
+    notebook.select(notebook.index(heading["id"]))
+    notebook.tab.until(lambda: notebook.do("() => notebook.activeCell.headingInfo.level > 0"), "the heading")
+    notebook.do("() => { notebook.activeCell.headingCollapsed = true }")
+    notebook.tab.until(lambda: _hidden(notebook, _mine(notebook)["id"]), "the user's cell to be hidden")
+
+
+def _hidden(notebook, id):
+    return notebook.do("id => notebook.widgets.find(w => w.model.id === id).isHidden", id)
