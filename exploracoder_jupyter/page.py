@@ -172,7 +172,7 @@ class StateMessage(BaseModel):
 
 
 class WhoMessage(BaseModel):
-    """Is the page that owns this run still there? It answers with `Here`, within a second."""
+    """Is the page that owns this run still there? It answers with `Here`, within three seconds."""
 
     model_config = _MESSAGE
     type: Literal["who"] = "who"
@@ -222,7 +222,7 @@ class Here(BaseModel):
 class Sync(BaseModel):
     """A page with the calling cell asks for all cells of a run. Answered by `Snapshot`.
 
-    A page that does not own the run becomes its owner if the owner does not answer `who` within a second.
+    A page that does not own the run becomes its owner if the owner does not answer `who` within three seconds.
     """
 
     model_config = _MESSAGE

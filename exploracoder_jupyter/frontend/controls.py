@@ -46,7 +46,7 @@ from exploracoder_jupyter.page import (
 
 HANDSHAKE_SECONDS = 0.5
 """How long a calling cell waits for its page's hello."""
-_OWNER_SECONDS = 1.0
+_OWNER_SECONDS = 3.0
 """How long the page that owns a run is given to say that it is still there."""
 _UPDATE = "Update the package exploracoder_jupyter where JupyterLab runs and where the kernel runs to the same version."
 

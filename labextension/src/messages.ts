@@ -122,7 +122,7 @@ export interface StateMessage {
   state: RunView;
 }
 /**
- * Is the page that owns this run still there? It answers with `Here`, within a second.
+ * Is the page that owns this run still there? It answers with `Here`, within three seconds.
  */
 export interface WhoMessage {
   type: 'who';
@@ -199,7 +199,7 @@ export interface Here {
 /**
  * A page with the calling cell asks for all cells of a run. Answered by `Snapshot`.
  *
- * A page that does not own the run becomes its owner if the owner does not answer `who` within a second.
+ * A page that does not own the run becomes its owner if the owner does not answer `who` within three seconds.
  */
 export interface Sync {
   type: 'sync';
