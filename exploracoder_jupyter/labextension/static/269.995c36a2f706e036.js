@@ -1,1 +1,0 @@
-"use strict";(self.rspackChunkexploracoder_jupyter=self.rspackChunkexploracoder_jupyter||[]).push([[269],{284(e,r,p){p.r(r),p.d(r,{default:()=>s});let s=[]}}]);
