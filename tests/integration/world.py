@@ -108,7 +108,11 @@ class World:
     def _start_kernel(self):
         """A kernel of the user's, with a secret in its environment and its memory."""
         kernel = KernelManager(connection_file=str(self.home / "runtime" / "kernel-user.json"))
-        kernel.start_kernel(env={**os.environ, "EXPLORACODER_API_KEY": SECRET}, cwd=str(self.beside))
+        kernel.start_kernel(
+            env={**os.environ, "EXPLORACODER_API_KEY": SECRET},
+            cwd=str(self.beside),
+            extra_arguments=["--HistoryManager.enabled=False"],  # it would write into the home at some later time
+        )
         client = kernel.blocking_client()
         client.start_channels()
         client.wait_for_ready(timeout=30)
