@@ -42,7 +42,7 @@ def test_cells_stay_where_they_belong_whatever_the_user_does_meanwhile(tab, serv
     gate = told.hold("propose", SECOND)
     notebook = begun(tab, server, told, more=("mine = 1", "also = 2"))
     gate.reached()
-    cells = notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
+    cells = notebook.until(lambda cells: len(of_role(cells, "subtask")) == 2, "the last cell before the gate")
     call, winner, loser = cells[1]["id"], candidates(cells)["1.1"]["id"], candidates(cells)["1.2"]["id"]
 
     mine = next(c["id"] for c in cells if source(c) == "mine = 1")
