@@ -82,7 +82,7 @@ def test_only_outside_the_continuous_integration_may_node_be_missing(tmp_path, c
     for name in ("python", "ruff", "mypy", "lint-imports"):
         (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
         (tmp_path / "bin" / name).chmod(0o700)
-    for name in ("bash", "dirname"):
+    for name in ("bash", "cat", "dirname", "mktemp", "rm"):
         (tmp_path / name).symlink_to(shutil.which(name))
     world = {"PATH": str(tmp_path), "VENV": str(tmp_path), "CI": continuous}
     done = subprocess.run(["bash", ROOT / "scripts" / "test"], env=world, capture_output=True, text=True)
