@@ -166,7 +166,7 @@ def _descend(
         own.settimeout(_ORDER_SECONDS)
         if leave is not None:
             leave.close()
-        rebuild.close_own_plumbing()
+        rebuild.close_own_plumbing(keep=[own.fileno()])
         inherited = Inherited.survey(keep=[own.fileno()])  # at once: until then the parent may move offsets
         order, (lifeline,) = line.receive(own)
         own.settimeout(None)

@@ -16,6 +16,7 @@ import logging
 import os
 import sys
 import threading
+from collections.abc import Collection, Iterable
 from typing import Any, ClassVar
 
 import zmq
@@ -24,8 +25,8 @@ from zmq.utils import garbage
 
 _KEPT: list[object] = []
 """What must never be collected."""
-_plumbing: set[int] = set()
-"""Descriptors that the application made here opened."""
+_plumbing: dict[int, str] = {}
+"""Descriptors that the application made here opened, and what each is: a number may mean something else later."""
 _PORTS = ("shell", "iopub", "stdin", "control", "hb")
 _STEPS = (
     "init_sockets",
@@ -46,14 +47,16 @@ def history_file(shell: Any) -> str:
 
 def plumbing() -> set[int]:
     """Descriptors of the application that was made here."""
-    return _plumbing
+    return {number for number, what in _plumbing.items() if _descriptors([number]).get(number) == what}
 
 
-def close_own_plumbing() -> None:
-    """In a fork of a branch: close what its application had opened. Its objects are kept and never used again."""
-    for descriptor in _plumbing:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
+def close_own_plumbing(keep: Collection[int]) -> None:
+    """In a fork of a branch: close what its application had opened. Its objects are kept and never used again.
+
+    `keep` are descriptors of the fork itself: when it is made while the first cell begins they were seen as well.
+    """
+    for number in plumbing().difference(keep):
+        os.close(number)
     _plumbing.clear()
 
 
@@ -117,12 +120,12 @@ def application(shell: Any, connection: dict[str, Any]) -> Any:
     return app
 
 
-def _note_plumbing(shell: Any, before: set[int]) -> None:
+def _note_plumbing(shell: Any, before: Collection[int]) -> None:
     """What is open right before the first cell, beyond what was inherited, is the application's; threads open late."""
 
     def note(_info: Any) -> None:
         shell.events.unregister("pre_run_cell", note)
-        _plumbing.update(_descriptors() - before)
+        _plumbing.update({number: what for number, what in _descriptors().items() if number not in before})
 
     shell.events.register("pre_run_cell", note)
 
@@ -200,14 +203,15 @@ def _without_helpers() -> None:
         server._forkserver.__init__()
 
 
-def _descriptors() -> set[int]:
-    return {number for number in map(int, os.listdir("/proc/self/fd")) if _is_open(number)}
+def _descriptors(numbers: Iterable[int] | None = None) -> dict[int, str]:
+    """What each open descriptor, or each of these, is: for sockets and pipes a name that no other ever has."""
+    listed = map(int, os.listdir("/proc/self/fd")) if numbers is None else numbers
+    return {number: what for number in listed if (what := _what(number))}
 
 
-def _is_open(number: int) -> bool:
-    """Not that of the listing itself."""
+def _what(number: int) -> str:
+    """Empty for none, as for that of the listing itself."""
     try:
-        os.fstat(number)
+        return os.readlink(f"/proc/self/fd/{number}")
     except OSError:
-        return False
-    return True
+        return ""
