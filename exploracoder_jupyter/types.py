@@ -166,12 +166,36 @@ class ErrorInfo:
     message: str
     traceback: str = ""
     """Plain text, no terminal colours."""
+    report: str = ""
+    """What a model is shown: the user's own frames with the failing expression and the values in it, the message whole,
+    the chain of causes. Empty where it could not be made; then `traceback` is shown."""
+    schema: str = ""
+    """The report without any value."""
+    nearest: tuple[str, ...] = ()
+    """Names like one that is missing, with their signatures: of the namespace, and of the libraries' APIs."""
 
     @property
     def headline(self) -> str:
         """`KeyError: 'x'`, on one line of at most 300 characters."""
         line = f"{self.name}: {self.message}".splitlines()[0] if self.message else self.name
         return line if len(line) <= _MOST_HEADLINE else f"{line[: _MOST_HEADLINE - 3]}..."
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What running code did to one public name."""
+
+    name: str
+    how: Literal["new", "rebound", "mutated"]
+    """`mutated`: it still holds the same object, which can be seen to have changed."""
+    type: str
+    """Import path of the type of its value."""
+    summary: str = ""
+    """The value as a model is shown it; several lines."""
+    schema: str = ""
+    """The same without anything of the data: type, shape, names of columns and fields."""
+    before: str = ""
+    """Shape or size before, where that is known and differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +213,18 @@ class Observation:
     """New or rebound names with their type, e.g. `("G", "networkx.Graph")`."""
     note: str = ""
     """One sentence where the status needs one, e.g. which limit was hit."""
+    changes: tuple[Change, ...] = ()
+    """What it did to the names, with what they hold now; empty in traces of before."""
+    schema: str = ""
+    """`text` without any value: what a model is shown where only the schema is shared."""
+    warnings: tuple[str, ...] = ()
+    """Warnings and deprecations, a line each: `FutureWarning: ...`."""
+    logs: tuple[str, ...] = ()
+    """Log records of level WARNING and above, a line each."""
+    files: tuple[str, ...] = ()
+    """Paths below the working directory of files that were written, in the branch's own view."""
+    memory: int = 0
+    """Bytes by which the process has grown; 0 where that is not known."""
 
     @property
     def ran(self) -> bool:

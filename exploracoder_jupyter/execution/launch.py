@@ -12,9 +12,10 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
@@ -101,10 +102,19 @@ def _cannot_start(kernel: str, why: str) -> tuple[str, ...]:
 
 def write_inside(path: Path) -> Path:
     """Write the zip of `exploracoder_jupyter.inside`, to be run as `python PATH MODULE ARGUMENT...`."""
+    inside = resources.files("exploracoder_jupyter.inside")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("exploracoder_jupyter/__init__.py", "")
-        for entry in sorted(resources.files("exploracoder_jupyter.inside").iterdir(), key=lambda entry: entry.name):
-            if entry.name.endswith(".py"):
-                home = "" if entry.name == "__main__.py" else "exploracoder_jupyter/inside/"
-                archive.writestr(f"{home}{entry.name}", entry.read_bytes())
+        for name, entry in _modules(inside, ""):
+            home = "" if name == "__main__.py" else "exploracoder_jupyter/inside/"
+            archive.writestr(f"{home}{name}", entry.read_bytes())
     return path
+
+
+def _modules(folder: Traversable, home: str) -> Iterator[tuple[str, Traversable]]:
+    """The Python files below the folder, by relative path."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".py"):
+            yield f"{home}{entry.name}", entry
+        elif entry.is_dir() and entry.name != "__pycache__":
+            yield from _modules(entry, f"{home}{entry.name}/")

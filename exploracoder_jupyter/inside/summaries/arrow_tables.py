@@ -1,0 +1,7 @@
+"""PyArrow: tables, record batches, arrays, schemas."""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.inside.summaries.facts import Family
+
+FAMILY = Family({})

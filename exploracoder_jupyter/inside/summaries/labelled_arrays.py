@@ -1,0 +1,7 @@
+"""xarray: data arrays and datasets."""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.inside.summaries.facts import Family
+
+FAMILY = Family({})

@@ -1,0 +1,7 @@
+"""Polars: frames, lazy frames, series."""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.inside.summaries.facts import Family
+
+FAMILY = Family({})

@@ -1,0 +1,7 @@
+"""Tensors of PyTorch, TensorFlow and JAX."""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.inside.summaries.facts import Family
+
+FAMILY = Family({})
