@@ -20,6 +20,9 @@ class Fact(NamedTuple):
     shows: bool = False
     """Whether it holds anything of the data itself (a value, a key, a sample, a statistic): left out where only the
     schema is shared. Names of columns, fields and attributes, types, shapes, sizes and counts are no data."""
+    schema: str | None = None
+    """What is said in its place where only the schema is shared, if it `shows`: `id: int64` for `id: int64, 1 to 9`.
+    None: it is left out there."""
 
 
 @dataclass(frozen=True, slots=True)
