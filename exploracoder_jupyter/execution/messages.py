@@ -1,18 +1,22 @@
-"""From kernel messages to an observation: collecting outputs within a budget, and the text a model is shown.
+"""Collects the outputs of one execution from kernel messages, within a budget.
 
 `Collector` folds the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of what is
-printed, and says what was cut; it knows nothing of sockets. The functions below it turn outputs into text.
+printed, and says what was cut; it knows nothing of sockets.
 """
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from exploracoder_jupyter.execution.aftermath import Aftermath, read, read_names
+from exploracoder_jupyter.execution.texts import cut_middle, short_traceback, strip_ansi
 from exploracoder_jupyter.inside.output import MUCH, encoded_size, shorten_lines
 from exploracoder_jupyter.types import ErrorInfo, Output
+
+CELL_MIME: Final = "application/vnd.exploracoder.cell+json"
+"""A display message of this type tells what a cell did (`inside.aftermath`); it is no output."""
 
 NAMES_MIME: Final = "application/vnd.exploracoder.names+json"
 """Display messages of this type carry the names that a cell has bound (`inside.names`); they are no outputs."""
@@ -20,18 +24,10 @@ NAMES_MIME: Final = "application/vnd.exploracoder.names+json"
 FLOOD_FACTOR: Final = 16
 """An execution that prints this many times its budget is stopped."""
 
-TEXT_BUDGET: Final = 4000
-"""Characters of one observation that a model is shown."""
-
 _SLACK: Final = 1000
 _LONGEST_NAME: Final = 200
-_MOST_NAMES: Final = 200
 
 _OUTPUTS = frozenset(["stream", "execute_result", "display_data", "error"])
-_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
-_FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
-_HEADING = re.compile(r"\A(\w[\w.]*) +Traceback \(most recent call last\)")
-_OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string>)")
 
 
 class Collector:
@@ -55,7 +51,7 @@ class Collector:
         self.cut = 0
         """Characters of output that were not kept."""
         self.error: ErrorInfo | None = None
-        self.names: tuple[tuple[str, str], ...] = ()
+        self.aftermath = Aftermath()
 
     @property
     def flooded(self) -> bool:
@@ -101,9 +97,8 @@ class Collector:
 
     def _append_rich(self, kind: str, content: Mapping[str, Any]) -> None:
         data = dict(content.get("data") or {})
-        names = data.pop(NAMES_MIME, None)
-        if names is not None:
-            self.names = _names(names)
+        if CELL_MIME in data or NAMES_MIME in data:
+            self.aftermath = read(data[CELL_MIME]) if CELL_MIME in data else read_names(data[NAMES_MIME])
             return
         output: Output = {"output_type": kind, "data": data, "metadata": dict(content.get("metadata") or {})}
         if kind == "execute_result":
@@ -179,71 +174,6 @@ class Collector:
             self._tail.clear()
             self._shown.clear()
             self._head_size = self._tail_size = self.cut = 0
-
-
-def strip_ansi(text: str) -> str:
-    """The text without terminal colours and other escape sequences."""
-    return _ANSI.sub("", text)
-
-
-def short_traceback(frames: Sequence[str]) -> str:
-    """IPython's traceback (a list of frames and headings) as plain text: user code whole, of libraries the last frame.
-
-    Frames left out are counted in their place.
-    """
-    plain = [strip_ansi(frame).strip("\n") for frame in frames]
-    kept: list[str] = []
-    skipped = 0
-    for index, frame in enumerate(plain):
-        last = index + 1 == len(plain) or not _FRAME.match(plain[index + 1])
-        if _FRAME.match(frame) and not _OWN_FRAME.match(frame) and not last:
-            skipped += 1
-            continue
-        if skipped:
-            kept.append(f"... {skipped} frames of libraries ...")
-            skipped = 0
-        if frame.strip("- ") and not frame.startswith("An exception has occurred, use %tb"):
-            kept.append(_HEADING.sub(r"\1 (most recent call last)", frame))
-    return "\n".join(kept)
-
-
-def shown_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
-    """What a model is shown of the outputs: streams and plain-text results (errors apart), head and tail if too long.
-
-    `text/llm+plain`, where a value offers it, is preferred to `text/plain`.
-    """
-    parts = [strip_ansi(text).strip("\n") for text in map(_text_of, outputs) if text]
-    return cut_middle("\n".join(parts), budget)
-
-
-def cut_middle(text: str, budget: int) -> str:
-    """The text, or its first and last parts with a note between them that says how much is missing."""
-    if len(text) <= budget:
-        return text
-    head = budget * 3 // 5
-    tail = budget - head
-    return f"{text[:head]}\n[... {len(text) - head - tail:,} characters left out ...]\n{text[-tail:]}"
-
-
-def _text_of(output: Output) -> str:
-    if output["output_type"] == "stream":
-        return _overwritten(str(output["text"]))
-    data = output.get("data")
-    if isinstance(data, dict):
-        value = data.get("text/llm+plain", data.get("text/plain", ""))
-        return value if isinstance(value, str) else ""
-    return ""
-
-
-def _overwritten(text: str) -> str:
-    """The text as a terminal leaves it when lines are rewritten after a carriage return (progress bars)."""
-    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-
-
-def _names(found: object) -> tuple[tuple[str, str], ...]:
-    pairs = found[:_MOST_NAMES] if isinstance(found, list) else []
-    texts = [[str(part)[:_LONGEST_NAME] for part in pair] for pair in pairs if isinstance(pair, list)]
-    return tuple((pair[0], pair[1]) for pair in texts if len(pair) == 2)
 
 
 def _stream(name: str, text: str) -> Output:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from exploracoder_jupyter.execution.aftermath import Failure
 from exploracoder_jupyter.execution.kernel import Ending
-from exploracoder_jupyter.execution.messages import Collector, short_traceback, shown_text, strip_ansi
+from exploracoder_jupyter.execution.messages import Collector
+from exploracoder_jupyter.execution.texts import for_people, schema_text, short_traceback, shown_text, strip_ansi
 from exploracoder_jupyter.types import ErrorInfo, Observation, Status
 
 
 def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observation:
     """The observation of one execution that had `timeout` seconds."""
     status = _status(ending)
-    outputs = collector.outputs()
+    outputs, after = collector.outputs(), collector.aftermath
     return Observation(
         status=status,
-        outputs=outputs,
-        error=_error(status, ending, collector, timeout),
+        outputs=tuple(map(for_people, outputs)),
+        error=_explained(_error(status, ending, collector, timeout), after.failure),
         text=shown_text(outputs),
         seconds=ending.seconds,
-        names=collector.names,
+        names=after.names,
         note=_note(status, ending, collector, timeout),
+        changes=after.changes,
+        schema=schema_text(outputs),
+        warnings=after.warnings,
+        logs=after.logs,
+        files=after.files,
+        memory=after.memory,
     )
 
 
@@ -75,6 +85,12 @@ def _error(status: Status, ending: Ending, collector: Collector, timeout: float)
             return ErrorInfo("OutputLimit", _note(status, ending, collector, timeout), at)
         case "died":
             return ErrorInfo("KernelDied", _note(status, ending, collector, timeout), at)
+
+
+def _explained(error: ErrorInfo | None, failure: Failure) -> ErrorInfo | None:
+    if error is None:
+        return None
+    return replace(error, report=failure.report, schema=failure.schema, nearest=failure.nearest)
 
 
 def _replied(ending: Ending) -> ErrorInfo:

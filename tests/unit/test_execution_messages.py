@@ -1,10 +1,13 @@
 """Outputs are collected within a budget, and what a model is shown says what is missing."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 
-from exploracoder_jupyter.execution.messages import NAMES_MIME, Collector, cut_middle, short_traceback, shown_text
+from exploracoder_jupyter.execution.messages import CELL_MIME, NAMES_MIME, Collector
+from exploracoder_jupyter.execution.texts import SCHEMA_MIME, cut_middle, schema_text, short_traceback, shown_text
+from exploracoder_jupyter.types import Change
 
 
 def stream(text, name="stdout"):
@@ -79,8 +82,69 @@ def test_clearing_waits_for_the_next_output_when_told_to():
 
 def test_names_are_taken_out_of_the_outputs():
     collector = collect(("display_data", {"data": {NAMES_MIME: [["G", "networkx.Graph"], "odd"]}}))
-    assert collector.names == (("G", "networkx.Graph"),)
+    assert collector.aftermath.names == (("G", "networkx.Graph"),)
     assert collector.outputs() == ()
+
+
+DID = {
+    "changes": [
+        {
+            "name": "G",
+            "how": "new",
+            "type": "networkx.Graph",
+            "summary": "3 nodes: 'a'",
+            "schema": "3 nodes",
+            "before": "",
+        },
+        {
+            "name": "df",
+            "how": "mutated",
+            "type": "pandas.DataFrame",
+            "summary": "4 x 2",
+            "schema": "",
+            "before": "3 x 2",
+        },
+    ],
+    "warnings": ["FutureWarning: use\n  len"],
+    "logs": ["\x1b[31mlib: slow\x1b[0m"],
+    "files": ["out/a.csv"],
+    "memory": 7_000_000,
+    "failure": {"report": "KeyError: 'x'", "schema": "KeyError", "nearest": ["y"]},
+}
+
+
+def test_what_a_cell_did_is_taken_out_of_the_outputs():
+    collector = collect(("display_data", {"data": {CELL_MIME: DID}}))
+    assert collector.outputs() == ()
+    did = collector.aftermath
+    assert did.changes == (
+        Change("G", "new", "networkx.Graph", "3 nodes: 'a'", "3 nodes"),
+        Change("df", "mutated", "pandas.DataFrame", "4 x 2", "", "3 x 2"),
+    )
+    assert did.names == (("G", "networkx.Graph"),)
+    assert (did.warnings, did.logs, did.files) == (("FutureWarning: use len",), ("lib: slow",), ("out/a.csv",))
+    assert did.memory == 7_000_000
+    assert did.failure == ("KeyError: 'x'", "KeyError", ("y",))
+
+
+ODD = [None, 3, "text", [], [[]], {"name": 1}, {"name": "x"}, float("nan"), True, -1, {"how": ["new"], "name": "x"}]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("key", [None, *DID])
+def test_what_is_malformed_in_it_is_left_out_and_the_rest_kept(key, odd):
+    sent = odd if key is None else {**DID, key: odd}
+    collector = collect(("display_data", {"data": {CELL_MIME: sent}}), ("stream", stream("x")))
+    did = collector.aftermath
+    assert [output["text"] for output in collector.outputs()] == ["x"]
+    assert did.changes == () if key in (None, "changes") else did.names == (("G", "networkx.Graph"),)
+    assert did.files == () if key in (None, "files") else did.files == ("out/a.csv",)
+
+
+def test_a_change_of_no_known_kind_or_name_is_left_out():
+    changes = [{**DID["changes"][0], "how": "gone"}, {**DID["changes"][0], "name": ""}, *DID["changes"]]
+    collector = collect(("display_data", {"data": {CELL_MIME: {**DID, "changes": changes}}}))
+    assert [change.name for change in collector.aftermath.changes] == ["G", "df"]
 
 
 def test_widgets_and_unknown_messages_are_no_outputs():
@@ -101,6 +165,20 @@ LONG = {
     "a line": ("error", {"ename": "E", "evalue": "", "traceback": ["t" * 500_000]}),
     "lines": ("error", {"ename": "E", "evalue": "", "traceback": ["t" * 10] * 50_000}),
     "an update": ("update_display_data", rich({"text/html": "h" * 500_000}, **SHOWN)),
+    "changes": (
+        "display_data",
+        rich({CELL_MIME: {"changes": [dict.fromkeys(DID["changes"][0], "n" * 9000) | {"how": "new"}] * 1000}}),
+    ),
+    "failure": (
+        "display_data",
+        rich(
+            {CELL_MIME: {"failure": {"report": "r" * 500_000, "schema": "s" * 500_000, "nearest": ["n" * 900] * 900}}}
+        ),
+    ),
+    "lines of text": (
+        "display_data",
+        rich({CELL_MIME: dict.fromkeys(["warnings", "logs", "files"], ["l" * 9000] * 9000)}),
+    ),
     "names": ("display_data", rich({NAMES_MIME: [["n" * 500_000, "t"]] * 1000})),
 }
 
@@ -108,8 +186,8 @@ LONG = {
 @pytest.mark.parametrize("message", LONG.values(), ids=LONG)
 def test_no_message_is_kept_beyond_a_few_times_the_budget(message):
     collector = collect(("display_data", rich({"text/plain": "x"}, **SHOWN)), message)
-    kept = json.dumps([collector.outputs(), collector.names])
-    assert len(kept) < 50_000
+    kept = json.dumps([collector.outputs(), asdict(collector.aftermath)])
+    assert len(kept) < 100_000
     assert len(str(collector.error)) < 5_000
 
 
@@ -170,6 +248,16 @@ def test_the_text_prefers_what_is_meant_for_models():
         ("display_data", {"data": {"image/png": "aGk="}, "metadata": {}}),
     )
     assert shown_text(collector.outputs()) == "100%\ndone\nframe 3x4"
+
+
+def test_the_schema_says_how_much_was_printed_and_tells_results_without_values():
+    collector = collect(
+        ("stream", stream("patient 4711\nill\n")),
+        ("execute_result", {"data": {"text/plain": "4711", SCHEMA_MIME: "frame 3x4"}, "metadata": {}}),
+        ("display_data", {"data": {"text/plain": "4711", "text/llm+plain": "4711"}, "metadata": {}}),
+        ("stream", stream("\n")),
+    )
+    assert schema_text(collector.outputs()) == "[printed 16 characters in 2 lines]\nframe 3x4"
 
 
 def test_a_long_text_says_how_much_is_left_out():

@@ -3,9 +3,11 @@
 import pytest
 
 from exploracoder_jupyter.execution.kernel import Ending
-from exploracoder_jupyter.execution.messages import Collector
+from exploracoder_jupyter.execution.messages import CELL_MIME, Collector
 from exploracoder_jupyter.execution.observe import observe, unrun
 from exploracoder_jupyter.execution.started import describe_exit
+from exploracoder_jupyter.execution.texts import SCHEMA_MIME
+from exploracoder_jupyter.types import ErrorInfo
 
 ENDINGS = {
     "ok": (Ending("finished", {"status": "ok"}), "ok", None, ""),
@@ -35,6 +37,49 @@ def test_status_error_and_note(ending, status, headline, note):
     assert (observation.error.headline if observation.error else None) == headline
     assert observation.note == note
     assert observation.ran is (status == "ok")
+
+
+DID = {
+    "changes": [{"name": "G", "how": "new", "type": "networkx.Graph", "summary": "3 nodes", "schema": "nodes"}],
+    "warnings": ["UserWarning: w"],
+    "logs": ["lib: l"],
+    "files": ["a.csv"],
+    "memory": 5,
+    "failure": {"report": "E: m at x", "schema": "E at x", "nearest": ["y"]},
+}
+ERROR = ("error", {"ename": "E", "evalue": "m", "traceback": ["E: m"]})
+
+
+def collected(*messages):
+    collector = Collector(1000)
+    for kind, content in messages:
+        collector.add(kind, content)
+    return collector
+
+
+def test_what_a_cell_did_is_observed():
+    collector = collected(ERROR, ("display_data", {"data": {CELL_MIME: DID}}))
+    observation = observe(Ending("finished", {"status": "error"}), collector, timeout=3)
+    assert observation.names == (("G", "networkx.Graph"),)
+    assert observation.changes[0].summary == "3 nodes"
+    assert (observation.warnings, observation.logs, observation.files) == (("UserWarning: w",), ("lib: l",), ("a.csv",))
+    assert observation.memory == 5
+    assert observation.error == ErrorInfo("E", "m", "E: m", "E: m at x", "E at x", ("y",))
+
+
+def test_where_an_endless_cell_was_is_observed():
+    collector = collected(("display_data", {"data": {CELL_MIME: DID}}))
+    error = observe(Ending("timeout"), collector, timeout=3).error
+    assert (error.name, error.report) == ("Timeout", "E: m at x")
+
+
+def test_texts_for_models_are_told_and_not_kept_among_the_outputs():
+    data = {"text/plain": "<G>", "text/llm+plain": "3 nodes: 'a'", SCHEMA_MIME: "3 nodes"}
+    collector = collected(("stream", {"name": "stdout", "text": "a"}), ("execute_result", {"data": data}))
+    observation = observe(Ending("finished", {"status": "ok"}), collector, timeout=3)
+    assert observation.text == "a\n3 nodes: 'a'"
+    assert observation.schema == "[printed 1 character in 1 line]\n3 nodes"
+    assert [output.get("data") for output in observation.outputs] == [None, {"text/plain": "<G>"}]
 
 
 def test_a_lost_state_is_an_observation():

@@ -94,6 +94,9 @@ def test_html_that_would_take_minutes_to_parse_is_left_out_at_once():
         "application/javascript",
         "application/vnd.jupyter.widget-view+json",
         "application/vnd.plotly.v1+json",
+        "application/vnd.exploracoder.cell+json",
+        "application/vnd.exploracoder.schema+plain",
+        "text/llm+plain",
         "text/x-unknown",
     ],
 )
