@@ -1,7 +1,343 @@
-"""Values of the interpreter itself and of its standard library."""
+"""Values of the interpreter itself and of its standard library.
+
+Containers are told by their structure, not dumped. The keys of a dict are data, but for the names of fields that the
+dicts in a list have in common (`words.structure`). What can be read once (generators, iterators, files) is not read.
+"""
 
 from __future__ import annotations
 
-from exploracoder_jupyter.inside.summaries.facts import Family
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import accumulate, islice
+from typing import Any
 
-FAMILY = Family({})
+from exploracoder_jupyter.inside.names import type_path
+from exploracoder_jupyter.inside.summaries import words
+from exploracoder_jupyter.inside.summaries.facts import Describe, Fact, Family, Look, Measure, size
+
+_LONGEST = 200
+"""Characters of a text, or of a line of items."""
+_WHOLE = 1000
+"""Items of a container up to which a replaced one is noticed."""
+_FEW = 12
+"""Items of a mapping that have a line each."""
+_NUMBERS = frozenset([int, float])
+
+
+def _scalar(value: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(words.SCALARS[type(value)](value, _LONGEST), shows=True)
+
+
+def _number(value: Any, look: Look) -> Iterator[Fact]:
+    base: Any = next(kind for kind in (int, float, complex) if isinstance(value, kind))
+    yield Fact(words.SCALARS[base](base.__add__(value, base()), _LONGEST), shows=True)
+
+
+def _text(value: str, look: Look) -> Iterator[Fact]:
+    text = str.__str__(value)
+    count = f"{len(text):,} characters"
+    if len(text) <= _LONGEST:
+        yield Fact(repr(text), shows=True, schema=count)
+        return
+    yield Fact(f"{count}, {text.count(chr(10)) + 1:,} lines" if "\n" in text else count)
+    yield Fact(f"begins {text[:_LONGEST]!r}", shows=True)
+    yield Fact(f"ends {text[-_LONGEST // 4 :]!r}", shows=True)
+
+
+def _bytes(value: Any, look: Look) -> Iterator[Fact]:
+    data = value[: _LONGEST // 4]
+    yield Fact(size(value.nbytes if isinstance(value, memoryview) else len(value)))
+    yield Fact(f"begins {bytes(data)!r}", shows=True)
+
+
+def _range(value: range, look: Look) -> Iterator[Fact]:
+    count = len(value) if abs(value.stop - value.start) < 1 << 60 else "many"
+    yield Fact(f"{count} numbers, {value.start} to {value.stop} in steps of {value.step}", True, f"{count} numbers")
+
+
+def _collection(base: Any) -> Describe:
+    """A describer of what is based on this collection, whatever the class has put over its methods."""
+
+    def describe(value: Any, look: Look) -> Iterator[Fact]:
+        plain = base(base.__iter__(value)) if type(value) is not base else value
+        if hasattr(type(value), "_fields") and base is tuple:
+            yield from _named(value, plain, look)
+            return
+        yield from _items(value, plain, look)
+
+    return describe
+
+
+def _named(value: Any, plain: tuple[Any, ...], look: Look) -> Iterator[Fact]:
+    yield Fact(f"named tuple, {len(plain)} fields")
+    for name, item in islice(zip(type(value)._fields, plain, strict=False), look.columns):
+        yield Fact(f"{name}: {look.short(item)}", True, f"{name}: {words.structure(item)}")
+
+
+def _items(value: Any, plain: Any, look: Look) -> Iterator[Fact]:
+    if not plain:
+        yield Fact("empty")
+        return
+    most = getattr(value, "maxlen", None)
+    room = f", room for {most:,}" if type(most) is int else ""
+    yield Fact(f"{len(plain):,} items: {words.contents(plain)}{_looked_at(plain)}{room}")
+    yield Fact(_line(plain, look), shows=True)
+    yield from _extent(plain, look)
+
+
+def _looked_at(plain: Any) -> str:
+    return f" (as {words.LOOKED_AT} of them are)" if len(plain) > words.LOOKED_AT else ""
+
+
+def _line(plain: Any, look: Look) -> str:
+    """The first items on a line, as many as fit."""
+    parts: list[str] = []
+    for item in islice(plain, 4 * look.rows):
+        parts.append(look.short(item))
+        if len(parts) > 1 and sum(map(len, parts)) > _LONGEST:
+            parts.pop()
+            break
+    left = len(plain) - len(parts)
+    brackets = "[]" if type(plain) is list else "()" if type(plain) is tuple else "{}"
+    return f"{brackets[0]}{', '.join([*parts, f'... {left:,} more'] if left else parts)}{brackets[1]}"
+
+
+def _extent(plain: Any, look: Look) -> Iterator[Fact]:
+    """Extent and mean of numbers."""
+    found = words.spread(plain, look.sample)
+    if len(found) <= look.rows or not {*map(type, found)} <= _NUMBERS or any(_odd(number) for number in found):
+        return
+    of = f" (of {len(found):,} of them)" if len(found) < len(plain) else ""
+    yield Fact(f"min {min(found):.6g}, max {max(found):.6g}, mean {sum(found) / len(found):.6g}{of}", shows=True)
+
+
+def _odd(number: float) -> bool:
+    """Whether it is too large to be formatted, or not a number."""
+    return number != number or abs(number) > 1e300
+
+
+def _mapping(value: Any, look: Look) -> Iterator[Fact]:
+    plain = value if type(value) in words.MAPPINGS else dict(dict.items(value))
+    if not plain:
+        yield Fact("empty")
+        return
+    yield Fact(f"{len(plain):,} items: {words.contents(plain)}{_looked_at(plain)}{_default(value)}")
+    entries = _most_common(value) if "most_common" in dir(type(value)) else plain.items()
+    told = [f"{look.short(key)}: {_inner(item, look)}" for key, item in islice(entries, look.columns)]
+    yield from (Fact(line, shows=True) for line in (told if len(plain) <= _FEW else _filled(told, len(plain))))
+
+
+def _filled(told: list[str], count: int) -> Iterator[str]:
+    """As many entries as fit on a line each, for two lines."""
+    shown = 0
+    for _ in range(2):
+        sizes = accumulate(len(one) + 2 for one in told[shown:])
+        fit = max(1, sum(size <= _LONGEST for size in sizes))
+        yield ", ".join(told[shown : shown + fit])
+        shown += len(told[shown : shown + fit])
+        if shown == len(told):
+            break
+    if shown < count:
+        yield f"... {count - shown:,} more items"
+
+
+def _inner(item: Any, look: Look) -> str:
+    """A value of a mapping: containers by their structure, the rest as it is."""
+    container = type(item) in words.COLLECTIONS or type(item) in words.MAPPINGS
+    short = look.short(item)
+    return words.structure(item) if container and len(short) >= look.letters else short
+
+
+def _default(value: Any) -> str:
+    made = getattr(value, "default_factory", None)
+    return f", default {getattr(made, '__name__', 'made')}()" if made is not None else ""
+
+
+def _most_common(value: Any) -> list[tuple[Any, Any]]:
+    return sorted(dict.items(value), key=lambda entry: entry[1], reverse=True) if len(value) < 10_000 else []
+
+
+def _written(value: Any, look: Look) -> Iterator[Fact]:
+    """What is best told as its `str`, of classes whose `str` is harmless."""
+    yield Fact(str(value)[:_LONGEST], shows=True)
+
+
+def _moment(value: Any, look: Look) -> Iterator[Fact]:
+    zone = getattr(value, "tzinfo", None)
+    yield Fact(str(value), True, f"time zone {zone}" if zone else "no time zone")
+
+
+def _enum(value: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(f"{value.name} = {look.short(value.value)}", shows=True)
+    members = list(type(value).__members__)
+    yield Fact(f"one of {len(members)}: {', '.join(members[:12])}{', ...' if len(members) > 12 else ''}")
+
+
+def _path(value: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(f"{str(value)!r}, {_state_of(value)}", True, _state_of(value))
+
+
+def _state_of(path: Any) -> str:
+    """What lies there. Pure paths are not looked up."""
+    if not hasattr(path, "stat"):
+        return "not looked up"
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        return "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+    if stat.S_ISDIR(found.st_mode):
+        return "a folder"
+    return f"a file of {size(found.st_size)}" if stat.S_ISREG(found.st_mode) else "no regular file"
+
+
+def _file(value: Any, look: Look) -> Iterator[Fact]:
+    """An open file. Its position is asked of binary ones only: to tell it, a text file writes what it holds back."""
+    name, mode = getattr(value, "name", None), getattr(value, "mode", None)
+    state = "closed" if value.closed else "open"
+    mode = f", mode {mode!r}" if isinstance(mode, str) else ""
+    yield Fact(f"{name!r}{mode}, {state}" if name is not None else f"in memory{mode}, {state}", True, f"{state}{mode}")
+    encoding = getattr(value, "encoding", None)
+    if isinstance(encoding, str):
+        yield Fact(f"encoding {encoding}")
+    if state == "open" and not hasattr(value, "encoding") and value.seekable():
+        yield Fact(f"at byte {value.tell():,}")
+
+
+def _memory_text(value: Any, look: Look) -> Iterator[Fact]:
+    if value.closed:
+        yield Fact("in memory, closed")
+        return
+    held = value.getvalue()
+    yield Fact(f"in memory, {len(held):,} {'characters' if isinstance(held, str) else 'bytes'}, at {value.tell():,}")
+    yield Fact(f"begins {held[: _LONGEST // 2]!r}", shows=True)
+
+
+def _generator(prefix: str, states: str) -> Describe:
+    """A describer of what is run piece by piece; its fields begin with `gi_`, `cr_`, `ag_`."""
+
+    def describe(value: Any, look: Look) -> Iterator[Fact]:
+        frame, code = getattr(value, f"{prefix}_frame"), getattr(value, f"{prefix}_code")
+        state = f"{_state(states, value)} at line {frame.f_lineno}" if frame is not None else "finished"
+        yield Fact(f"of {value.__qualname__}, {state}, not read")
+        if frame is not None:
+            variables = {name: item for name, item in frame.f_locals.items() if name.isidentifier()}
+            yield Fact(
+                f"variables: {_variables(variables, look)}", True, f"variables: {', '.join(variables) or 'none'}"
+            )
+        yield Fact(f"defined at line {code.co_firstlineno}")
+
+    return describe
+
+
+def _state(states: str, value: Any) -> str:
+    import inspect
+
+    ask = getattr(inspect, states, None)  # Python 3.11 has none for asynchronous generators
+    return {"GEN_CREATED": "not started", "CORO_CREATED": "not started", "AGEN_CREATED": "not started"}.get(
+        ask(value) if ask else "", "waits"
+    )
+
+
+def _variables(variables: dict[str, Any], look: Look) -> str:
+    return ", ".join(f"{name}={look.short(item)}" for name, item in islice(variables.items(), 6)) or "none"
+
+
+def _iterator(value: Any, look: Look) -> Iterator[Fact]:
+    left = getattr(type(value), "__length_hint__", None)
+    yield Fact(f"not read, {left(value):,} items left" if left else "not read")
+
+
+def _pattern(value: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(words.text(value.pattern, _LONGEST), shows=True) if isinstance(value.pattern, str) else Fact("of bytes")
+    named = list(value.groupindex)
+    yield Fact(f"{value.groups} groups{': ' + ', '.join(named) if named else ''}, flags {int(value.flags)}")
+
+
+def _match(value: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(f"{words.text(str(value.group()), _LONGEST)} at {value.span()}", True, "a match")
+    yield Fact(f"groups {look.short(value.groups())}", True, f"{len(value.groups())} groups")
+
+
+def _length(value: Any) -> str:
+    return f"{len(value):,} items"
+
+
+def _of_items(value: Any) -> str:
+    """The length, and which objects it holds."""
+    if len(value) > _WHOLE:
+        return _length(value)
+    items = (*value.keys(), *value.values()) if isinstance(value, dict) else value
+    return f"{len(value):,} items #{hash(tuple(map(id, items)))}"
+
+
+def _of_bytes(value: bytearray) -> str:
+    return f"{len(value):,} bytes #{hash(bytes(value[:_WHOLE]))}"
+
+
+def _exactly(measure: Measure, *kinds: type) -> Measure:
+    """The measure, of exact types alone: methods of a class based on them could be anything."""
+
+    def measured(value: Any) -> str:
+        return measure(value) if type(value) in kinds else type_path(value)
+
+    return measured
+
+
+_ITERATORS = (
+    *("list_iterator", "list_reverseiterator", "tuple_iterator", "range_iterator", "str_iterator", "bytes_iterator"),
+    *("set_iterator", "dict_keyiterator", "dict_valueiterator", "dict_itemiterator", "callable_iterator", "iterator"),
+    *("zip", "map", "filter", "enumerate", "reversed"),
+)
+_ITERTOOLS = (
+    *("count", "cycle", "repeat", "accumulate", "chain", "compress", "dropwhile", "filterfalse", "groupby", "islice"),
+    *("pairwise", "starmap", "takewhile", "_tee", "zip_longest", "product", "permutations", "combinations"),
+    *("combinations_with_replacement", "batched"),
+)
+_FILES = ("TextIOWrapper", "BufferedReader", "BufferedWriter", "BufferedRandom", "FileIO")
+
+
+def _kinds() -> Iterator[tuple[str, Describe]]:
+    for name, base in {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}.items():
+        yield f"builtins.{name}", _collection(base)
+    yield "collections.deque", _collection(deque)
+    for names, describe in _GROUPS.items():
+        yield from ((name, describe) for name in names)
+
+
+_GROUPS: dict[tuple[str, ...], Callable[..., Iterator[Fact]]] = {
+    ("builtins.NoneType", "builtins.ellipsis", "builtins.bool"): _scalar,
+    ("builtins.int", "builtins.float", "builtins.complex"): _number,
+    ("builtins.str",): _text,
+    ("builtins.bytes", "builtins.bytearray", "builtins.memoryview"): _bytes,
+    ("builtins.range",): _range,
+    ("builtins.dict",): _mapping,
+    ("datetime.datetime", "datetime.time"): _moment,
+    ("datetime.date", "datetime.timedelta", "datetime.timezone", "zoneinfo.ZoneInfo"): _written,
+    ("decimal.Decimal", "fractions.Fraction", "uuid.UUID"): _written,
+    ("enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"): _enum,
+    ("pathlib.PurePath", "pathlib.Path", "pathlib.PosixPath", "pathlib.WindowsPath"): _path,
+    tuple(f"_io.{name}" for name in _FILES): _file,
+    ("_io.StringIO", "_io.BytesIO"): _memory_text,
+    ("builtins.generator",): _generator("gi", "getgeneratorstate"),
+    ("builtins.coroutine",): _generator("cr", "getcoroutinestate"),
+    ("builtins.async_generator",): _generator("ag", "getasyncgenstate"),
+    tuple(f"builtins.{name}" for name in _ITERATORS): _iterator,
+    tuple(f"itertools.{name}" for name in _ITERTOOLS): _iterator,
+    ("re.Pattern",): _pattern,
+    ("re.Match",): _match,
+}
+_MEASURES: dict[str, Measure] = {
+    "builtins.list": _exactly(_of_items, list),
+    "builtins.dict": _exactly(_of_items, dict),
+    "collections.OrderedDict": _exactly(_of_items, *words.MAPPINGS),
+    "collections.defaultdict": _exactly(_of_items, *words.MAPPINGS),
+    "collections.Counter": _exactly(_of_items, *words.MAPPINGS),
+    "collections.deque": _exactly(_of_items, deque),
+    "builtins.set": _exactly(_length, set),
+    "builtins.bytearray": _exactly(_of_bytes, bytearray),
+}
+FAMILY = Family(
+    {**dict(_kinds()), **{f"collections.{kind.__name__}": _mapping for kind in words.MAPPINGS[1:]}}, _MEASURES
+)

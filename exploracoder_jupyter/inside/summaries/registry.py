@@ -14,6 +14,7 @@ from exploracoder_jupyter.inside.summaries import (
     graphs,
     images,
     labelled_arrays,
+    objects,
     pandas_tables,
     plain,
     polars_tables,
@@ -30,12 +31,14 @@ FAMILIES: tuple[Family, ...] = (
     graphs.FAMILY,
     images.FAMILY,
     labelled_arrays.FAMILY,
+    objects.FAMILY,
     pandas_tables.FAMILY,
     plain.FAMILY,
     polars_tables.FAMILY,
     tensors.FAMILY,
 )
 
+_BY_NAME: dict[str, Family] = {name: family for family in FAMILIES for name in (*family.kinds, *family.measures)}
 _bases = type.__dict__["__mro__"].__get__
 _qualname = type.__dict__["__qualname__"].__get__
 _module = type.__dict__["__module__"].__get__
@@ -50,16 +53,19 @@ class Known(NamedTuple):
     """Whether the type is the library's own: else a class of others is based on it, and may run anything."""
     here: bool
 
+    def shape(self, value: Any) -> str:
+        """What its measure says for people."""
+        return self.measure(value).partition("#")[0].strip() if self.measure else ""
+
 
 def find(value: Any) -> Known | None:
     """What is known of the value's type, or of the nearest class that it is based on."""
     kind = type(value)
     for name, cls in _names(kind):
-        for family in FAMILIES:
-            describe, measure = family.kinds.get(name), family.measures.get(name)
-            if describe or measure:
-                own = _root(cls) == _root(kind)
-                return Known(describe, measure, own, family.here and own)
+        family = _BY_NAME.get(name)
+        if family is not None:
+            own = _root(cls) == _root(kind)
+            return Known(family.kinds.get(name), family.measures.get(name), own, family.here and own)
     return None
 
 
@@ -71,4 +77,4 @@ def _names(kind: type) -> Iterator[tuple[str, type]]:
 
 def _root(cls: type) -> str:
     module = _module(cls)
-    return module.partition(".")[0] if isinstance(module, str) else ""
+    return module.partition(".")[0] if type(module) is str else ""
