@@ -1,0 +1,192 @@
+"""How columns, their values and first rows are told, whatever library holds them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from exploracoder_jupyter.inside.summaries.facts import Fact, Look, cut, listed
+
+WIDE = 12
+"""From so many columns on, their names come before what is known of each."""
+LINE = 240
+"""Characters of one row of a sample."""
+TEXT = 100
+"""Characters by which long texts are told apart."""
+
+ORDERED = frozenset({int, float, Decimal, date, time, timedelta})
+
+_GOLDEN = 0.6180339887498949
+_MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?([+-]\d\d:\d\d)?")
+_name = type.__dict__["__name__"].__get__
+
+
+class Told(NamedTuple):
+    """What is known of the values of a column."""
+
+    counts: tuple[str, ...] = ()
+    """Of missing values, of types: no data."""
+    values: tuple[str, ...] = ()
+    """What shows data. What is in brackets stands right beside the column's type."""
+
+    def fact(self, name: str, kind: str, note: str = "") -> Fact:
+        """A line on the column of that name and type; without values where only the schema is shared."""
+        beside = tuple(value for value in self.values if value.startswith("("))
+        others = tuple(value for value in self.values if not value.startswith("("))
+        schema = f"{name}: {', '.join((kind, *self.counts)) if kind else ', '.join(self.counts)}"
+        text = ", ".join(filter(None, (" ".join((kind, *beside)), *self.counts, *others)))
+        if not self.values:
+            return Fact(schema + note)
+        return Fact(f"{name}: {text}{note}", shows=True, schema=schema + note if kind or self.counts else None)
+
+
+def spots(count: int, most: int) -> list[int] | None:
+    """Places of a sample, evenly spread but without a period that could be the data's own; None: take all."""
+    if count <= most:
+        return None
+    return [int((place + place * _GOLDEN % 1) * count / most) for place in range(most)]
+
+
+def sampled(taken: int, count: int) -> str:
+    """Says how much was looked at, where that was not all."""
+    return f"; sampled {taken:,} of {count:,}" if taken < count else ""
+
+
+def missing(count: int, total: int, *, exact: bool = True, word: str = "missing") -> tuple[str, ...]:
+    """How many of the values are missing, or about which share where only a sample was counted."""
+    if not count:
+        return ()
+    if count == total:
+        return (f"all {word}" if exact else f"all {word} in the sample",)
+    return (f"{count:,} {word} ({share(count, total)})" if exact else f"about {share(count, total)} {word}",)
+
+
+def share(part: int, whole: int) -> str:
+    """A part in percent: `1.2 %`, `60 %`."""
+    return f"{100 * part / whole:.2g} %" if part < whole else "100 %"
+
+
+def number(value: Any) -> str:
+    """A machine number with as many digits as tell something."""
+    if isinstance(value, float) and 1e6 <= abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:.6g}" if isinstance(value, float | complex) else str(value)
+
+
+def span(low: str, high: str) -> str:
+    """From where to where values reach."""
+    return f"all {low}" if low == high else f"{low} to {high}"
+
+
+def moment(value: Any) -> str:
+    """A point in time without the zeros at its end, and without the zone, which the type tells."""
+    text = str(value)
+    found = _MOMENT.fullmatch(text)
+    if not found:
+        return text
+    day, minutes, seconds, fraction = found.group(1), found.group(2), found.group(3) or "", found.group(4) or ""
+    fraction = fraction.rstrip("0").rstrip(".")
+    if fraction or seconds not in ("", ":00"):
+        return f"{day} {minutes}{seconds}{fraction}"
+    return day if minutes == "00:00" else f"{day} {minutes}"
+
+
+def tops(texts: Sequence[Any], look: Look, *, exact: bool = True) -> tuple[str, ...]:
+    """How many of the texts differ, and which are the most frequent ones."""
+    counted = Counter(text[:TEXT] for text in texts)
+    least = "" if exact else "at least "
+    if len(counted) == 1:
+        return (f"all {cell(next(iter(counted)), look)}",)
+    if len(counted) == len(texts):
+        return (f"all distinct, as {', '.join(cell(text, look) for text in list(counted)[:3])}",)
+    return (f"{least}{len(counted):,} distinct {frequent(counted, len(texts), look, exact=exact)}",)
+
+
+def frequent(counted: Counter[Any], total: int, look: Look, *, exact: bool = True) -> str:
+    """The three most frequent of the values in brackets: how often, or which share where a sample was counted."""
+    return f"({', '.join(_often(value, times, total, look, exact) for value, times in counted.most_common(3))})"
+
+
+def _often(value: Any, times: int, total: int, look: Look, exact: bool) -> str:
+    return f"{cell(value, look)} {f'{times:,}' if exact else share(times, total)}"
+
+
+def objects(values: Sequence[Any], look: Look, *, exact: bool = True) -> Told:
+    """What is known of Python objects: their types, and the values of a type that is safe to compare."""
+    kinds = Counter(type(value) for value in values)
+    (kind, _), *others = kinds.most_common()
+    if others:
+        names = [f"{_name(kind)} {f'{n:,}' if exact else share(n, len(values))}" for kind, n in kinds.most_common()]
+        return Told((f"of {listed(names, 5)}",))
+    if kind in (str, bytes):
+        return Told(("texts" if kind is str else "bytes",), tops(values, look, exact=exact))
+    of = (f"each of {_name(kind)}",)
+    return Told(of, (span(cell(min(values), look), cell(max(values), look)),)) if kind in ORDERED else Told(of)
+
+
+def truths(true: int, total: int) -> str:
+    """Which share is true."""
+    return f"{share(true, total)} True"
+
+
+def cell(value: Any, look: Look) -> str:
+    """A value of a table in one cell of a row."""
+    kind = type(value)
+    if kind is str:
+        return cut(value, look.letters)
+    if value is None or kind is bool or (kind is int and abs(value) < 1 << 64):
+        return str(value)
+    if kind in (float, complex):
+        return number(value)
+    if kind.__module__.partition(".")[0] in ("datetime", "decimal", "numpy", "pandas"):
+        return _known(value, look)
+    return look.short(value)
+
+
+def _known(value: Any, look: Look) -> str:
+    plain = value.item() if hasattr(value, "item") and "time" not in type(value).__name__ else value
+    if type(plain) in (str, bool, int, float, complex):
+        return cell(plain, look)
+    return cut(moment(plain), look.letters) if not hasattr(plain, "__len__") else look.short(plain)
+
+
+def label(name: Any, look: Look) -> str:
+    """What names a column or a row: a text as it is, of several levels each."""
+    if type(name) is tuple:
+        return f"({', '.join(label(part, look) for part in name[:5])})"
+    return cell(name, look)
+
+
+def rows(names: Iterable[str], lines: Iterable[Iterable[str]]) -> Iterator[Fact]:
+    """The first rows as compact text."""
+    told = [" | ".join(line) for line in lines]
+    if told:
+        yield Fact("first rows:", shows=True)
+        for line in (" | ".join(names), *told):
+            yield Fact(f"  {cut(line, LINE)}", shows=True)
+
+
+def overview(columns: Sequence[tuple[str, str]], look: Look) -> Iterator[Fact]:
+    """The names of many columns before what is known of each, by their types where not all are told."""
+    if WIDE < len(columns) <= look.columns:
+        yield Fact(f"columns: {', '.join(name for name, _ in columns)}")
+    elif len(columns) > look.columns:
+        yield from _groups(columns, look)
+
+
+def _groups(columns: Sequence[tuple[str, str]], look: Look) -> Iterator[Fact]:
+    grouped: dict[str, list[str]] = {}
+    for name, kind in columns:
+        grouped.setdefault(kind, []).append(name)
+    for kind, names in sorted(grouped.items(), key=lambda group: -len(group[1]))[: look.columns]:
+        yield Fact(f"{len(names):,} of {kind}: {listed(names, look.columns)}")
+
+
+def more(count: int, look: Look) -> Iterator[Fact]:
+    """Says how many columns are not told."""
+    if count > look.columns:
+        yield Fact(f"... {count - look.columns:,} more columns")
