@@ -2,6 +2,267 @@
 
 from __future__ import annotations
 
-from exploracoder_jupyter.inside.summaries.facts import Family
+import sys
+from collections.abc import Iterator
+from typing import Any
 
-FAMILY = Family({})
+from exploracoder_jupyter.inside.summaries.columns import (
+    TEXT,
+    Told,
+    cell,
+    missing,
+    moment,
+    more,
+    number,
+    overview,
+    rows,
+    sampled,
+    span,
+    spots,
+    tops,
+    truths,
+)
+from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut, listed, size
+
+HEAVY = 10_000_000
+"""Bytes of a sample: where values are long, fewer are taken."""
+LONG = 4_000
+"""Bytes of a value within a value from which on only its length is told."""
+
+
+def _table(table: Any, look: Look) -> Iterator[Fact]:
+    length, width = table.num_rows, table.num_columns
+    places = _places(table, length, look)
+    note = sampled(len(places), length) if places is not None else ""
+    yield Fact(f"{length:,} rows x {width:,} columns, {size(table.nbytes)}{note}")
+    fields = [table.schema.field(place) for place in range(width)]
+    yield from overview([(cut(field.name, look.letters), _kind(field.type)) for field in fields], look)
+    for field, place in zip(fields[: look.columns], range(width), strict=False):
+        known = Told() if look.late else _told(table.column(place), look, places)
+        yield known.fact(cut(field.name, look.letters), _field_kind(field))
+    yield from more(width, look)
+    yield from _metadata(table.schema, look)
+    columns = [_cells(table.column(place), look.rows, look) for place in range(min(width, look.columns))]
+    yield from rows([cut(field.name, look.letters) for field in fields[: look.columns]], zip(*columns, strict=True))
+
+
+def _array(array: Any, look: Look) -> Iterator[Fact]:
+    places = _places(array, len(array), look)
+    chunks = f" in {array.num_chunks:,} chunks" if hasattr(array, "num_chunks") else ""
+    note = sampled(len(places), len(array)) if places is not None else ""
+    yield Fact(f"{len(array):,} values{chunks}, {size(array.nbytes)}{note}")
+    yield _told(array, look, places).fact("values", _kind(array.type))
+    if len(array):
+        first = ", ".join(_cells(array, 8, look))
+        yield Fact(f"begins: {first}{', ...' if len(array) > 8 else ''}", shows=True)
+
+
+def _schema(schema: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(f"{len(schema):,} columns")
+    yield from _fields(schema, look)
+    yield from _metadata(schema, look)
+
+
+def _fields(schema: Any, look: Look) -> Iterator[Fact]:
+    fields = [schema.field(place) for place in range(min(len(schema), look.columns))]
+    for field in fields:
+        yield Fact(f"{cut(field.name, look.letters)}: {_field_kind(field)}")
+    yield from more(len(schema), look)
+
+
+def _metadata(schema: Any, look: Look) -> Iterator[Fact]:
+    keys = [cut(key.decode("utf-8", "replace"), look.letters) for key in schema.metadata or ()]
+    if keys:
+        yield Fact(f"metadata for {listed(keys, 10)}")
+
+
+def _field(field: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(f"{cut(field.name, look.letters)}: {_field_kind(field)}")
+
+
+def _type(dtype: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(cut(str(dtype), 4 * look.letters))
+
+
+def _scalar(scalar: Any, look: Look) -> Iterator[Fact]:
+    array = sys.modules["pyarrow"].array([scalar], type=scalar.type)
+    kind = f"scalar of {_kind(scalar.type)}"
+    yield Fact(f"{_cells(array, 1, look)[0]}, {kind}", shows=True, schema=kind)
+
+
+def _dataset(dataset: Any, look: Look) -> Iterator[Fact]:
+    files = getattr(dataset, "files", None)
+    if files is None:
+        yield Fact("not scanned")
+    else:
+        yield Fact(f"{len(files):,} files of {dataset.format.default_extname}, not scanned")
+    yield from _fields(dataset.schema, look)
+    if files:
+        yield Fact(f"files {listed([cut(name, 2 * look.letters) for name in files[:4]], 3)}", shows=True)
+
+
+def _reader(reader: Any, look: Look) -> Iterator[Fact]:
+    yield Fact("record batches, not read")
+    yield from _fields(reader.schema, look)
+
+
+def _file(file: Any, look: Look) -> Iterator[Fact]:
+    known = file.metadata
+    yield Fact(f"{known.num_rows:,} rows x {len(file.schema_arrow):,} columns in {known.num_row_groups:,} row groups")
+    yield from _fields(file.schema_arrow, look)
+
+
+def _kind(dtype: Any) -> str:
+    return cut(str(dtype), 80)
+
+
+def _field_kind(field: Any) -> str:
+    return _kind(field.type) if field.nullable else f"{_kind(field.type)} not null"
+
+
+def _places(values: Any, length: int, look: Look) -> Any:
+    each = values.nbytes / max(length, 1)
+    places = spots(length, max(min(look.sample, int(HEAVY / max(each, 1))), 1))
+    return None if places is None else sys.modules["pyarrow"].array(places)
+
+
+def _told(column: Any, look: Look, places: Any) -> Told:
+    counts = missing(column.null_count, len(column), word="null") if len(column) else ()
+    try:
+        taken = (column if places is None else column.take(places)).drop_null()
+        known = _present(taken, look, exact=places is None) if len(taken) else Told()
+    except NotImplementedError:  # Arrow has not every function for every type
+        known = Told()
+    return Told((*counts, *known.counts), known.values)
+
+
+def _present(taken: Any, look: Look, *, exact: bool) -> Told:
+    is_ = sys.modules["pyarrow"].types
+    dtype = taken.type
+    if is_.is_boolean(dtype):
+        return Told(values=(truths(taken.to_pylist().count(True), len(taken)),))
+    if is_.is_floating(dtype):
+        wide = taken.cast(sys.modules["pyarrow"].float64()) if is_.is_float16(dtype) else taken
+        return _floats(wide, exact=exact)
+    if is_.is_integer(dtype) or is_.is_decimal(dtype):
+        return Told(values=_range(taken))
+    if is_.is_temporal(dtype) and not is_.is_interval(dtype):
+        return Told(values=_moments(taken))
+    texts = _texts(taken)
+    return Told() if texts is None else Told(values=tops(texts, look, exact=exact))
+
+
+def _compute() -> Any:
+    from importlib import import_module
+
+    return sys.modules.get("pyarrow.compute") or import_module("pyarrow.compute")
+
+
+def _texts(taken: Any) -> Any:
+    """The beginnings of texts; None if they are none."""
+    is_ = sys.modules["pyarrow"].types
+    values = taken
+    if is_.is_dictionary(values.type) and _is_text(values.type.value_type):
+        values = values.cast(values.type.value_type)
+    return _compute().utf8_slice_codeunits(_plain_text(values), 0, TEXT).to_pylist() if _is_text(values.type) else None
+
+
+def _is_text(dtype: Any) -> bool:
+    is_ = sys.modules["pyarrow"].types
+    return bool(is_.is_string(dtype) or is_.is_large_string(dtype) or is_.is_string_view(dtype))
+
+
+def _plain_text(values: Any) -> Any:
+    pyarrow = sys.modules["pyarrow"]
+    return values.cast(pyarrow.string()) if pyarrow.types.is_string_view(values.type) else values
+
+
+def _floats(taken: Any, *, exact: bool) -> Told:
+    compute = _compute()
+    nan = compute.sum(compute.is_nan(taken)).as_py()
+    endless = compute.sum(compute.is_inf(taken)).as_py()
+    finite = taken.filter(compute.is_finite(taken))
+    counts = missing(nan, len(taken), exact=exact, word="NaN")
+    return Told(
+        counts,
+        (*(_range(finite) if len(finite) else ()), *missing(endless, len(taken), exact=exact, word="infinite")),
+    )
+
+
+def _range(taken: Any) -> tuple[str, ...]:
+    reach = span(*(number(end) for end in _ends(taken)))
+    mean = _compute().mean(taken).as_py()
+    return (reach,) if reach.startswith("all ") else (reach, f"mean {number(float(mean))}")
+
+
+def _moments(taken: Any) -> tuple[str, ...]:
+    return (span(*(moment(end) for end in _ends(_readable(taken)))),)
+
+
+def _ends(taken: Any) -> tuple[Any, Any]:
+    if sys.modules["pyarrow"].types.is_duration(taken.type):  # Arrow cannot
+        values = taken.to_pylist()
+        return min(values), max(values)
+    ends = _compute().min_max(taken)
+    return ends["min"].as_py(), ends["max"].as_py()
+
+
+def _readable(taken: Any) -> Any:
+    """Moments in a unit that Python has."""
+    pyarrow, dtype = sys.modules["pyarrow"], taken.type
+    if getattr(dtype, "unit", "") != "ns":
+        return taken
+    coarse = {
+        "timestamp[ns": pyarrow.timestamp("us", getattr(dtype, "tz", None)),
+        "duration[ns": pyarrow.duration("us"),
+    }
+    kind = next((coarse[name] for name in coarse if str(dtype).startswith(name)), pyarrow.time64("us"))
+    return taken.cast(kind, safe=False)
+
+
+def _cells(column: Any, most: int, look: Look) -> list[str]:
+    """The first values; of what can be long, the beginning or how long it is."""
+    return [_cell(column.slice(place, 1), look) for place in range(min(most, len(column)))]
+
+
+def _cell(one: Any, look: Look) -> str:
+    is_ = sys.modules["pyarrow"].types
+    if one.null_count:
+        return "null"
+    texts = _texts(one)
+    if texts is not None:
+        return cell(texts[0], look)
+    if is_.is_nested(one.type) or is_.is_union(one.type) or is_.is_dictionary(one.type):
+        return look.short(one[0].as_py()) if one.nbytes < LONG else _length(one, look)
+    if "binary" in str(one.type):
+        return f"{_compute().binary_length(one)[0].as_py():,} bytes"
+    return cell(_readable(one)[0].as_py(), look) if is_.is_temporal(one.type) else cell(one[0].as_py(), look)
+
+
+def _length(one: Any, look: Look) -> str:
+    if str(one.type).startswith(("list", "large_list", "fixed_size_list")):
+        return f"[{_compute().list_value_length(one)[0].as_py():,} items]"
+    return cut(str(one.type), look.letters)
+
+
+def _table_measure(table: Any) -> str:
+    names = hash(tuple(table.column_names))
+    return f"{table.num_rows} rows x {table.num_columns} columns #{names & 0xFFFFFFFF:08x}"
+
+
+FAMILY = Family(
+    {
+        "pyarrow.Table": _table,
+        "pyarrow.RecordBatch": _table,
+        "pyarrow.Array": _array,
+        "pyarrow.ChunkedArray": _array,
+        "pyarrow.Schema": _schema,
+        "pyarrow.Field": _field,
+        "pyarrow.DataType": _type,
+        "pyarrow.Scalar": _scalar,
+        "pyarrow.Dataset": _dataset,
+        "pyarrow.RecordBatchReader": _reader,
+        "pyarrow.ParquetFile": _file,
+    },
+    {"pyarrow.Table": _table_measure, "pyarrow.RecordBatch": _table_measure},
+)

@@ -1,7 +1,176 @@
-"""Polars: frames, lazy frames, series."""
+"""Polars: frames, lazy frames, series.
+
+They are told in the kernel's own process, for its threads are missing in a fork and it waits for them. So everything
+is bounded: statistics come from a sample, and of texts and lists only the beginning leaves Polars.
+"""
 
 from __future__ import annotations
 
-from exploracoder_jupyter.inside.summaries.facts import Family
+import sys
+from collections.abc import Iterator
+from typing import Any
 
-FAMILY = Family({})
+from exploracoder_jupyter.inside.summaries.columns import (
+    TEXT,
+    Told,
+    cell,
+    missing,
+    moment,
+    more,
+    number,
+    overview,
+    rows,
+    sampled,
+    span,
+    spots,
+    tops,
+    truths,
+)
+from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut, listed, size
+
+HEAVY = 10_000_000
+"""Bytes of a sample: where values are long, fewer are taken."""
+LONG = 4_000
+"""Bytes of a value within a value from which on only its length is told."""
+
+
+def _frame(frame: Any, look: Look) -> Iterator[Fact]:
+    length, width = frame.shape
+    places = _places(frame, look)
+    note = sampled(len(places), length) if places is not None else ""
+    yield Fact(f"{length:,} rows x {width:,} columns, {size(frame.estimated_size())}{note}")
+    yield from overview([(cut(name, look.letters), _kind(dtype)) for name, dtype in frame.schema.items()], look)
+    for column in frame.iter_columns() if width <= look.columns else frame[:, : look.columns].iter_columns():
+        known = Told() if look.late else _told(column, look, places)
+        yield known.fact(cut(column.name, look.letters), _kind(column.dtype))
+    yield from more(width, look)
+    yield from _rows(frame[: look.rows, : look.columns], look)
+
+
+def _series(series: Any, look: Look) -> Iterator[Fact]:
+    places = _places(series, look)
+    note = sampled(len(places), len(series)) if places is not None else ""
+    yield Fact(f"{len(series):,} values, {size(series.estimated_size())}{note}")
+    yield _told(series, look, places).fact(cut(series.name, look.letters) or "values", _kind(series.dtype))
+    if len(series):
+        first = ", ".join(_cells(series[:8], look))
+        yield Fact(f"begins: {first}{', ...' if len(series) > 8 else ''}", shows=True)
+
+
+def _lazy(frame: Any, look: Look) -> Iterator[Fact]:
+    """Even its columns' names are not asked: that opens files and calls functions."""
+    yield Fact("lazy, not collected; collect_schema() tells its columns")
+
+
+def _expression(expression: Any, look: Look) -> Iterator[Fact]:
+    """Its text can hold values that are compared with."""
+    yield Fact(cut(str(expression), 4 * look.letters), shows=True, schema="an expression")
+
+
+def _schema(schema: Any, look: Look) -> Iterator[Fact]:
+    yield Fact(f"{len(schema):,} columns")
+    fields = [f"{cut(name, look.letters)} {_kind(dtype)}" for name, dtype in list(schema.items())[: look.columns + 1]]
+    yield Fact(listed(fields, look.columns))
+
+
+def _places(values: Any, look: Look) -> Any:
+    """Where the sample is taken, as what Polars gathers by; None: everywhere."""
+    each = values.estimated_size() / max(len(values), 1)
+    places = spots(len(values), max(min(look.sample, int(HEAVY / max(each, 1))), 1))
+    return None if places is None else sys.modules["polars"].Series(places)
+
+
+def _kind(dtype: Any) -> str:
+    name = str(dtype).replace("time_unit=", "").replace(", time_zone=None", "")
+    return f"Enum of {len(dtype.categories):,}" if name.startswith("Enum") else cut(name, 80)
+
+
+def _told(series: Any, look: Look, places: Any) -> Told:
+    counts = missing(series.null_count(), len(series), word="null") if len(series) else ()
+    if series.null_count() == len(series) or series.dtype.is_nested() or series.dtype.is_object():
+        return Told(counts)
+    taken = series if places is None else series.gather(places)
+    taken = (taken.str.slice(0, TEXT) if str(series.dtype) == "String" else taken).drop_nulls()
+    if not len(taken):
+        return Told(counts)
+    known = _present(taken, look, exact=places is None)
+    return Told((*counts, *known.counts), known.values)
+
+
+def _present(taken: Any, look: Look, *, exact: bool) -> Told:
+    dtype, name = taken.dtype, str(taken.dtype)
+    if dtype.is_float():
+        return _floats(taken, exact=exact)
+    if dtype.is_numeric():
+        return Told(values=_range(taken))
+    if dtype.is_temporal():
+        return Told(values=(span(moment(taken.min()), moment(taken.max())),))
+    if name == "Boolean":
+        return Told(values=(truths(taken.sum(), len(taken)),))
+    if name == "String" or name.startswith(("Categorical", "Enum")):
+        texts = taken.cast(sys.modules["polars"].String)
+        return Told(values=tops(texts.to_list(), look, exact=exact))
+    return Told()
+
+
+def _floats(taken: Any, *, exact: bool) -> Told:
+    counts = missing(int(taken.is_nan().sum()), len(taken), exact=exact, word="NaN")
+    endless = missing(int(taken.is_infinite().sum()), len(taken), exact=exact, word="infinite")
+    finite = taken.filter(taken.is_finite())
+    return Told(counts, (*(_range(finite) if len(finite) else ()), *endless))
+
+
+def _range(taken: Any) -> tuple[str, ...]:
+    reach = span(number(taken.min()), number(taken.max()))
+    return (reach,) if reach.startswith("all ") else (reach, f"mean {number(float(taken.mean()))}")
+
+
+def _rows(head: Any, look: Look) -> Iterator[Fact]:
+    columns = [_cells(column, look) for column in head.iter_columns()]
+    yield from rows([cut(name, look.letters) for name in head.columns], zip(*columns, strict=True))
+
+
+def _cells(series: Any, look: Look) -> list[str]:
+    return [_cell(series[place : place + 1], look) for place in range(len(series))]
+
+
+def _cell(one: Any, look: Look) -> str:
+    """A value; of what is long, the beginning or only how long it is."""
+    name = str(one.dtype)
+    if one.null_count():
+        return "null"
+    if name == "String":
+        return cell(one.str.slice(0, TEXT).item(), look)
+    if one.dtype.is_nested():
+        return look.short(one.to_list()[0]) if one.estimated_size() < LONG else _length(one, look)
+    return f"{one.bin.size().item():,} bytes" if name == "Binary" else cell(one.to_list()[0], look)
+
+
+def _length(one: Any, look: Look) -> str:
+    name = str(one.dtype)
+    if name.startswith("List"):
+        return f"[{one.list.len().item():,} items]"
+    return cut(name, look.letters)
+
+
+def _frame_measure(frame: Any) -> str:
+    names = hash(tuple(frame.columns))
+    types = ", ".join(sorted({_kind(dtype) for dtype in frame.dtypes}))
+    return f"{frame.height} rows x {frame.width} columns of {types} #{names & 0xFFFFFFFF:08x}"
+
+
+def _series_measure(series: Any) -> str:
+    return f"{len(series)} values of {_kind(series.dtype)}"
+
+
+FAMILY = Family(
+    {
+        "polars.DataFrame": _frame,
+        "polars.Series": _series,
+        "polars.LazyFrame": _lazy,
+        "polars.Expr": _expression,
+        "polars.Schema": _schema,
+    },
+    {"polars.DataFrame": _frame_measure, "polars.Series": _series_measure},
+    here=True,
+)
