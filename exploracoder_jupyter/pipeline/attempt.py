@@ -18,6 +18,7 @@ from exploracoder_jupyter.events import CandidateObserved, CandidateProposed
 from exploracoder_jupyter.pipeline.branches import MOST_CHANGES, run_again, tell_change
 from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.context import Run, State
+from exploracoder_jupyter.pipeline.nearest import enriched
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.tasks import task_group
 from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Subtask, Usage
@@ -110,7 +111,7 @@ class Attempt:
         [branch] = await self.state.branch.fork(1)
         self.branches[candidate.id] = branch
         observation = await branch.run(candidate.code, timeout=run.settings.timeout)
-        observation = run_again(observation) if again else observation
+        observation = enriched(run, run_again(observation) if again else observation)
         run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
         apis = apis_used(candidate.code, run.knowledge, recommended=self.apis, types=types)

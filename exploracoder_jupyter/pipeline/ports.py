@@ -91,6 +91,11 @@ class Knowledge(Protocol):
         """How many APIs are indexed."""
         ...
 
+    @property
+    def apis(self) -> Sequence[ApiDoc]:
+        """Everything that is indexed."""
+        ...
+
     def overview(self) -> Overview:
         """README text and example programs of the libraries, for the introduction and the planners."""
         ...
