@@ -9,6 +9,7 @@ from typing import Any
 from exploracoder_jupyter.inside.summaries.columns import (
     TEXT,
     Told,
+    beginning,
     cell,
     missing,
     moment,
@@ -231,11 +232,11 @@ def _cell(one: Any, look: Look) -> str:
         return "null"
     texts = _texts(one)
     if texts is not None:
-        return cell(texts[0], look)
+        return beginning(texts[0], look)
     if is_.is_nested(one.type) or is_.is_union(one.type) or is_.is_dictionary(one.type):
         return look.short(one[0].as_py()) if one.nbytes < LONG else _length(one, look)
     if "binary" in str(one.type):
-        return f"{_compute().binary_length(one)[0].as_py():,} bytes"
+        return f"{one[0].as_buffer().size:,} bytes"
     return cell(_readable(one)[0].as_py(), look) if is_.is_temporal(one.type) else cell(one[0].as_py(), look)
 
 

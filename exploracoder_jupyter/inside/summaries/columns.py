@@ -100,19 +100,29 @@ def tops(texts: Sequence[Any], look: Look, *, exact: bool = True) -> tuple[str, 
     counted = Counter(text[:TEXT] for text in texts)
     least = "" if exact else "at least "
     if len(counted) == 1:
-        return (f"all {cell(next(iter(counted)), look)}",)
+        return (f"all {_begin(next(iter(counted)), look)}",)
     if len(counted) == len(texts):
-        return (f"all distinct, as {', '.join(cell(text, look) for text in list(counted)[:3])}",)
+        return (f"all distinct, as {', '.join(_begin(text, look) for text in list(counted)[:3])}",)
     return (f"{least}{len(counted):,} distinct {frequent(counted, len(texts), look, exact=exact)}",)
 
 
 def frequent(counted: Counter[Any], total: int, look: Look, *, exact: bool = True) -> str:
-    """The three most frequent of the values in brackets: how often, or which share where a sample was counted."""
-    return f"({', '.join(_often(value, times, total, look, exact) for value, times in counted.most_common(3))})"
+    """The three most frequent of the texts in brackets: how often, or which share where a sample was counted."""
+    often = [
+        f"{_begin(text, look)} {f'{times:,}' if exact else share(times, total)}"
+        for text, times in counted.most_common(3)
+    ]
+    return f"({', '.join(often)})"
 
 
-def _often(value: Any, times: int, total: int, look: Look, exact: bool) -> str:
-    return f"{cell(value, look)} {f'{times:,}' if exact else share(times, total)}"
+def _begin(text: Any, look: Look) -> str:
+    return beginning(text, look) if type(text) is str else cell(text, look)
+
+
+def beginning(text: str, look: Look) -> str:
+    """A text that may itself be only the beginning of a longer one, in one cell."""
+    line = " ".join(text.split())
+    return line if len(line) <= look.letters and len(text) < TEXT else f"{line[: look.letters]}..."
 
 
 def objects(values: Sequence[Any], look: Look, *, exact: bool = True) -> Told:

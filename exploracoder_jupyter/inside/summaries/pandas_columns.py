@@ -10,6 +10,7 @@ from typing import Any
 from exploracoder_jupyter.inside.summaries.columns import (
     Told,
     cell,
+    frequent,
     label,
     missing,
     moment,
@@ -90,11 +91,9 @@ def _present(known: Any, look: Look, exact: bool) -> Told:
 
 
 def _categories(known: Any, look: Look, exact: bool) -> str:
-    codes = Counter(known.array.codes.tolist())
-    names = {code: known.array.categories[code] for code, _ in codes.most_common(3)}
-    told = [cell(names[code], look) for code in names]
-    often = [f"{codes[code]:,}" if exact else share(codes[code], len(known)) for code in names]
-    return f"({', '.join(f'{name} {times}' for name, times in zip(told, often, strict=True))})"
+    codes = Counter(known.array.codes.tolist()).most_common(3)
+    names = Counter({cell(known.array.categories[code], look): times for code, times in codes})
+    return frequent(names, len(known), look, exact=exact)
 
 
 def index_lines(index: Any, look: Look, places: Any) -> Iterator[Fact]:

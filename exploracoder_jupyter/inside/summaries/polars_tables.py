@@ -13,6 +13,7 @@ from typing import Any
 from exploracoder_jupyter.inside.summaries.columns import (
     TEXT,
     Told,
+    beginning,
     cell,
     missing,
     moment,
@@ -140,7 +141,7 @@ def _cell(one: Any, look: Look) -> str:
     if one.null_count():
         return "null"
     if name == "String":
-        return cell(one.str.slice(0, TEXT).item(), look)
+        return beginning(one.str.slice(0, TEXT).item(), look)
     if one.dtype.is_nested():
         return look.short(one.to_list()[0]) if one.estimated_size() < LONG else _length(one, look)
     return f"{one.bin.size().item():,} bytes" if name == "Binary" else cell(one.to_list()[0], look)
