@@ -24,17 +24,17 @@ import socket
 import sys
 import threading
 import traceback
-import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from exploracoder_jupyter.inside import (
+    aftermath,
     confine,
     context,
+    forking,
     hazards,
     limits,
     line,
-    names,
     output,
     rebuild,
     signing,
@@ -132,26 +132,11 @@ def _end() -> NoReturn:
 
 def _fork(shell: Any, get_line: Callable[[], socket.socket], *, leave: socket.socket | None = None) -> None:
     state = random.getstate()  # the module seeds itself anew in every child
-    with _unwarned():
-        middle = os.fork()
+    middle = forking.fork()
     if middle == 0:
         _descend(shell, get_line, leave, state)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(middle, 0)
-
-
-@contextlib.contextmanager
-def _unwarned() -> Iterator[None]:
-    """Keep Python 3.12 and later from warning of threads that a fork does not carry: known.
-
-    There is no way that leaves the process's filters alone: to restore them forgets which warnings were shown already.
-    """
-    if sys.version_info >= (3, 12):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yield
-    else:
-        yield
 
 
 def _descend(
@@ -216,7 +201,7 @@ def _settle_in(shell: Any, order: dict[str, Any]) -> None:
         surroundings.scrub(order["environ"])
     if order["output"] is not None:
         output.Bounds(order["output"]).install_once()
-        names.Tracker.of(shell)
+        aftermath.Aftermath.of(shell)
 
 
 def _become(

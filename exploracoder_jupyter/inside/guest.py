@@ -19,7 +19,7 @@ import threading
 import time
 import zlib
 
-from exploracoder_jupyter.inside import limits, names, output, variables, written
+from exploracoder_jupyter.inside import aftermath, limits, output, variables, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def settle(shell: Any, folder: str, options: dict[str, Any]) -> None:
         carried = variables.load(os.path.join(folder, "variables"), pickled=options["pickled"])
         shell.user_ns.update(carried)
     shell.explora_guest = guest
-    names.Tracker.of(shell)
+    aftermath.Aftermath.of(shell)
 
 
 class Guest:

@@ -1,8 +1,6 @@
-"""Tells, after each cell, which names are new or bound anew, and the types of their values.
+"""Names of a notebook: which ones code binds, imports and mentions, and how the type of a value is called.
 
-The answer leaves the kernel as one display message of a private MIME type, which the receiver takes out of the
-outputs again: no further request, and nothing is looked up in the namespace that the cell may have spoiled. No code of
-a value is run: neither `repr` nor an attribute of an instance.
+No code of a value is run.
 """
 
 from __future__ import annotations
@@ -11,23 +9,53 @@ import ast
 import sys
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
 
-MIME = "application/vnd.exploracoder.names+json"
-_MOST = 60
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPES = (*_DEFINITIONS, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _OWN = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
 _qualname = type.__dict__["__qualname__"].__get__
 _module = type.__dict__["__module__"].__get__
 
 
+def is_public(name: object) -> bool:
+    """Whether it is a name of the user's, and neither private nor one that IPython keeps in the namespace."""
+    return type(name) is str and not name.startswith("_") and name not in _OWN
+
+
 def bound_by(code: str) -> set[str]:
     """Names that the code binds at its top level; empty when it is not Python."""
+    tree = _parsed(code)
+    return set(_bound(tree)) if tree else set()
+
+
+def imported_by(code: str) -> set[str]:
+    """Names that the code binds by imports, at its top level."""
+    tree = _parsed(code)
+    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))] if tree else []
+    return {name for node in imports for name in _bound(node)}
+
+
+def mentioned_by(code: str) -> list[str]:
+    """Names that the code mentions, in the order in which each is mentioned last; on a line, what it binds is last."""
+    tree = _parsed(code)
+    last: dict[str, tuple[int, bool, int]] = {}
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.Name):
+            name, binds = node.id, isinstance(node.ctx, ast.Store)
+        elif isinstance(node, _DEFINITIONS):
+            name, binds = node.name, True
+        else:
+            continue
+        last[name] = max(last.get(name, (0, False, 0)), (node.lineno, binds, node.col_offset))
+    return sorted(last, key=last.__getitem__)
+
+
+def _parsed(code: str) -> ast.Module | None:
     try:
-        return set(_bound(ast.parse(code)))
-    except (SyntaxError, ValueError, RecursionError):
-        return set()
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
@@ -35,7 +63,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
         yield node.id
     if isinstance(node, ast.alias):
         yield node.asname or node.name.partition(".")[0]
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    if isinstance(node, _DEFINITIONS):
         yield node.name
     if not isinstance(node, _SCOPES + _COMPREHENSIONS):
         for child in ast.iter_child_nodes(node):
@@ -46,7 +74,7 @@ def type_path(value: object) -> str:
     """Import path of the value's type, the shortest under which it is found: `networkx.Graph`, `int`."""
     cls = type(value)
     name, module = str(_qualname(cls)), _module(cls)
-    if not isinstance(module, str) or module in ("builtins", "__main__"):
+    if type(module) is not str or module in ("builtins", "__main__"):
         return name
     parts = module.split(".")
     for end in range(1, len(parts)):
@@ -54,45 +82,3 @@ def type_path(value: object) -> str:
         if type(parent) is ModuleType and parent.__dict__.get(name) is cls:
             return ".".join([*parts[:end], name])
     return f"{module}.{name}"
-
-
-def changed(before: dict[str, int], namespace: dict[str, Any], code: str) -> list[tuple[str, str]]:
-    """Public names that are new, have another value than in `before` (name to id), or are bound by the code."""
-    bound = bound_by(code)
-    found = []
-    for name, value in list(namespace.items()):
-        if not isinstance(name, str) or name.startswith("_") or name in _OWN:
-            continue
-        if name in bound or before.get(name) != id(value):
-            found.append((name, type_path(value)))
-    return found[:_MOST]
-
-
-class Tracker:
-    """Watches the cells of a shell."""
-
-    def __init__(self, shell: Any) -> None:
-        self._shell = shell
-        self._before: dict[str, int] = {}
-        shell.events.register("pre_run_cell", self._remember)
-        shell.events.register("post_run_cell", self._tell)
-
-    @classmethod
-    def of(cls, shell: Any) -> Tracker:
-        """The shell's tracker, made if it has none."""
-        if not hasattr(shell, "explora_names"):
-            shell.explora_names = cls(shell)
-        tracker: Tracker = shell.explora_names
-        return tracker
-
-    def _remember(self, info: Any) -> None:
-        self._before = {name: id(value) for name, value in list(self._shell.user_ns.items())}
-
-    def _tell(self, result: Any) -> None:
-        try:
-            code = self._shell.transform_cell(result.info.raw_cell)
-            found = changed(self._before, self._shell.user_ns, code)
-            if found:
-                self._shell.display_pub.publish({MIME: found})
-        except Exception:  # a cell may break anything in here; then nothing is known of its names
-            return

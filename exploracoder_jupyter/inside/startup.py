@@ -1,4 +1,4 @@
-"""Makes this interpreter a sibling: an IPython kernel with bounded output that tells which names its cells bind.
+"""Makes this interpreter a sibling: an IPython kernel with bounded output that tells what its cells have done.
 
 Started as `python inside.zip LIMITS startup OPTIONS KERNEL_ARGUMENT...`; OPTIONS is JSON: `output` (characters in one
 message), `variables` (a folder written by `variables.dump`, or null), `pickled` (whether it may hold pickles), `reap`
@@ -13,7 +13,7 @@ import json
 import sys
 from typing import Any
 
-from exploracoder_jupyter.inside import branching, lifeline, limits, names, output, variables
+from exploracoder_jupyter.inside import aftermath, branching, lifeline, limits, output, variables
 
 
 def serve(options: dict[str, Any], arguments: list[str]) -> None:
@@ -30,7 +30,7 @@ def serve(options: dict[str, Any], arguments: list[str]) -> None:
     app.initialize(arguments)
     if options.get("variables"):
         app.shell.user_ns.update(variables.load(options["variables"], pickled=options.get("pickled", False)))
-    names.Tracker.of(app.shell)
+    aftermath.Aftermath.of(app.shell)
     if options.get("forks"):
         app.shell.explora_fork = functools.partial(branching.fork, app.shell)
     app.start()

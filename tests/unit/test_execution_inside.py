@@ -1,11 +1,11 @@
-"""What runs inside a sibling: names told without running user code, single messages bounded."""
+"""What runs inside a sibling: what a cell did is told without running user code, single messages bounded."""
 
 import collections
 
 import pytest
 
-from exploracoder_jupyter.execution.messages import NAMES_MIME
-from exploracoder_jupyter.inside import names, output
+from exploracoder_jupyter.execution.messages import CELL_MIME
+from exploracoder_jupyter.inside import aftermath, changes, names, output
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,55 @@ def test_types_are_named_by_their_shortest_path_without_asking_the_value():
     assert names.type_path(Rude()) == f"{__name__}.Rude"
 
 
-def test_changed_names_are_new_rebound_or_bound_to_the_same():
-    value = []
-    before = {"same": id(value), "again": id(value), "_": 0}
-    namespace = {"same": value, "again": value, "new": 1.0, "_private": 1, "In": [], 3: 4}
-    assert names.changed(before, namespace, "again = again") == [("again", "list"), ("new", "float")]
+def test_names_are_in_the_order_of_their_last_mention():
+    code = "a = 1\nb = a + c\ndef f(): return d\nfor e in b: a = e"
+    assert names.mentioned_by(code) == ["c", "d", "f", "b", "e", "a"]
+
+
+def test_imports_are_told_from_other_names():
+    assert names.imported_by("import a.b, c as d\nfrom e import f\ng = d") == {"a", "d", "f"}
+
+
+def test_changed_names_are_new_rebound_or_mutated():
+    kept = []
+    namespace = {
+        "same": kept,
+        "again": kept,
+        "grown": [1, 2],
+        "longer": [1],
+        "other": (1,),
+        "_private": 1,
+        "In": [],
+        3: 4,
+    }
+    before = changes.look(namespace)
+    namespace["grown"][0] = 3
+    namespace["longer"].append(2)
+    namespace |= {"other": (2,), "new": 1.0, "fr": pytest}
+    found = changes.changed(before, namespace, "import pytest as fr\nagain = again\ngrown\nnew")
+    assert [(one.name, one.how, one.before) for one in found] == [
+        ("new", "new", ""),
+        ("grown", "mutated", ""),
+        ("again", "rebound", ""),
+        ("other", "rebound", ""),
+        ("longer", "mutated", "1 item"),
+        ("fr", "new", ""),
+    ]
+
+
+def test_attributes_of_the_users_own_objects_are_compared_without_asking_them():
+    class Own(Rude):
+        __module__ = "__main__"
+
+    namespace = {"own": Own(), "rude": Rude()}
+    before = changes.look(namespace)
+    for value in namespace.values():
+        object.__getattribute__(value, "__dict__")["x"] = 1
+    assert [one.name for one in changes.changed(before, namespace, "")] == ["own"]
 
 
 def test_both_sides_agree_on_the_type_of_the_message():
-    assert names.MIME == NAMES_MIME
+    assert aftermath.MIME == CELL_MIME
 
 
 def test_streams_lose_their_middle_and_count_it():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from exploracoder_jupyter.inside.names import type_path
 from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut
-from exploracoder_jupyter.inside.summaries.words import has_plain_repr, structure
+from exploracoder_jupyter.inside.summaries.words import counted, has_plain_repr, structure
 
 _LONGEST = 200
 _MOST_METHODS = 12
@@ -32,7 +32,7 @@ def describe(value: Any, look: Look) -> Iterator[Fact]:
     fields = _fields(value)
     for mark, what in _KINDS_OF_CLASS.items():
         if any(mark in _dict(cls) for cls in _bases(kind)):
-            yield Fact(f"{what}, {len(fields)} fields")
+            yield Fact(f"{what}, {counted(len(fields), 'field')}")
             break
     else:
         yield from _shown(value)
@@ -207,7 +207,7 @@ def fingerprint(value: Any) -> str | None:
     if _dict(type(value)).get("__module__") != "__main__":
         return None
     held = _instance_dict(value)
-    return f"#{hash((*held, *map(id, held.values())))}" if 0 < len(held) <= _LONGEST else None
+    return f"#{hash((*held, *map(id, held.values())))}" if len(held) <= _LONGEST else None
 
 
 _FUNCTIONS = ("function", "builtin_function_or_method", "method", "method_descriptor", "wrapper_descriptor")

@@ -37,7 +37,7 @@ def _number(value: Any, look: Look) -> Iterator[Fact]:
 
 def _text(value: str, look: Look) -> Iterator[Fact]:
     text = str.__str__(value)
-    count = f"{len(text):,} characters"
+    count = words.counted(len(text), "character")
     if len(text) <= _LONGEST:
         yield Fact(repr(text), shows=True, schema=count)
         return
@@ -53,8 +53,8 @@ def _bytes(value: Any, look: Look) -> Iterator[Fact]:
 
 
 def _range(value: range, look: Look) -> Iterator[Fact]:
-    count = len(value) if abs(value.stop - value.start) < 1 << 60 else "many"
-    yield Fact(f"{count} numbers, {value.start} to {value.stop} in steps of {value.step}", True, f"{count} numbers")
+    count = "many numbers" if abs(value.stop - value.start) >> 60 else words.counted(len(value), "number")
+    yield Fact(f"{count}, {words.whole(value.start)} to {words.whole(value.stop)}, step {value.step}", True, count)
 
 
 def _collection(base: Any) -> Describe:
@@ -71,7 +71,7 @@ def _collection(base: Any) -> Describe:
 
 
 def _named(value: Any, plain: tuple[Any, ...], look: Look) -> Iterator[Fact]:
-    yield Fact(f"named tuple, {len(plain)} fields")
+    yield Fact(f"named tuple, {words.counted(len(plain), 'field')}")
     for name, item in islice(zip(type(value)._fields, plain, strict=False), look.columns):
         yield Fact(f"{name}: {look.short(item)}", True, f"{name}: {words.structure(item)}")
 
@@ -82,7 +82,7 @@ def _items(value: Any, plain: Any, look: Look) -> Iterator[Fact]:
         return
     most = getattr(value, "maxlen", None)
     room = f", room for {most:,}" if type(most) is int else ""
-    yield Fact(f"{len(plain):,} items: {words.contents(plain)}{_looked_at(plain)}{room}")
+    yield Fact(f"{words.counted(len(plain), 'item')}: {words.contents(plain)}{_looked_at(plain)}{room}")
     yield Fact(_line(plain, look), shows=True)
     yield from _extent(plain, look)
 
@@ -123,7 +123,7 @@ def _mapping(value: Any, look: Look) -> Iterator[Fact]:
     if not plain:
         yield Fact("empty")
         return
-    yield Fact(f"{len(plain):,} items: {words.contents(plain)}{_looked_at(plain)}{_default(value)}")
+    yield Fact(f"{words.counted(len(plain), 'item')}: {words.contents(plain)}{_looked_at(plain)}{_default(value)}")
     entries = _most_common(value) if "most_common" in dir(type(value)) else plain.items()
     told = [f"{look.short(key)}: {_inner(item, look)}" for key, item in islice(entries, look.columns)]
     yield from (Fact(line, shows=True) for line in (told if len(plain) <= _FEW else _filled(told, len(plain))))
@@ -246,22 +246,24 @@ def _variables(variables: dict[str, Any], look: Look) -> str:
 
 def _iterator(value: Any, look: Look) -> Iterator[Fact]:
     left = getattr(type(value), "__length_hint__", None)
-    yield Fact(f"not read, {left(value):,} items left" if left else "not read")
+    yield Fact(f"not read, {words.counted(left(value), 'item')} left" if left else "not read")
 
 
 def _pattern(value: Any, look: Look) -> Iterator[Fact]:
     yield Fact(words.text(value.pattern, _LONGEST), shows=True) if isinstance(value.pattern, str) else Fact("of bytes")
     named = list(value.groupindex)
-    yield Fact(f"{value.groups} groups{': ' + ', '.join(named) if named else ''}, flags {int(value.flags)}")
+    yield Fact(
+        f"{words.counted(value.groups, 'group')}{': ' + ', '.join(named) if named else ''}, flags {int(value.flags)}"
+    )
 
 
 def _match(value: Any, look: Look) -> Iterator[Fact]:
     yield Fact(f"{words.text(str(value.group()), _LONGEST)} at {value.span()}", True, "a match")
-    yield Fact(f"groups {look.short(value.groups())}", True, f"{len(value.groups())} groups")
+    yield Fact(f"groups {look.short(value.groups())}", True, words.counted(len(value.groups()), "group"))
 
 
 def _length(value: Any) -> str:
-    return f"{len(value):,} items"
+    return words.counted(len(value), "item")
 
 
 def _of_items(value: Any) -> str:
@@ -269,11 +271,11 @@ def _of_items(value: Any) -> str:
     if len(value) > _WHOLE:
         return _length(value)
     items = (*value.keys(), *value.values()) if isinstance(value, dict) else value
-    return f"{len(value):,} items #{hash(tuple(map(id, items)))}"
+    return f"{_length(value)} #{hash(tuple(map(id, items)))}"
 
 
 def _of_bytes(value: bytearray) -> str:
-    return f"{len(value):,} bytes #{hash(bytes(value[:_WHOLE]))}"
+    return f"{size(len(value))} #{hash(bytes(value[:_WHOLE]))}"
 
 
 def _exactly(measure: Measure, *kinds: type) -> Measure:

@@ -48,7 +48,7 @@ class Teller:
         """A summary of each value; the type alone where there is no time left. Never raises an `Exception`."""
         told: dict[int, Summary] = {}
         for place, value in enumerate(values):
-            if _harmless(value) and not self._registered_for(type(value)):
+            if _harmless(value) and not self.printer(type(value)):
                 told[place] = _told_here(value)
         rest = [place for place in range(len(values)) if place not in told]
         said = apart.run([self._job(values[place]) for place in rest], seconds=seconds)
@@ -76,13 +76,14 @@ class Teller:
         """What others have to say of the value: a registered printer, or its class."""
         if self._foreign:
             return _text_of(self._formatter(value))
-        printer = self._registered_for(type(value))
+        printer = self.printer(type(value))
         if printer is not None:
             return _text_of(printer(value))
         own = any("_repr_llm_" in _dict(cls) for cls in _bases(type(value)))
         return _text_of(value._repr_llm_()) if own else None
 
-    def _registered_for(self, kind: type) -> Callable[[Any], Any] | None:
+    def printer(self, kind: type) -> Callable[[Any], Any] | None:
+        """What others have registered for values of this type."""
         if self._formatter is None:
             return None
         if self._foreign:

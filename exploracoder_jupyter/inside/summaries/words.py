@@ -24,6 +24,11 @@ COLLECTIONS = (*SEQUENCES, set, frozenset, deque)
 MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
 
 
+def counted(number: int, thing: str) -> str:
+    """`1 item`, `1,000 items`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
 def has_plain_repr(kind: type) -> bool:
     """Whether the `repr` of its objects is their address and nothing else."""
     shown: object = kind.__repr__

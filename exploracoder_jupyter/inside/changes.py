@@ -1,0 +1,83 @@
+"""What a cell did to the names: new ones, others bound anew, and objects that can be seen to have changed.
+
+Objects are compared by what is known cheaply of their type (`summaries.registry`), and those of the user's own classes
+by what their attributes are. No code of a value is run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from exploracoder_jupyter.inside.names import bound_by, imported_by, is_public, mentioned_by
+from exploracoder_jupyter.inside.summaries import objects, registry
+
+_SECONDS = 0.02
+
+
+class Seen(NamedTuple):
+    """What was seen of a value."""
+
+    identity: int
+    measure: str | None
+    """See `summaries.facts.Measure`; none where nothing is known, or there was no time."""
+
+    @property
+    def shape(self) -> str:
+        """The part of the measure that is for people."""
+        return (self.measure or "").partition("#")[0].strip()
+
+
+class Changed(NamedTuple):
+    """A name that is new, or has a value that is new or different."""
+
+    name: str
+    how: Literal["new", "rebound", "mutated"]
+    value: Any
+    before: str
+    """Shape or size before, where it is known and differs."""
+    imported: bool
+
+
+def look(namespace: Mapping[str, Any], *, seconds: float = _SECONDS) -> dict[str, Seen]:
+    """The public names; those that were bound last are measured first, as many as time allows."""
+    until = time.monotonic() + seconds
+    found = [(name, value) for name, value in list(namespace.items()) if is_public(name)]
+    return {name: Seen(id(value), _measure(value, until)) for name, value in reversed(found)}
+
+
+def _measure(value: Any, until: float) -> str | None:
+    if time.monotonic() >= until:
+        return None
+    try:
+        known = registry.find(value)
+        if known is None:
+            return objects.fingerprint(value)
+        return known.measure(value) if known.measure and known.own else None
+    except Exception:  # a library that is half loaded, a class that is named by anything
+        return None
+
+
+def changed(before: Mapping[str, Seen], namespace: Mapping[str, Any], code: str) -> list[Changed]:
+    """What has changed since the look before, the most telling first: what the code mentions last, imports last."""
+    bound, imported = bound_by(code), imported_by(code)
+    after = look(namespace)
+    found = []
+    for name, now in after.items():
+        then = before.get(name)
+        how = _how(then, now, name in bound)
+        if how and name in namespace:
+            shape = then.shape if then and then.shape != now.shape else ""
+            found.append(Changed(name, how, namespace[name], shape, name in imported))
+    rank = {name: place for place, name in enumerate(mentioned_by(code))}
+    return sorted(found, key=lambda one: (one.imported, -rank.get(one.name, -1)))
+
+
+def _how(then: Seen | None, now: Seen, bound: bool) -> Literal["new", "rebound", "mutated"] | None:
+    if then is None:
+        return "new"
+    if bound or then.identity != now.identity:
+        return "rebound"
+    differs = then.measure is not None and now.measure is not None and then.measure != now.measure
+    return "mutated" if differs else None
