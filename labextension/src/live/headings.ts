@@ -5,8 +5,11 @@
 import { CodeCell } from '@jupyterlab/cells';
 import type { IDisposable } from '@lumino/disposable';
 
-/** How long to wait for an idle moment, in milliseconds. */
-const LATEST = 500;
+/**
+ * How long to wait for an idle moment, in milliseconds. The table of contents reads a second after the last change, and
+ * till then a busy page has few.
+ */
+const LATEST = 50;
 
 /** Calls back once, when the page is idle. */
 export type OnIdle = (next: () => void) => void;
@@ -21,7 +24,11 @@ export class HeadingsReader implements IDisposable {
   /** Read the headings of this cell each time that it gets other outputs. */
   follow(cell: CodeCell): void {
     const { outputs } = cell.model; // a disposed cell has none
-    const read = () => this._add(cell);
+    const read = () => {
+      if (outputs.length) {
+        this._add(cell);
+      }
+    };
     outputs.changed.connect(read);
     cell.disposed.connect(() => {
       outputs.changed.disconnect(read);

@@ -55,7 +55,21 @@ export function sourceHash(source: string): string {
 /** Whether a person has changed the source of a generated cell. */
 export function isEdited(cell: ISharedCell): boolean {
   const mark = markOf(cell);
-  return mark !== null && mark.source_hash !== sourceHash(cell.getSource());
+  return mark !== null && mark.source_hash !== hashOf(cell);
+}
+
+/** All badges ask at each news of a run, and sources seldom change. */
+const hashed = new WeakMap<ISharedCell, { source: string; hash: string }>();
+
+function hashOf(cell: ISharedCell): string {
+  const source = cell.getSource();
+  const known = hashed.get(cell);
+  if (known?.source === source) {
+    return known.hash;
+  }
+  const hash = sourceHash(source);
+  hashed.set(cell, { source, hash });
+  return hash;
 }
 
 /** Whether the user has copied the cell from a generated one: the mark came along, the id did not. */

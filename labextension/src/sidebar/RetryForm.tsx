@@ -3,6 +3,7 @@
  */
 import * as React from 'react';
 
+import { FormButtons } from './FormButtons';
 import { useTrans } from './host';
 
 export function RetryForm(props: {
@@ -40,18 +41,7 @@ export function RetryForm(props: {
         onChange={event => setHint(event.target.value)}
         placeholder={trans.__('What should it try?')}
       />
-      <div className="jp-Explora-buttons">
-        <button type="submit" className="jp-Explora-button jp-mod-primary">
-          {trans.__('Retry')}
-        </button>
-        <button
-          type="button"
-          className="jp-Explora-button"
-          onClick={props.onClose}
-        >
-          {trans.__('Cancel')}
-        </button>
-      </div>
+      <FormButtons submit={trans.__('Retry')} onCancel={props.onClose} />
     </form>
   );
 }

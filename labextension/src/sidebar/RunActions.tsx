@@ -5,10 +5,11 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { isFinal } from '../link/status';
-import type { IExplorationModel } from '../link/tokens';
-import type { RunView } from '../messages';
+import type { Control, IExplorationModel } from '../link/tokens';
+import type { Done, RunView } from '../messages';
 import { canStop, reachable } from './able';
 import type { IAsks } from './asks';
+import { FormButtons } from './FormButtons';
 import type { IDesk } from './host';
 import { useTrans } from './host';
 
@@ -52,20 +53,43 @@ function mayHaveCells(run: RunView): boolean {
   return isFinal(run) && (run.status !== 'failed' || run.subtasks.length > 0);
 }
 
-function StopButton(props: IRunActions): React.JSX.Element {
-  const trans = useTrans();
-  const { run, model, asks } = props;
-  const stopping = asks.pending('stop');
+/** Asks for one thing, and shows that it was asked for. */
+function AskButton(props: {
+  asks: IAsks;
+  control: Control;
+  label: string;
+  pending: string;
+  title: string;
+  className?: string;
+  send: () => Promise<Done>;
+}): React.JSX.Element {
+  const { asks, control, className = '' } = props;
+  const pending = asks.pending(control);
   return (
     <button
       type="button"
-      className="jp-Explora-button jp-mod-warn"
-      disabled={stopping}
-      title={trans.__('Finish now and keep what was learned')}
-      onClick={() => asks.ask('stop', model.stop(run.key))}
+      className={`jp-Explora-button ${className}`.trim()}
+      disabled={pending}
+      title={props.title}
+      onClick={() => asks.ask(control, props.send())}
     >
-      {stopping ? trans.__('Stopping…') : trans.__('Stop')}
+      {pending ? props.pending : props.label}
     </button>
+  );
+}
+
+function StopButton({ run, model, asks }: IRunActions): React.JSX.Element {
+  const trans = useTrans();
+  return (
+    <AskButton
+      asks={asks}
+      control="stop"
+      label={trans.__('Stop')}
+      pending={trans.__('Stopping…')}
+      title={trans.__('Finish now and keep what was learned')}
+      className="jp-mod-warn"
+      send={() => model.stop(run.key)}
+    />
   );
 }
 
@@ -93,20 +117,17 @@ function InsertButton(props: IRunActions): React.JSX.Element {
   );
 }
 
-function ExportButton(props: IRunActions): React.JSX.Element {
+function ExportButton({ run, model, asks }: IRunActions): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, asks } = props;
-  const exporting = asks.pending('export');
   return (
-    <button
-      type="button"
-      className="jp-Explora-button"
-      disabled={exporting}
+    <AskButton
+      asks={asks}
+      control="export"
+      label={trans.__('Export')}
+      pending={trans.__('Exporting…')}
       title={trans.__('Write a notebook without the candidates that lost')}
-      onClick={() => asks.ask('export', model.exportTrace(run.key))}
-    >
-      {exporting ? trans.__('Exporting…') : trans.__('Export')}
-    </button>
+      send={() => model.exportTrace(run.key)}
+    />
   );
 }
 
@@ -176,18 +197,7 @@ function RemoveForm(props: {
         />
         <label htmlFor={id}>{trans.__('Keep the solution')}</label>
       </div>
-      <div className="jp-Explora-buttons">
-        <button type="submit" className="jp-Explora-button jp-mod-primary">
-          {trans.__('Remove')}
-        </button>
-        <button
-          type="button"
-          className="jp-Explora-button"
-          onClick={props.onClose}
-        >
-          {trans.__('Cancel')}
-        </button>
-      </div>
+      <FormButtons submit={trans.__('Remove')} onCancel={props.onClose} />
     </form>
   );
 }

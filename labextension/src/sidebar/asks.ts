@@ -8,11 +8,7 @@ import type { Control, IExplorationModel } from '../link/tokens';
 import type { Done, RunView } from '../messages';
 
 /** The kernel's last word to the user. */
-export interface IReply {
-  problem: string;
-  said: string;
-  link: string;
-}
+export type IReply = Pick<Done, 'problem' | 'said' | 'link'>;
 
 export interface IAsks {
   reply: IReply | null;

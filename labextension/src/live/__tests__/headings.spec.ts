@@ -58,6 +58,16 @@ it('reads again when there are other outputs', () => {
   expect(titles(cell)).toEqual(['Another']);
 });
 
+it('spends no idle moment on a cell without outputs', () => {
+  model.sharedModel.insertCell(0, { cell_type: 'code' });
+  const cell = notebook.widgets[0] as CodeCell;
+  reader.follow(cell);
+  expect(idle).toEqual([]);
+  cell.model.sharedModel.setOutputs([TITLE]);
+  idle.shift()!();
+  expect(titles(cell)).toEqual(['A title']);
+});
+
 it('leaves cells alone that went away', () => {
   const cell = followed();
   model.sharedModel.deleteCell(0);

@@ -38,9 +38,12 @@ describe('a generated cell', () => {
 
   it('is edited when its source is another', () => {
     const one = made();
+    const before = one.getSource();
     expect(isEdited(one)).toBe(false);
     one.setSource('%%explored one\n2');
     expect(isEdited(one)).toBe(true);
+    one.setSource(before);
+    expect(isEdited(one)).toBe(false);
   });
 
   it('is guarded as long as its first line says so', () => {
