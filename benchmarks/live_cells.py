@@ -9,6 +9,7 @@ calling cell waits (`--wait`), so the kernel's main thread is busy all the time.
 2. *200 candidates*, each with a table and a figure of 50 kB, as fast as they can be run: that none is missing or there
    twice; the page's long tasks (over 50 ms) and memory. The baseline is the same cells put into JupyterLab one by one,
    in the same time, without the extension.
+3. *The same once more, traced*: whose the tasks over 200 ms are (`long_tasks`). Tracing makes a page slower.
 """
 
 import argparse
@@ -16,13 +17,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import BrowserContext, Page, sync_playwright
 from pytest_httpserver import HTTPServer
 
+from benchmarks.long_tasks import BEGIN, CATEGORIES, WHOSE, long_tasks
 from tests.e2e.browser.conftest import CHROMIUM, WIDE
 from tests.e2e.browser.lab import Notebook, Server, Tab, candidates, of_role
 from tests.e2e.browser.play import Play, Scene, Stage
@@ -44,13 +46,13 @@ print("candidate", NUMBER)
 """
 
 WATCH = """
-window.shown = []; window.tasks = []; window.dropped = 0;
+window.shown = []; window.tasks = [];
 const now = () => Date.now();
 new PerformanceObserver(list => {
   for (const task of list.getEntries()) window.tasks.push(task.duration);
 }).observe({ type: 'longtask' });
 window.watch = panel => {
-  const kernel = panel.sessionContext.session.kernel, waiting = [];
+  const kernel = panel.sessionContext.session.kernel, waiting = [], latest = {};
   const there = change => {
     const widget = panel.content.widgets.find(w => w.model.id === change.id);
     if (change.action === 'remove') return !widget;
@@ -67,14 +69,25 @@ window.watch = panel => {
   requestAnimationFrame(look);
   kernel.iopubMessage.connect((_, message) => {
     const data = message.header.msg_type === 'comm_msg' ? message.content.data : {};
-    if (data.type === 'cells') waiting.push({ changes: data.changes, sent: Date.parse(message.header.date) });
+    if (data.type !== 'cells') return;
+    const { changes } = data, told = { changes, sent: Date.parse(message.header.date) };
+    waiting.push(told);
+    for (const { id } of changes) latest[id] = told;
   });
-  window.waiting = waiting;
+  window.left = () => {
+    const replaced = waiting.filter(m => m.changes.every(c => there(c) || latest[c.id] !== m));
+    return [replaced.length, waiting.length - replaced.length];
+  };
 };
 """
 
-REPLAY = """async ([cells, pause]) => {
-  for (const cell of cells) {
+ENDED = """() => {
+  const cells = model.sharedModel.cells, is = role => cell => cell.getMetadata('exploracoder_jupyter')?.role === role;
+  return cells[1].execution_count && cells.some(is('summary'));
+}"""
+
+REPLAY = """async pause => {
+  for (const cell of window.recorded) {
     const shared = model.sharedModel;
     const whole = {...cell, metadata: {trusted: true}};
     if (cell.cell_type !== 'code') { shared.insertCell(shared.cells.length, whole); continue; }
@@ -112,7 +125,9 @@ def play(name: str, subtasks: int, wide: int, snippet: str, pause: float) -> Pla
     return Play(name, scenes, pause=pause)
 
 
-def explore(server: Server, context: BrowserContext, told: Play) -> tuple[Tab, Notebook, float, float]:
+def explore(
+    server: Server, context: BrowserContext, told: Play, trace: Path | None = None
+) -> tuple[Tab, Notebook, float, float]:
     """A run that is watched to its end: tab, notebook, the seconds that it took, and the page's memory before."""
     call = (
         f"%%explora statistics --wait --model {told.name} --base-url {told.url} "
@@ -126,11 +141,23 @@ def explore(server: Server, context: BrowserContext, told: Play) -> tuple[Tab, N
     notebook.run_and_wait(0)
     notebook.do("() => window.watch(panel)")
     before = memory(tab)
-    since = time.monotonic()
-    notebook.run(1)
-    notebook.until_ended(3600)
-    notebook.until_run(1)
+    with traced(tab.page, trace) if trace else nullcontext():
+        since = time.monotonic()
+        notebook.run(1)
+        # Seldom, and without reading the cells: that would be a long task of its own.
+        tab.until(lambda: tab.page.wait_for_timeout(1000) or notebook.do(ENDED), "the end of the run", 3600)
     return tab, notebook, time.monotonic() - since, before
+
+
+@contextmanager
+def traced(page: Page, path: Path) -> Iterator[None]:
+    """Write what the page does to a file."""
+    browser = page.context.browser
+    assert browser
+    browser.start_tracing(page=page, path=path, categories=CATEGORIES)
+    page.evaluate("name => { performance.mark(name) }", BEGIN)
+    yield
+    browser.stop_tracing()
 
 
 def memory(tab: Tab) -> float:
@@ -149,10 +176,11 @@ def baseline(server: Server, context: BrowserContext, cells: list[Cell], seconds
     tab.page.add_init_script(WATCH)
     tab.start()
     notebook = tab.open(server.write("baseline.ipynb", ""))
+    tab.page.evaluate("cells => { window.recorded = cells }", cells)
     before = memory(tab)
     tab.page.evaluate("window.tasks.length = 0")
     code = sum(cell["cell_type"] == "code" for cell in cells)
-    notebook.do(REPLAY, [cells, 1000 * seconds / (2 * code)])
+    notebook.do(REPLAY, 1000 * seconds / (2 * code))
     tasks, grown = tab.page.evaluate("window.tasks"), memory(tab) - before
     server.page_config(None)
     tab.page.close()
@@ -169,16 +197,20 @@ def main(environment: Path, subtasks: int, wide: int) -> None:
     with world(environment) as (server, stage, context):
         latency(server, context, stage.put(play("lines", 6, 10, "print(NUMBER)", 0.1)))
         flood(server, context, stage.put(play("flood", subtasks, wide, SNIPPET, 0.0)))
+        blame(server, context, stage.put(play("blame", subtasks, wide, SNIPPET, 0.0)))
 
 
 def latency(server: Server, context: BrowserContext, told: Play) -> None:
     """From the event to the screen."""
     tab, _, _, _ = explore(server, context, told)
-    shown, waiting = tab.page.evaluate("[window.shown, window.waiting.length]")
+    shown, (replaced, missing) = tab.page.evaluate("[window.shown, window.left()]")
     tab.page.close()
     middle, high = statistics.median(shown), percentile(shown, 0.95)
-    row("event to screen", f"{len(shown)} events, {waiting} never shown")
-    row("", f"median {middle:.0f} ms, p95 {high:.0f} ms, largest {max(shown):.0f} ms")
+    row(
+        "event to screen",
+        f"{len(shown)} events; median {middle:.0f} ms, p95 {high:.0f} ms, largest {max(shown):.0f} ms",
+    )
+    row("", f"{replaced} more replaced by later ones before a frame, {missing} never shown")
 
 
 def flood(server: Server, context: BrowserContext, told: Play) -> None:
@@ -193,8 +225,22 @@ def flood(server: Server, context: BrowserContext, told: Play) -> None:
     missing, doubled = len(wanted - set(there)), len(there) - len(set(there))
     row("candidates", f"{len(wanted)}: {missing} missing, {doubled} more than once, {sum(whole)} with all outputs")
     row("run", f"{seconds:.0f} s")
-    row("with the extension", smoothness(tasks, grown))
-    row("JupyterLab alone", smoothness(bare, bare_grown))
+    row("with the extension", f"{smoothness(tasks)}; memory +{grown:.0f} MB")
+    row("JupyterLab alone", f"{smoothness(bare)}; memory +{bare_grown:.0f} MB")
+
+
+def blame(server: Server, context: BrowserContext, told: Play) -> None:
+    """Whose the long tasks of a run are."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace.json"
+        tab, _, seconds, _ = explore(server, context, told, trace)
+        tab.page.close()
+        tasks = long_tasks(trace, "extensions/exploracoder-jupyter", over=50)
+    row("traced run", f"{seconds:.0f} s")
+    for whose in WHOSE:
+        mine = [task for task in tasks if task.whose == whose]
+        row(f"  {whose}, clock", smoothness([task.clock for task in mine]))
+        row("  thread's time", smoothness([task.own for task in mine if task.own > 50]))
 
 
 def row(name: str, value: str) -> None:
@@ -202,12 +248,11 @@ def row(name: str, value: str) -> None:
     print(f"{name:20}{value}")
 
 
-def smoothness(tasks: list[float], megabytes: float) -> str:
-    """Long tasks and memory in words."""
+def smoothness(tasks: list[float]) -> str:
+    """Long tasks in words."""
     over = sum(task > 200 for task in tasks)
     largest = max(tasks, default=0)
-    said = f"{len(tasks)} long tasks, {sum(tasks):.0f} ms in all, largest {largest:.0f} ms, {over} over 200 ms"
-    return f"{said}; memory +{megabytes:.0f} MB"
+    return f"{len(tasks)} long tasks, {sum(tasks):.0f} ms in all, largest {largest:.0f} ms, {over} over 200 ms"
 
 
 if __name__ == "__main__":
