@@ -8,9 +8,9 @@ from exploracoder_jupyter.errors import ReplyError
 from exploracoder_jupyter.events import LibraryRead, Notice, PlanMade
 from exploracoder_jupyter.pipeline.ask import ask_json, ask_text
 from exploracoder_jupyter.pipeline.context import Run
-from exploracoder_jupyter.pipeline.prompts import shorten
 from exploracoder_jupyter.pipeline.replies import PlannersReply, PlanReply
 from exploracoder_jupyter.pipeline.requests import IntroduceInputs, PlanInputs, PlannersInputs
+from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import Introduction, Overview, Plan, Planner, Subtask
 
 

@@ -3,12 +3,12 @@
 A template has two blocks, `system` and `user`. Its variables are exactly the fields of the step's inputs (a test
 holds them together) and a missing one raises. Long values are cut by filters, which always say that they cut: `docs`
 packs API documentation (about 4,000 tokens of it help most, ARKS section 5), `table` is the retrieval table of
-ExploraCoder section 3.3, `tell` renders experience.
+ExploraCoder section 3.3, `tell` renders experience (`telling`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 
@@ -16,7 +16,8 @@ from jinja2 import PackageLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
 from exploracoder_jupyter.pipeline.requests import Inputs
-from exploracoder_jupyter.types import ApiDoc, Experience, Message, Step
+from exploracoder_jupyter.pipeline.telling import shorten, tell
+from exploracoder_jupyter.types import ApiDoc, Message, Step
 
 
 def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
@@ -38,14 +39,6 @@ def _environment() -> SandboxedEnvironment:
     )
     environment.filters.update(shorten=shorten, docs=docs, table=table, tell=tell)
     return environment
-
-
-def shorten(text: str, most: int) -> str:
-    """The text, or its head and tail with a line between that says how much is missing."""
-    if len(text) <= most:
-        return text
-    head, tail = most * 2 // 3, most // 3
-    return f"{text[:head]}\n... ({len(text) - head - tail} characters left out) ...\n{text[-tail:]}"
 
 
 def table(apis: Sequence[ApiDoc]) -> str:
@@ -71,25 +64,3 @@ def docs(apis: Sequence[ApiDoc], most: int) -> str:
 def _full(api: ApiDoc, most: int) -> str:
     warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""
     return f"### {api.path}{shorten(api.signature, 400)}{warning}\n{shorten(api.description, most)}"
-
-
-def tell(experience: Iterable[Experience], most: int) -> str:
-    """Cells with what they gave, the latest ones in full."""
-    told = [_cell(item) for item in experience]
-    share = most // max(len(told), 1)
-    return "\n\n".join(shorten(text, max(share, 600)) for text in told)
-
-
-def _cell(item: Experience) -> str:
-    observation = item.observation
-    lines = [f"# {item.subtask.title}", "```python", item.candidate.code, "```"]
-    lines.append("It ran." if observation.ran else f"It failed ({observation.status}).")
-    if observation.text.strip():
-        lines += ["Output:", observation.text.strip()]
-    if observation.error:
-        lines += ["Error:", observation.error.traceback.strip() or observation.error.headline]
-    if observation.note:
-        lines.append(observation.note)
-    if observation.ran and observation.names:
-        lines.append("New names: " + ", ".join(f"{name}: {kind}" for name, kind in observation.names))
-    return "\n".join(lines)

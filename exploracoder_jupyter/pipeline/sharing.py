@@ -1,9 +1,9 @@
 """What of the observations may be sent to the model: `values`, `schema` or `none`.
 
-`schema` keeps names, types and the type of an error; of messages only those that speak of code and not of data, where
-they have one of the interpreter's own forms: a missing name, attribute or module, arguments that do not fit. `none`
-keeps only whether the code ran. Code is always sent: the model wrote it. Applied to the inputs of every request, so
-nothing can slip past it into a prompt.
+`schema` keeps names, types, shapes, names of columns and files, the type of an error and where it was raised; of
+messages only those that speak of code and not of data, where they have one of the interpreter's own forms: a missing
+name, attribute or module, arguments that do not fit. `none` keeps only whether the code ran. Code is always sent: the
+model wrote it. Applied to the inputs of every request, so nothing can slip past it into a prompt.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from dataclasses import fields, replace
 
 from exploracoder_jupyter.pipeline.requests import Inputs
+from exploracoder_jupyter.pipeline.sources import of_code
 from exploracoder_jupyter.types import ErrorInfo, Experience, Observation, Sharing
 
 _NAME = r"'[A-Za-z_][\w.]*'"
@@ -34,6 +35,8 @@ _FORMS = {
 }
 """What a message must begin with to be kept, up to there, by the type of the error."""
 
+_WARNING = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
+
 
 def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
     """The inputs with every experience reduced to what may be shared."""
@@ -50,21 +53,41 @@ def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
 
 
 def _reduced(experience: Experience, sharing: Sharing) -> Experience:
-    return replace(experience, observation=_observation(experience.observation, sharing))
-
-
-def _observation(observation: Observation, sharing: Sharing) -> Observation:
-    error = observation.error
+    observation, error = experience.observation, experience.observation.error
     if sharing == "none":
         kept = ErrorInfo(error.name, "") if error else None
-        return Observation(observation.status, error=kept, seconds=observation.seconds)
-    kept = ErrorInfo(error.name, _without_data(error)) if error else None
+        return replace(experience, observation=Observation(observation.status, error=kept, seconds=observation.seconds))
+    code = experience.candidate.code
+    return replace(experience, observation=_without_values(observation, _error(error, code) if error else None))
+
+
+def _without_values(observation: Observation, error: ErrorInfo | None) -> Observation:
     return Observation(
-        observation.status, error=kept, seconds=observation.seconds, names=observation.names, note=observation.note
+        observation.status,
+        error=error,
+        text=observation.schema,
+        seconds=observation.seconds,
+        names=observation.names,
+        note=observation.note,
+        changes=tuple(replace(change, summary=change.schema) for change in observation.changes),
+        schema=observation.schema,
+        warnings=tuple(dict.fromkeys(_category(warning) for warning in observation.warnings)),
+        files=observation.files,
+        memory=observation.memory,
     )
+
+
+def _error(error: ErrorInfo, code: str) -> ErrorInfo:
+    report = of_code(error.schema, code)
+    return ErrorInfo(error.name, _without_data(error), report=report, schema=report, nearest=error.nearest)
 
 
 def _without_data(error: ErrorInfo) -> str:
     form = _FORMS.get(error.name)
     found = re.match(form, error.message) if form else None
     return found.group() if found else ""
+
+
+def _category(warning: str) -> str:
+    found = _WARNING.match(warning)
+    return found.group() if found else "a warning"

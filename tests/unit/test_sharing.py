@@ -5,45 +5,148 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.pipeline.prompts import render
-from exploracoder_jupyter.pipeline.requests import DebugInputs, SolveInputs
+from exploracoder_jupyter.pipeline.requests import (
+    DebugInputs,
+    ProposeInputs,
+    RecommendInputs,
+    RepairInputs,
+    SolveInputs,
+)
 from exploracoder_jupyter.pipeline.sharing import shared
-from exploracoder_jupyter.types import Candidate, ErrorInfo, Experience, Observation, Subtask, Task
+from exploracoder_jupyter.types import (
+    Candidate,
+    Change,
+    ErrorInfo,
+    Experience,
+    Introduction,
+    Observation,
+    Subtask,
+    Task,
+)
 
+SCHEMA = """KeyError
+  line 1 of the cell: df = load(rows["x"])
+    failed in: rows['x']
+    rows['x']: list
+  load, line 7 of mine.py: return known['4711']
+    failed in: known['4711']
+    known['4711']: str
+  check, line 2 of the cell: assert df.one == 4711
+  in lib/core.py get, line 12 (the last of 2 frames of libraries)
+Caused by ValueError
+  line 1:
+    x = 4711 +
+            ^"""
 SEEN = Experience(
     Subtask("1", "load"),
-    Candidate("1.1", "1", "df = load()"),
+    Candidate("1.1", "1", "df = load(rows['x'])"),
     Observation(
         "error",
         text="secret row 4711",
-        error=ErrorInfo("KeyError", "'patient 4711' at 12.5", "Traceback: patient 4711"),
+        outputs=({"output_type": "stream", "name": "stdout", "text": "4711"},),
+        error=ErrorInfo(
+            "KeyError",
+            "'patient 4711' at 12.5",
+            "Traceback: patient 4711",
+            report="KeyError: 'patient 4711'\n  rows: list [4711]",
+            schema=SCHEMA,
+            nearest=("column 'age'",),
+        ),
+        schema="[printed 4 characters in 1 line]",
+        warnings=("UserWarning: patient 4711", "patient 4711"),
+        logs=("WARNING lib: patient 4711",),
     ),
 )
 RAN = Experience(
     SEEN.subtask,
     Candidate("1.2", "1", "df = load(1)"),
-    Observation("ok", text="secret row 4711", names=(("df", "pandas.DataFrame"),)),
+    Observation(
+        "ok",
+        text="secret row 4711",
+        schema="[printed 15 characters in 1 line]",
+        names=(("df", "pandas.DataFrame"),),
+        changes=(
+            Change("df", "rebound", "pandas.DataFrame", "frame of patient 4711", "frame with column age", "2 x 1"),
+            Change("n", "new", "int", "int: 4711", "int"),
+            Change("odd", "new", "lib.Odd", "odd: 4711", ""),
+        ),
+        warnings=("lib.OldWarning: 4711", "lib.OldWarning: 4712"),
+        logs=("WARNING lib: patient 4711",),
+        files=("out.csv",),
+        memory=80_000_000,
+    ),
 )
+TASK = Task("t", ("m",))
+
+
+def inputs():
+    """One of every kind that experience goes into."""
+    seen, subtask = (SEEN, RAN), SEEN.subtask
+    return {
+        "recommend": RecommendInputs(TASK, subtask, (), (), seen, True),
+        "propose": ProposeInputs(TASK, subtask, Introduction("m"), (), seen),
+        "debug": DebugInputs(TASK, subtask, (), seen, SEEN),
+        "solve": SolveInputs(TASK, (), seen),
+        "repair": RepairInputs(TASK, (), seen, seen),
+    }
 
 
 def prompt(level):
-    inputs = SolveInputs(Task("t", ("m",)), (), (SEEN, RAN))
-    told = "".join(m.content for m in render("solve", shared(inputs, level)))
-    failed = shared(DebugInputs(Task("t", ("m",)), SEEN.subtask, (), (), SEEN), level)
-    return told + "".join(m.content for m in render("debug", failed))
+    rendered = (render(step, shared(values, level)) for step, values in inputs().items())
+    return "".join(message.content for messages in rendered for message in messages)
 
 
 def test_values_are_sent_only_when_allowed():
-    assert "4711" in prompt("values")
+    assert all("4711" in str(render(step, values)) for step, values in inputs().items())
     assert "4711" not in prompt("schema")
     assert "12.5" not in prompt("schema")
     assert "4711" not in prompt("none")
 
 
 def test_schema_keeps_names_types_and_the_kind_of_error_none_only_that_it_failed():
-    assert "df: pandas.DataFrame" in prompt("schema")
+    assert "df (rebound, before: 2 x 1): pandas.DataFrame" in prompt("schema")
     assert "KeyError" in prompt("schema")
     assert "DataFrame" not in prompt("none")
     assert "It failed" in prompt("none")
+
+
+def test_schema_keeps_what_is_known_without_values():
+    told = prompt("schema")
+    for kept in (
+        "[printed 15 characters in 1 line]",
+        "- df (rebound, before: 2 x 1): pandas.DataFrame: frame with column age",
+        "- n (new): int",
+        "- odd (new): lib.Odd",
+        "- lib.OldWarning",
+        "- UserWarning",
+        "- a warning",
+        "Files written: out.csv",
+        "grew by 80 MB",
+        "column 'age'",
+    ):
+        assert kept in told
+    assert "4712" not in told and "patient" not in told and "WARNING" not in told
+
+
+def test_schema_keeps_of_a_report_what_is_of_the_code():
+    assert shared(SolveInputs(TASK, (), (SEEN,)), "schema").experience[0].observation.error.report == (
+        """KeyError
+  line 1 of the cell: df = load(rows["x"])
+    failed in: rows['x']
+    rows['x']: list
+  load, line 7 of mine.py
+  check, line 2 of the cell
+  in lib/core.py get, line 12 (the last of 2 frames of libraries)
+Caused by ValueError
+  line 1:
+            ^"""
+    )
+
+
+def test_none_keeps_nothing_but_whether_it_ran():
+    told = prompt("none")
+    for gone in ("printed", "frame with", "column", "Warning", "out.csv", "line 1 of", "grew"):
+        assert gone not in told
 
 
 def told(name, message):
