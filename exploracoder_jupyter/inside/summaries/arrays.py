@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries import sparse_arrays
-from exploracoder_jupyter.inside.summaries.columns import missing, sampled
-from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, listed, size
+from exploracoder_jupyter.inside.summaries.columns import label, missing, sampled
+from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut, listed, size
 from exploracoder_jupyter.inside.summaries.spread import begins, elements, fingerprint, plain, sample, told
 
 MAPPED = 1_000
 """Elements that are read of a file that is mapped: each can be a page from the disk."""
+KIND = 80
+"""Characters of a type within a type."""
 
 
 def _array(array: Any, look: Look) -> Iterator[Fact]:
@@ -31,7 +33,7 @@ def _head(values: Any) -> str:
 
 
 def _dtype(dtype: Any) -> str:
-    return f"{len(dtype.names):,} fields" if dtype.names else f"dtype {dtype}"
+    return f"{len(dtype.names):,} fields" if dtype.names else f"dtype {cut(str(dtype), KIND)}"
 
 
 def _unusual(values: Any) -> Iterator[str]:
@@ -50,7 +52,7 @@ def _fields(values: Any, look: Look) -> Iterator[Fact]:
     for name in values.dtype.names[: look.columns]:
         column = taken[name].reshape(-1)
         known = told(sample(column, look.sample), look, exact=taken.size == values.size, deviation=False)
-        yield known.fact(name, str(values.dtype[name]), sampled(taken.size, values.size))
+        yield known.fact(label(name, look), cut(str(values.dtype[name]), KIND), sampled(taken.size, values.size))
     if len(values.dtype.names) > look.columns:
         yield Fact(f"... {len(values.dtype.names) - look.columns:,} more fields")
     yield Fact(begins(values, look), shows=True)
@@ -83,7 +85,7 @@ def _mapped(array: Any, look: Look) -> Iterator[Fact]:
 
 def _scalar(value: Any, look: Look) -> Iterator[Fact]:
     numpy = sys.modules["numpy"]
-    kind = f"scalar of {value.dtype}"
+    kind = f"scalar of {cut(str(value.dtype), KIND)}"
     yield Fact(begins(plain(numpy.asarray(value)), look), shows=True, schema=kind)
 
 
@@ -92,7 +94,8 @@ def _type(dtype: Any, look: Look) -> Iterator[Fact]:
         yield Fact(f"{dtype}, {dtype.itemsize:,} bytes an element")
         return
     yield Fact(f"{len(dtype.names):,} fields, {dtype.itemsize:,} bytes an element")
-    yield Fact(listed([f"{name} {dtype[name]}" for name in dtype.names], look.columns))
+    fields = [f"{label(name, look)} {cut(str(dtype[name]), KIND)}" for name in dtype.names]
+    yield Fact(listed(fields, look.columns))
 
 
 def _generator(source: Any, look: Look) -> Iterator[Fact]:

@@ -48,5 +48,6 @@ def _measure(array: Any) -> str:
     return f"{' x '.join(map(str, array.shape))} of {array.dtype}, {array.nnz:,} stored"
 
 
-KINDS = {"scipy.sparray": _sparse, "scipy.spmatrix": _sparse}
+KINDS = dict.fromkeys(("scipy.sparray", "scipy.spmatrix", "scipy.dok_array", "scipy.dok_matrix"), _sparse)
+"""Those by keys are dictionaries too: they are told as what they are first."""
 MEASURES = dict.fromkeys(KINDS, _measure)
