@@ -10,10 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exploracoder_jupyter.types import Experience, Selection
+from exploracoder_jupyter.types import Experience, Observation, Selection
 
 _FACT = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^']*'|\"[^\"]*\"|\b(?:True|False)\b")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_NO_DATA = ("module", "type", "ABCMeta", "EnumType", "function", "builtin_function_or_method", "method", "NoneType")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,11 +44,12 @@ def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str
     observation = item.observation
     agreeing = sum(agree(item, other) for other in all_ if other is not item) if observation.ran else 0
     used = len(recommended.intersection(item.apis))
-    return Evidence(observation.ran, agreeing, informative(observation.text), used, -len(item.candidate.code))
+    return Evidence(observation.ran, agreeing, informative(shown(observation)), used, -len(item.candidate.code))
 
 
 def agree(one: Experience, other: Experience) -> bool:
-    """Whether both ran and show the same: the same text, or half of all their facts in common.
+    """Whether both ran and show the same: the same text, or half of all their facts in common. What one has printed
+    and the other has bound to a name can be the same.
 
     Facts are numbers, quoted strings and truth values. Measured against both sides, so that an output of one fact does
     not agree with every richer one that happens to hold it.
@@ -56,7 +58,7 @@ def agree(one: Experience, other: Experience) -> bool:
         return False
     if _plain(one) == _plain(other):
         return bool(_plain(one))
-    left, right = facts(one.observation.text), facts(other.observation.text)
+    left, right = facts(shown(one.observation)), facts(shown(other.observation))
     return bool(left | right) and len(left & right) * 2 >= len(left | right)
 
 
@@ -70,8 +72,16 @@ def without_addresses(text: str) -> str:
     return _ADDRESS.sub("", text)
 
 
+def shown(observation: Observation) -> str:
+    """What it shows of the results: its outputs if they tell something, else what the changed names hold."""
+    if informative(observation.text):
+        return observation.text
+    data = [change for change in observation.changes if change.type.rpartition(".")[2] not in _NO_DATA]
+    return "\n".join(change.summary for change in data if change.summary)
+
+
 def _plain(item: Experience) -> str:
-    return " ".join(without_addresses(item.observation.text).split())
+    return " ".join(without_addresses(shown(item.observation)).split())
 
 
 def informative(text: str) -> bool:

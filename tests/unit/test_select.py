@@ -1,9 +1,11 @@
 """Selection by evidence, in its documented order."""
 
+from dataclasses import replace
+
 import pytest
 
 from exploracoder_jupyter.pipeline.select import agree, informative, select
-from exploracoder_jupyter.types import Candidate, ErrorInfo, Experience, Observation, Subtask
+from exploracoder_jupyter.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
 
 TASK = Subtask("1", "count")
 
@@ -46,6 +48,20 @@ def test_recommended_apis_decide_between_equals_then_brevity():
     assert chosen(tried(1, "4", code="long code"), tried(2, "4", code="s"))[0] == "1.2"
 
 
+def test_assertions_that_held_decide_between_equals():
+    best, reasons = chosen(tried(1, "4"), tried(2, "4", code="n = 4\nassert n > 0"))
+    assert best == "1.2"
+    assert "its own assertion held" in reasons
+    empty = ["assert True", "assert 1 < 2", "def f(n):\n    assert n", "# assert n > 0"]
+    for code in empty:
+        assert chosen(tried(1, "4", code="n"), tried(2, "4", code=code))[0] == "1.1"
+    assert chosen(tried(1, "4"), tried(2, "4"), tried(3, "9", code="assert n"))[0] == "1.1"
+
+
+def test_an_assertion_that_failed_speaks_for_nothing():
+    assert chosen(tried(1, "4", code="assert n", ran=False), tried(2, ""))[0] == "1.2"
+
+
 def test_the_first_among_equals_and_a_reason_when_none_ran():
     best, reasons = chosen(tried(1, ran=False), tried(2, ran=False))
     assert best == "1.1"
@@ -61,3 +77,32 @@ def test_addresses_are_no_facts():
 @pytest.mark.parametrize("text", ["", "None\n", "[]", " {} "])
 def test_empty_outputs_inform_of_nothing(text):
     assert not informative(text)
+
+
+def bound(number, summary, *, type_="list", text=""):
+    """A candidate that binds a value, and may print something."""
+    experience = tried(number, text)
+    changes = (Change("math", "new", "module", "module: math 3.1"), Change(f"n{number}", "new", type_, summary))
+    return replace(experience, observation=replace(experience.observation, changes=changes))
+
+
+def test_what_binds_a_value_informs_as_what_prints_it():
+    best, reasons = chosen(tried(1), bound(2, "list: 2 items\n  [4, 7]"))
+    assert best == "1.2"
+    assert "informative output" in reasons
+
+
+def test_what_is_bound_agrees_with_what_is_printed():
+    assert agree(bound(1, "int: 17"), tried(2, "17"))
+    assert agree(bound(1, "int: 17"), bound(2, "int: 17"))
+    assert not agree(bound(1, "int: 17"), bound(2, "int: 18"))
+
+
+def test_what_is_printed_counts_before_what_is_bound():
+    assert not agree(bound(1, "int: 17", text="18"), tried(2, "17"))
+
+
+def test_modules_functions_and_none_are_no_results():
+    silent = [bound(number, "x 17", type_=type_) for number, type_ in enumerate(("function", "NoneType", "type"))]
+    assert not agree(silent[0], silent[1])
+    assert chosen(*silent)[1][-1] == "no informative output"
