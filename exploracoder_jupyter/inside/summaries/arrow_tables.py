@@ -130,7 +130,7 @@ def _places(values: Any, length: int, look: Look) -> Any:
 def _told(column: Any, look: Look, places: Any) -> Told:
     counts = missing(column.null_count, len(column), word="null") if len(column) else ()
     try:
-        taken = (column if places is None else column.take(places)).drop_null()
+        taken = _plain_text(column if places is None else column.take(places)).drop_null()
         known = _present(taken, look, exact=places is None) if len(taken) else Told()
     except NotImplementedError:  # Arrow has not every function for every type
         known = Told()
