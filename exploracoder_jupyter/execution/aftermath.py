@@ -68,13 +68,6 @@ def read(content: object) -> Aftermath:
     )
 
 
-def read_names(found: object) -> Aftermath:
-    """The same from a list of names with their types."""
-    pairs = found[:_MOST_CHANGES] if isinstance(found, list) else []
-    texts = [[_text(part, _LONGEST_NAME) for part in pair] for pair in pairs if isinstance(pair, list)]
-    return Aftermath(tuple(Change(pair[0], "new", pair[1]) for pair in texts if len(pair) == 2))
-
-
 def _changes(found: object) -> Iterator[Change]:
     room = _ROOM
     for item in found[:_MOST_CHANGES] if isinstance(found, list) else []:

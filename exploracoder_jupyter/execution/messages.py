@@ -10,16 +10,13 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from exploracoder_jupyter.execution.aftermath import Aftermath, read, read_names
+from exploracoder_jupyter.execution.aftermath import Aftermath, read
 from exploracoder_jupyter.execution.texts import cut_middle, short_traceback, strip_ansi
 from exploracoder_jupyter.inside.output import MUCH, encoded_size, shorten_lines
 from exploracoder_jupyter.types import ErrorInfo, Output
 
 CELL_MIME: Final = "application/vnd.exploracoder.cell+json"
 """A display message of this type tells what a cell did (`inside.aftermath`); it is no output."""
-
-NAMES_MIME: Final = "application/vnd.exploracoder.names+json"
-"""Display messages of this type carry the names that a cell has bound (`inside.names`); they are no outputs."""
 
 FLOOD_FACTOR: Final = 16
 """An execution that prints this many times its budget is stopped."""
@@ -97,8 +94,8 @@ class Collector:
 
     def _append_rich(self, kind: str, content: Mapping[str, Any]) -> None:
         data = dict(content.get("data") or {})
-        if CELL_MIME in data or NAMES_MIME in data:
-            self.aftermath = read(data[CELL_MIME]) if CELL_MIME in data else read_names(data[NAMES_MIME])
+        if CELL_MIME in data:
+            self.aftermath = read(data[CELL_MIME])
             return
         output: Output = {"output_type": kind, "data": data, "metadata": dict(content.get("metadata") or {})}
         if kind == "execute_result":

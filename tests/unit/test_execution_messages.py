@@ -5,8 +5,16 @@ from dataclasses import asdict
 
 import pytest
 
-from exploracoder_jupyter.execution.messages import CELL_MIME, NAMES_MIME, Collector
-from exploracoder_jupyter.execution.texts import SCHEMA_MIME, cut_middle, schema_text, short_traceback, shown_text
+from exploracoder_jupyter.execution.messages import CELL_MIME, Collector
+from exploracoder_jupyter.execution.texts import (
+    LLM_MIME,
+    SCHEMA_MIME,
+    cut_middle,
+    schema_text,
+    short_traceback,
+    shown_text,
+)
+from exploracoder_jupyter.inside.summaries import formatter
 from exploracoder_jupyter.types import Change
 
 
@@ -77,12 +85,6 @@ def test_clearing_waits_for_the_next_output_when_told_to():
     collector.add("stream", stream("b"))
     assert [output["text"] for output in collector.outputs()] == ["b"]
     collector.add("clear_output", {"wait": False})
-    assert collector.outputs() == ()
-
-
-def test_names_are_taken_out_of_the_outputs():
-    collector = collect(("display_data", {"data": {NAMES_MIME: [["G", "networkx.Graph"], "odd"]}}))
-    assert collector.aftermath.names == (("G", "networkx.Graph"),)
     assert collector.outputs() == ()
 
 
@@ -179,7 +181,6 @@ LONG = {
         "display_data",
         rich({CELL_MIME: dict.fromkeys(["warnings", "logs", "files"], ["l" * 9000] * 9000)}),
     ),
-    "names": ("display_data", rich({NAMES_MIME: [["n" * 500_000, "t"]] * 1000})),
 }
 
 
@@ -258,6 +259,10 @@ def test_the_schema_says_how_much_was_printed_and_tells_results_without_values()
         ("stream", stream("\n")),
     )
     assert schema_text(collector.outputs()) == "[printed 16 characters in 2 lines]\nframe 3x4"
+
+
+def test_kernel_and_engine_agree_on_the_types_of_texts_for_models():
+    assert (formatter.LLM, formatter.SCHEMA) == (LLM_MIME, SCHEMA_MIME)
 
 
 def test_a_long_text_says_how_much_is_left_out():
