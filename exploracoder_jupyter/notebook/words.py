@@ -150,7 +150,14 @@ def _fate(attempt: Attempt, *, over: bool) -> str:
         return f"{name} {'not finished' if over else 'running'}"
     what = observation.error.headline if observation.error else observation.note
     said = {"ok": "ran", "error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
-    return f"{name} {said[observation.status]}" + (f" ({prose(clip(what, 160).rstrip('.'))})" if what else "")
+    reason = f" ({prose(clip(what, 160).rstrip('.'))})" if what else ""
+    wrote = _wrote(observation.files) if candidate.subtask != "solution" else ""
+    return f"{name} {said[observation.status]}{reason}{wrote}"
+
+
+def _wrote(files: Sequence[str]) -> str:
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f", wrote {span(clip(files[0], 80))}{more}" if files else ""
 
 
 def _files(kept: FilesKept) -> str:
