@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries.teller import Summary, Teller
-from exploracoder_jupyter.inside.summaries.words import SCALARS
+from exploracoder_jupyter.inside.summaries.words import scalar
 
 LLM = "text/llm+plain"
 SCHEMA = "application/vnd.exploracoder.schema+plain"
@@ -51,9 +51,11 @@ class Displays:
 
     def _is_plain(self, value: Any) -> bool:
         kind = type(value)
-        if kind not in SCALARS or self._teller.printer(kind) is not None:
+        if not scalar(kind) or self._teller.printer(kind) is not None:
             return False
-        return kind not in (str, bytes, int) or (value.bit_length() if kind is int else len(value)) <= _SHORT
+        if kind is int:
+            return bool(value.bit_length() <= _SHORT)
+        return len(value) <= _SHORT if kind is str or kind is bytes else True
 
     def _tell(self, value: Any) -> Summary:
         begun = time.monotonic()

@@ -26,13 +26,18 @@ _FEW = 12
 _NUMBERS = frozenset([int, float])
 
 
+def _as_is(value: Any) -> str:
+    told = words.scalar(type(value))
+    return told(value, _LONGEST) if told else type_path(value)
+
+
 def _scalar(value: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(words.SCALARS[type(value)](value, _LONGEST), shows=True)
+    yield Fact(_as_is(value), shows=True)
 
 
 def _number(value: Any, look: Look) -> Iterator[Fact]:
     base: Any = next(kind for kind in (int, float, complex) if isinstance(value, kind))
-    yield Fact(words.SCALARS[base](base.__add__(value, base()), _LONGEST), shows=True)
+    yield Fact(_as_is(base.__add__(value, base())), shows=True)
 
 
 def _text(value: str, look: Look) -> Iterator[Fact]:
@@ -101,7 +106,8 @@ def _line(plain: Any, look: Look) -> str:
             break
     left = len(plain) - len(parts)
     brackets = "[]" if type(plain) is list else "()" if type(plain) is tuple else "{}"
-    return f"{brackets[0]}{', '.join([*parts, f'... {left:,} more'] if left else parts)}{brackets[1]}"
+    last = "," if type(plain) is tuple and len(plain) == 1 else ""
+    return f"{brackets[0]}{', '.join([*parts, f'... {left:,} more'] if left else parts)}{last}{brackets[1]}"
 
 
 def _extent(plain: Any, look: Look) -> Iterator[Fact]:
@@ -119,7 +125,7 @@ def _odd(number: float) -> bool:
 
 
 def _mapping(value: Any, look: Look) -> Iterator[Fact]:
-    plain = value if type(value) in words.MAPPINGS else dict(dict.items(value))
+    plain = value if words.is_one_of(type(value), words.MAPPINGS) else dict(dict.items(value))
     if not plain:
         yield Fact("empty")
         return
@@ -145,7 +151,7 @@ def _filled(told: list[str], count: int) -> Iterator[str]:
 
 def _inner(item: Any, look: Look) -> str:
     """A value of a mapping: containers by their structure, the rest as it is."""
-    container = type(item) in words.COLLECTIONS or type(item) in words.MAPPINGS
+    container = words.is_one_of(type(item), (*words.COLLECTIONS, *words.MAPPINGS))
     short = look.short(item)
     return words.structure(item) if container and len(short) >= look.letters else short
 
@@ -282,7 +288,7 @@ def _exactly(measure: Measure, *kinds: type) -> Measure:
     """The measure, of exact types alone: methods of a class based on them could be anything."""
 
     def measured(value: Any) -> str:
-        return measure(value) if type(value) in kinds else type_path(value)
+        return measure(value) if words.is_one_of(type(value), kinds) else type_path(value)
 
     return measured
 

@@ -15,7 +15,7 @@ from typing import Any
 from exploracoder_jupyter.inside.names import type_path
 from exploracoder_jupyter.inside.summaries import registry
 from exploracoder_jupyter.inside.summaries.facts import Look
-from exploracoder_jupyter.inside.summaries.words import SCALARS, has_plain_repr
+from exploracoder_jupyter.inside.summaries.words import has_plain_repr, is_one_of, scalar
 
 _ITEMS = 3
 _DEEPEST = 2
@@ -38,10 +38,10 @@ class Short:
             return "?"
 
     def _told(self, value: Any, depth: int) -> str:
-        kind = type(value)
-        if kind in SCALARS:
-            return SCALARS[kind](value, self.letters // 2)
-        if kind in _BRACKETS:
+        written = scalar(type(value))
+        if written:
+            return written(value, self.letters // 2)
+        if is_one_of(type(value), _BRACKETS):
             return self._container(value, depth)
         return self._known(value, depth) or self._asked(value)
 
@@ -52,7 +52,8 @@ class Short:
         parts = [self._entry(item, value, depth + 1) for item in _first(value)]
         if len(value) > _ITEMS:
             parts.append(f"... {len(value) - _ITEMS:,} more")
-        return f"{brackets[0]}{', '.join(parts)}{brackets[1]}"
+        last = "," if type(value) is tuple and len(value) == 1 else ""
+        return f"{brackets[0]}{', '.join(parts)}{last}{brackets[1]}"
 
     def _entry(self, item: Any, container: Any, depth: int) -> str:
         if type(container) is not dict:

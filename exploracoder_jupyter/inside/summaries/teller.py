@@ -19,10 +19,10 @@ from exploracoder_jupyter.inside.summaries import apart, objects, registry
 from exploracoder_jupyter.inside.summaries.draft import MOST, Draft, with_note
 from exploracoder_jupyter.inside.summaries.facts import Fact, Look
 from exploracoder_jupyter.inside.summaries.short import Short
-from exploracoder_jupyter.inside.summaries.words import SCALARS
+from exploracoder_jupyter.inside.summaries.words import scalar
 
 _COUNT_SECONDS = 0.02
-"""How long it may take to count what is left out."""
+"""How long it may take to count what is left out, and to look for what still fits in the schema."""
 _LONG = 100_000
 _bases = type.__dict__["__mro__"].__get__
 _dict = type.__dict__["__dict__"].__get__
@@ -111,9 +111,9 @@ def _head(value: Any) -> str:
 def _harmless(value: Any) -> bool:
     """Whether the value can be told in this process: nothing of it is run, or it hangs in any other."""
     kind = type(value)
-    if kind in (str, bytes):
+    if kind is str or kind is bytes:
         return len(value) <= _LONG
-    if kind in SCALARS or kind is ModuleType:
+    if scalar(kind) or kind is ModuleType:
         return True
     try:
         known = registry.find(value)
@@ -140,14 +140,16 @@ def _draft(head: str, facts: Iterator[Fact], look: Look, say: apart.Say) -> None
     note, counted, until = "", True, float("inf")
     try:
         for fact in facts:
+            before = text.text, schema.text
             text.add(fact.text)
             schema.add(fact.schema if fact.shows else fact.text)
-            if text.full and schema.full:
+            if before != (text.text, schema.text):
+                say([text.text, schema.text])
+            if text.full:
                 until = min(until, time.monotonic() + _COUNT_SECONDS)
-                if counted := time.monotonic() < until:
-                    continue
+            if time.monotonic() > until:
+                counted = False
                 break
-            say([text.text, schema.text])
     except BaseException as error:  # of the value: whatever it is, it is news of the value
         note = f"to tell more raises {_head(error)}"
     ends = [text.ended(counted), schema.ended(counted)]

@@ -53,7 +53,7 @@ def octets(value: bytes | bytearray, most: int) -> str:
     return repr(value) if len(value) <= most else f"{value[:most]!r}...[+{len(value) - most:,} bytes]"
 
 
-SCALARS: dict[type, Callable[[Any, int], str]] = {
+_SCALARS: dict[type, Callable[[Any, int], str]] = {
     type(None): lambda value, most: "None",
     type(...): lambda value, most: "...",
     bool: lambda value, most: repr(value),
@@ -63,12 +63,25 @@ SCALARS: dict[type, Callable[[Any, int], str]] = {
     str: text,
     bytes: octets,
 }
-"""Exact types whose values are told as they are, in about so many characters."""
+_BY_ID = {id(kind): told for kind, told in _SCALARS.items()}
+
+
+def scalar(kind: type) -> Callable[[Any, int], str] | None:
+    """What writes the values of exactly this type as they are, in about so many characters; none for other types.
+
+    The type is not looked up by its hash or compared: both may be code of its own.
+    """
+    return _BY_ID.get(id(kind))
+
+
+def is_one_of(kind: type, kinds: Iterable[type]) -> bool:
+    """Whether the type is one of these, and not merely says so."""
+    return any(kind is one for one in kinds)
 
 
 def spread(value: Any, most: int = LOOKED_AT) -> list[Any]:
     """Items of an exact collection: all, or evenly spread ones of a sequence, or else the first."""
-    if type(value) in SEQUENCES:
+    if is_one_of(type(value), SEQUENCES):
         return list(value[:: max(1, -(-len(value) // most))])
     return list(islice(value, most))
 
@@ -79,7 +92,7 @@ def structure(value: Any) -> str:
     The keys of a dict are data. They are names of fields where two or more dicts in a row have the same ones.
     """
     kind = type(value)
-    if kind not in COLLECTIONS and kind not in MAPPINGS:
+    if not is_one_of(kind, (*COLLECTIONS, *MAPPINGS)):
         return type_path(value)
     if not len(value):
         return f"empty {type_path(value)}"
@@ -88,7 +101,7 @@ def structure(value: Any) -> str:
 
 def contents(value: Any) -> str:
     """What an exact container holds: `int | str`; of a mapping, `str to int`."""
-    if type(value) in MAPPINGS:
+    if is_one_of(type(value), MAPPINGS):
         entries = list(islice(value.items(), LOOKED_AT))
         return f"{_kinds([key for key, _ in entries], 1)} to {_kinds([item for _, item in entries], 1)}"
     return _kinds(spread(value), 1)
@@ -107,9 +120,9 @@ def _kinds(items: Sequence[Any], depth: int) -> str:
 def _kind(group: list[Any], depth: int) -> str:
     """The kind of values that are all of one type."""
     kind, name = type(group[0]), type_path(group[0])
-    if depth >= _DEEPEST or not any(kind in kinds for kinds in (COLLECTIONS, MAPPINGS)) or not any(map(len, group)):
+    if depth >= _DEEPEST or not is_one_of(kind, (*COLLECTIONS, *MAPPINGS)) or not any(map(len, group)):
         return name
-    if kind in MAPPINGS:
+    if is_one_of(kind, MAPPINGS):
         return _mapping(name, group, depth)
     if kind is tuple and len(group) > 1 and len({*map(len, group)}) == 1 and len(group[0]) <= _MOST_KINDS:
         return f"tuple({', '.join(_kinds(column, depth + 1) for column in zip(*group, strict=True))})"

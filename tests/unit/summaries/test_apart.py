@@ -1,0 +1,192 @@
+"""A child that may hang, print, exit and change things; nothing of it is left."""
+
+import contextlib
+import gc
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.inside.summaries import apart
+
+pytestmark = pytest.mark.skipif(not apart.possible(), reason="no process can be forked here")
+
+
+def descriptors():
+    return {int(path.name) for path in Path("/dev/fd").iterdir()}
+
+
+def say(*pieces):
+    return lambda out: [out(piece) for piece in pieces]
+
+
+def hang(out):
+    out("begun")
+    while True:
+        pass
+
+
+def hang_in_c(out):
+    out("begun")
+    sum(range(10**12))
+
+
+def hang_without_timer(out):
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    hang(out)
+
+
+def die(out):
+    out("begun")
+    os._exit(3)
+
+
+def leave(out):
+    out("begun")
+    sys.exit(0)
+
+
+def flood(out):
+    while True:
+        out("x" * 100_000)
+
+
+ENDINGS = {
+    "done": (say(1, [2, "three"]), [1, [2, "three"]], "done"),
+    "nothing": (say(), [], "done"),
+    "hang": (hang, ["begun"], "late"),
+    "hang in C": (hang_in_c, ["begun"], "late"),
+    "no timer": (hang_without_timer, ["begun"], "late"),
+    "exit": (die, ["begun"], "died"),
+    "raised": (leave, ["begun"], "died"),
+}
+
+
+@pytest.mark.parametrize("job, pieces, ending", ENDINGS.values(), ids=ENDINGS)
+def test_what_was_said_until_the_end_is_heard_and_the_next_job_runs(job, pieces, ending):
+    said = apart.run([job, say("next")], each=0.2, seconds=10)
+    assert said == [apart.Said(pieces, ending), apart.Said(["next"], "done")]
+
+
+@pytest.mark.parametrize("noise", [b"\0\0\0\5nope!", b"\0\0\0\2{}", b"\xff\xff\xff\xffx", b"\0"])
+def test_noise_on_the_pipe_ends_it(noise):
+    before = descriptors()
+
+    def babble(out):
+        out("begun")
+        for number in set(range(64)) - before:
+            with contextlib.suppress(OSError):
+                os.write(number, noise)
+        hang(out)
+
+    (said,) = apart.run([babble], each=0.2)
+    assert said.pieces == ["begun"]
+    assert said.ending in ("late", "died")
+
+
+def test_a_flood_is_bounded():
+    (said,) = apart.run([flood], each=5, seconds=5)
+    assert said.ending in ("died", "late")
+    assert sum(map(len, said.pieces)) < 5_000_000
+
+
+def test_what_comes_after_the_time_of_all_is_not_run():
+    said = apart.run([hang, hang, hang, say(1)], each=0.2, seconds=0.3)
+    assert [one.ending for one in said] == ["late", "late", "unrun", "unrun"]
+
+
+def test_no_process_is_left(monkeypatch):
+    apart.run([hang, die, say(1)], each=0.1)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: reap()], ids=["ignored", "reaped by the user"])
+def test_who_reaps_by_himself_is_not_in_the_way(handler):
+    before = signal.signal(signal.SIGCHLD, handler)
+    try:
+        said = apart.run([hang, die, say(1)], each=0.1)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert [one.ending for one in said] == ["late", "died", "done"]
+
+
+def reap():
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_nothing_that_happens_there_reaches_this_process(capfd):
+    held = []
+
+    def spoil(out):
+        held.append(1)
+        sys.stderr.write("printed")
+        os.write(1, b"written")
+        os.system("echo from a shell")
+        gc.collect()
+        out("done")
+
+    assert apart.run([spoil], each=20, seconds=20) == [apart.Said(["done"], "done")]
+    assert held == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_handlers_of_an_exit_do_not_run_there(tmp_path):
+    import atexit
+
+    marker = tmp_path / "ran"
+    handler = atexit.register(marker.touch)
+    try:
+        apart.run([say(1)])
+    finally:
+        atexit.unregister(handler)
+    assert not marker.exists()
+
+
+def test_an_alarm_that_is_held_back_or_handled_ends_a_hang_all_the_same():
+    heard = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    try:
+        (said,) = apart.run([hang_in_c], each=0.1)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+        signal.signal(signal.SIGALRM, before)
+    assert (said.ending, heard) == ("late", [])
+
+
+@pytest.mark.parametrize("lacking", ["fork", "process", "descriptor"])
+def test_without_a_process_nothing_is_run(monkeypatch, lacking):
+    def refuse():
+        raise BlockingIOError
+
+    if lacking == "fork":
+        monkeypatch.delattr(os, "fork")
+    elif lacking == "process":
+        monkeypatch.setattr(apart, "fork", refuse)
+    else:
+        monkeypatch.setattr(os, "pipe", refuse)
+    assert apart.run([say(1)]) == [apart.Said([], "unrun")]
+
+
+def test_no_descriptor_is_left_open():
+    before = descriptors()
+    for _ in range(3):
+        apart.run([say(1), die])
+    assert descriptors() == before
+
+
+def test_an_interrupt_leaves_no_process():
+    def interrupt(out):
+        out(1)
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(10)
+
+    with pytest.raises(KeyboardInterrupt):
+        apart.run([interrupt])
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
