@@ -6,6 +6,7 @@ this is for a process that may be spoilt (`apart`). Names of fields, attributes 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
@@ -35,7 +36,7 @@ def describe(value: Any, look: Look) -> Iterator[Fact]:
             yield Fact(f"{what}, {counted(len(fields), 'field')}")
             break
     else:
-        yield from _shown(value)
+        yield from _shown(value, len(fields))
     yield from _stored(fields, look)
     yield from _properties(kind)
     yield from _methods(kind, look)
@@ -49,9 +50,10 @@ _KINDS_OF_CLASS = {
 }
 
 
-def _shown(value: Any) -> Iterator[Fact]:
+def _shown(value: Any, fields: int) -> Iterator[Fact]:
     """What the class itself shows of the object, unless that is nothing but its address."""
     if has_plain_repr(type(value)):
+        yield Fact(counted(fields, "attribute") if fields else "")
         return
     try:
         text = repr(value)
@@ -71,6 +73,10 @@ def _fields(value: Any) -> list[_Field]:
                     found[name] = slot.__get__(value)
                 except AttributeError:
                     continue
+    return _public(found)
+
+
+def _public(found: dict[Any, Any]) -> list[_Field]:
     return [_Field(name, item) for name, item in found.items() if type(name) is str and not name.startswith("_")]
 
 
@@ -132,20 +138,25 @@ def _signature(function: Callable[..., Any], look: Look | None) -> str:
     except (TypeError, ValueError):
         return "(...)"
     given = [_parameter(one, look) for name, one in signature.parameters.items() if name not in ("self", "cls")]
-    gives = signature.return_annotation
-    return f"({', '.join(given)}){f' -> {_annotation(gives)}' if gives is not inspect.Signature.empty else ''}"
+    return str(signature.replace(parameters=given, return_annotation=_annotation(signature.return_annotation)))
 
 
-def _parameter(one: Any, look: Look | None) -> str:
-    name = {2: "*", 4: "**"}.get(int(one.kind), "") + str(one.name)
-    typed = f"{name}: {_annotation(one.annotation)}" if one.annotation is not one.empty else name
-    if one.default is one.empty:
-        return typed
-    return f"{typed}={look.short(one.default) if look else '...'}"
+def _parameter(one: Any, look: Look | None) -> Any:
+    default = one.default if one.default is one.empty else _Words(look.short(one.default) if look else "...")
+    return one.replace(default=default, annotation=_annotation(one.annotation))
 
 
-def _annotation(found: Any) -> str:
-    return cut(found if isinstance(found, str) else getattr(found, "__qualname__", None) or str(found), 60)
+class _Words(str):
+    """Words that are written as they are."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _annotation(found: Any) -> Any:
+    if found is getattr(sys.modules.get("inspect"), "_empty", None):
+        return found
+    return _Words(cut(found if isinstance(found, str) else getattr(found, "__qualname__", None) or str(found), 60))
 
 
 def _function(value: Any, look: Look) -> Iterator[Fact]:
@@ -164,7 +175,7 @@ def _purpose(value: Any) -> Iterator[Fact]:
 
 
 def _partial(value: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(f"of {look.short(value.func)}")
+    yield Fact(f"of {getattr(value.func, '__qualname__', None) or look.short(value.func)}")
     named = [f"{name}={look.short(item)}" for name, item in value.keywords.items()]
     given = ", ".join([*map(look.short, value.args), *named])
     yield Fact(f"given: {given}", True, f"given: {', '.join([*map(structure, value.args), *value.keywords])}")
@@ -182,7 +193,7 @@ def _class(value: Any, look: Look) -> Iterator[Fact]:
 
 def _class_fields(value: Any) -> Iterator[Fact]:
     declared = _dict(value).get("__annotations__") or {}
-    fields = [f"{name}: {_annotation(kind)}" for name, kind in islice(declared.items(), _MOST_METHODS)]
+    fields = [f"{name}: {_annotation(kind)!r}" for name, kind in islice(declared.items(), _MOST_METHODS)]
     if fields:
         yield Fact(f"fields: {', '.join(fields)}{', ...' if len(declared) > len(fields) else ''}")
 
@@ -196,7 +207,7 @@ def module(value: ModuleType, look: Look) -> Iterator[Fact]:
 
 def _exception(value: BaseException, look: Look) -> Iterator[Fact]:
     yield Fact(cut(str(value), 2 * _LONGEST) or "no message", True, "")
-    yield from _stored(_fields(value), look)
+    yield from _stored(_public(_instance_dict(value)), look)
     if value.__cause__ is not None:
         yield Fact(f"caused by {type_path(value.__cause__)}")
 

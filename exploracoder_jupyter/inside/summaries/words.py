@@ -14,7 +14,7 @@ from exploracoder_jupyter.inside.names import type_path
 
 LOOKED_AT = 100
 """Items of a container that its structure is told from, evenly spread where it can be indexed."""
-_DEEPEST = 3
+_DEEPEST = 4
 _MOST_KINDS = 3
 _MOST_FIELDS = 12
 _HUGE_BITS = 200
