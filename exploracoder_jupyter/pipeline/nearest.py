@@ -16,7 +16,7 @@ from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.types import ApiDoc, ErrorInfo, Observation
 
-_MOST = 5
+_MOST_MORE = 3
 _MOST_NAMES = 12
 _LONGEST_SIGNATURE = 160
 _LONGEST_SUMMARY = 100
@@ -49,14 +49,13 @@ def enriched(run: Run, observation: Observation) -> Observation:
 
 
 def _like(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
-    """Lines on APIs, as many as there is room for beside what is known already."""
+    """Lines on a few APIs that are not told already."""
     missing = _missing(error)
     told = {_path(line, knowledge) for line in error.nearest}
-    room = _MOST - len(error.nearest)
     if missing is None or (missing.exact and told):
         return
     found = [api for api in _ranked(missing, knowledge.apis) if api.path not in told]
-    yield from map(_line, found[: max(room, 0)])
+    yield from map(_line, found[:_MOST_MORE])
 
 
 def _missing(error: ErrorInfo) -> _Missing | None:
@@ -95,6 +94,6 @@ def _path(line: str, knowledge: Knowledge) -> str:
 
 
 def _line(api: ApiDoc) -> str:
-    what = f": {api.kind}" if api.kind in ("property", "module", "constant") else api.signature[:_LONGEST_SIGNATURE]
+    what = f" ({api.kind})" if api.kind in ("property", "module", "constant") else api.signature[:_LONGEST_SIGNATURE]
     summary = api.summary[:_LONGEST_SUMMARY]
-    return f"{api.path}{what}" + (f"  {summary}" if summary else "")
+    return f"{api.path}{what}" + (f": {summary}" if summary else "")

@@ -68,11 +68,11 @@ def _report(error: ErrorInfo) -> str:
     report = error.report.strip()
     if not report:
         return error.traceback.strip() or error.headline
-    if error.message and error.message in report:
-        return report
     first, _, rest = report.partition("\n")
-    rest = rest if first.rpartition(".")[2] == error.name else report
-    return f"{error.headline}\n{rest}".strip()
+    name, said, _ = first.partition(": ")
+    if name.rpartition(".")[2] != error.name:
+        return f"{error.headline}\n{report}"
+    return report if said else f"{error.headline}\n{rest}".strip()
 
 
 def _meant(observation: Observation, room: int) -> str:

@@ -7,6 +7,7 @@ import anyio
 import psutil
 import pytest
 
+from exploracoder_jupyter.execution.texts import shown_text
 from exploracoder_jupyter.inside import variables
 from tests.integration.siblings import LEVELS, open_engine
 
@@ -59,7 +60,12 @@ async def run(branch, code, timeout=20.0):
 async def shown(branch, code):
     observation = await run(branch, code)
     assert observation.status == "ok", observation
-    return observation.text
+    return as_shown(observation)
+
+
+def as_shown(observation):
+    """Its outputs as a person is shown them; `Observation.text` has what a model is shown in place of values."""
+    return shown_text(observation.outputs)
 
 
 async def test_forks_start_from_exactly_this_state(root):
@@ -137,7 +143,7 @@ async def test_a_state_that_was_cut_off_is_forked_or_said_to_be_lost(root, level
     (fork,) = await root.fork(1)
     observation = await run(fork, "x")
     if LEVELS[level].branching == "fork":
-        assert (observation.status, observation.text) == ("ok", "[1]")
+        assert (observation.status, as_shown(observation)) == ("ok", "[1]")
     else:
         assert observation.status == "died"
         assert "cannot be repeated" in observation.error.message
@@ -150,7 +156,7 @@ async def test_a_state_that_differs_when_repeated_is_forked_or_said_to_be_lost(r
     (fork,) = await root.fork(1)
     observation = await run(fork, "'here'")
     if LEVELS[level].branching == "fork":
-        assert (observation.status, observation.text) == ("ok", "'here'")
+        assert (observation.status, as_shown(observation)) == ("ok", "'here'")
     else:
         assert (observation.status, observation.error.name) == ("died", "StateLost")
         assert "step 1 of 2 gave AssertionError" in observation.note
@@ -215,7 +221,7 @@ async def test_memory_that_forks_share_counts_once(root):
 async def test_threads_left_running_hold_nothing_up(root):
     code = "import threading, time\nt = threading.Thread(target=time.sleep, args=(600,)); t.start(); print('left')"
     observation = await run(root, code)
-    assert (observation.status, observation.text) == ("ok", "left")
+    assert (observation.status, as_shown(observation)) == ("ok", "left")
     assert observation.seconds < 5
     assert await shown(root, "t.is_alive()") == "True"
     with anyio.fail_after(8):
@@ -327,7 +333,7 @@ async def test_twelve_generations(root):
             code += "\nimport os; items, open('all.txt').read()"
         seen = await run(branch, code)
         assert seen.status == "ok", seen
-    assert seen.text == f"({list(range(12))}, '{''.join(f'{n};' for n in range(12))}')"
+    assert as_shown(seen) == f"({list(range(12))}, '{''.join(f'{n};' for n in range(12))}')"
     assert await shown(line[0], "'items' in globals()") == "False"
 
 
@@ -477,7 +483,7 @@ lines = plt.plot([1, 2, 4])
     assert observation.status == "ok"
     assert observation.outputs[0]["data"]["text/html"] == "<b>new</b>"
     assert observation.outputs[-1]["data"]["image/png"]
-    assert "Figure size" in observation.text
+    assert "Figure size" in as_shown(observation)
 
 
 async def test_names_are_told(root):

@@ -236,12 +236,12 @@ def test_the_schema_has_frames_expression_and_types(cells):
 
 
 NEAREST = {
-    "a method": ("nx.Graph().add_edges", "networkx.Graph.add_edge(u_of_edge, v_of_edge, **attr)  Add an edge"),
+    "a method": ("nx.Graph().add_edges", "networkx.Graph.add_edge(u_of_edge, v_of_edge, **attr): Add an edge"),
     "a property": ("nx.Graph().nodes_list", "networkx.Graph.nodes: property"),
     "an attribute of the instance": ("class A:\n    def __init__(s):\n        s.total = 1\nA().totl", "A.total: int"),
     "of a class": ("nx.Graph.add_egde", "networkx.Graph.add_edge("),
     "of a module": ("nx.shortest_pth", "networkx.shortest_path(G, source=None, target=None"),
-    "a name": ("def compute(a, *, b=1):\n    'Add.'\ncompoot(1)", "compute(a, *, b=...)  Add."),
+    "a name": ("def compute(a, *, b=1):\n    'Add.'\ncompoot(1)", "compute(a, *, b=...): Add."),
     "a builtin": ("pritn(1)", "print("),
     "a module not imported": ("pandas.DataFrame()", "pandas: module, not imported"),
     "an import": ("from networkx import Grph", "networkx.Graph("),

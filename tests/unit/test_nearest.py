@@ -24,9 +24,9 @@ def meant(name, message, *, nearest=()):
 
 def test_apis_of_the_same_class_come_first():
     assert meant("AttributeError", "'Graph' object has no attribute 'nodes_list'") == (
-        "nx.Graph.nodes: property  The nodes.",
-        "nx.Graph.number_of_nodes()  Number of nodes.",
-        "nx.nodes(G)  Nodes of a graph.",
+        "nx.Graph.nodes (property): The nodes.",
+        "nx.Graph.number_of_nodes(): Number of nodes.",
+        "nx.nodes(G): Nodes of a graph.",
     )
 
 
@@ -38,7 +38,7 @@ def test_apis_of_the_same_class_come_first():
         ("AttributeError", "type object 'Graph' has no attribute 'addEdge'", "nx.Graph.add_edge("),
         ("NameError", "name 'Grph' is not defined", "nx.Graph("),
         ("ImportError", "cannot import name 'shortest_pth' from 'nx' (/x)", "nx.shortest_path("),
-        ("ModuleNotFoundError", "No module named 'nx.layouts'", "nx.drawing.layout: module"),
+        ("ModuleNotFoundError", "No module named 'nx.layouts'", "nx.drawing.layout (module)"),
         ("TypeError", "shortest_path() got an unexpected keyword argument 'start'", "nx.shortest_path("),
         ("TypeError", "Graph.add_edge() missing 1 required positional argument: 'v'", "nx.Graph.add_edge("),
         ("TypeError", "Graph.__init__() takes 2 positional arguments but 3 were given", "nx.Graph("),
@@ -66,8 +66,8 @@ def test_what_the_sibling_found_stays_first_and_is_not_told_twice():
     found = ("nx.Graph.nodes: property", "nx.Graph.add_node(n)")
     assert meant("AttributeError", "'Graph' object has no attribute 'nodes_list'", nearest=found) == (
         *found,
-        "nx.Graph.number_of_nodes()  Number of nodes.",
-        "nx.nodes(G)  Nodes of a graph.",
+        "nx.Graph.number_of_nodes(): Number of nodes.",
+        "nx.nodes(G): Nodes of a graph.",
     )
 
 

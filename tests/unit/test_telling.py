@@ -98,6 +98,16 @@ def test_a_message_that_the_report_lacks_is_told_and_the_note_not_again():
     ]
 
 
+def test_a_report_that_has_the_message_in_its_own_words_is_not_given_another():
+    error = ErrorInfo("UsageError", "no such (cell.py, line 1)", report="IPython.UsageError: no such\n  line 1:")
+    assert lines(replace(FAILED, error=error))[1:4] == ["Error:", "IPython.UsageError: no such", "  line 1:"]
+
+
+def test_the_form_of_a_message_stands_before_a_report_without_one():
+    error = ErrorInfo("NameError", "name 'x' is not defined", report="NameError\n  line 1 of the cell: x")
+    assert lines(replace(FAILED, error=error))[2:4] == ["NameError: name 'x' is not defined", "  line 1 of the cell: x"]
+
+
 def test_without_a_report_the_traceback_is_told():
     assert lines(replace(FAILED, error=ErrorInfo("E", "m", "E at once", ""), text=""))[1:3] == ["Error:", "E at once"]
 

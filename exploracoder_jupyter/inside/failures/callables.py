@@ -1,4 +1,4 @@
-"""How something is called, in one line: `networkx.Graph.add_edge(u_of_edge, v_of_edge, **attr)  Add an edge.`
+"""How something is called, in one line: `networkx.Graph.add_edge(u_of_edge, v_of_edge, **attr): Add an edge.`
 
 Nothing of the object's own code is run: what is neither a plain function nor a class has no signature, and a default
 that is no plain constant is `...`.
@@ -33,7 +33,7 @@ def line_on(path: str, value: Any) -> str:
     if not is_callable(value):
         return f"{path}: {'property' if _computes(value) else type_path(value)}"
     documentation = _documentation(value)
-    return f"{path}{signature(value)}" + (f"  {documentation}" if documentation else "")
+    return f"{path}{signature(value)}" + (f": {documentation}" if documentation else "")
 
 
 def function_in(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Names like the one that an exception says is missing, as lines: `networkx.Graph.add_edge(u, v, **attr)  Add an edge.`
+"""Names like the one that an exception says is missing, as lines: `networkx.Graph.add_edge(u, v, **attr): Add an edge.`
 
 They come from what is there: a type's classes and an instance's own dictionary, a module, the namespace of the cells,
 the columns of a frame; where the arguments did not fit, it is the callee's own signature. No attribute is asked for.
