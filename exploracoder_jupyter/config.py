@@ -1,8 +1,9 @@
 """Settings: small nested values, resolved once at the edge.
 
-Precedence: flag > `%config` > config file > environment > default. `resolve` merges plain mappings, checks them, and
-names the option in its error. The core receives a `Settings` and never reads a file or `os.environ`. Keys are not
-settings: only `Secrets` holds one, it is made in the engine's process and is never written, sent or shown.
+Precedence: flag > `%config` > config file > environment > preset > default. `resolve` merges plain mappings, checks
+them, and names the option in its error; a preset gives what no layer does. The core receives a `Settings` and never
+reads a file or `os.environ`. Keys are not settings: only `Secrets` holds one, it is made in the engine's process and is
+never written, sent or shown.
 """
 
 from __future__ import annotations
@@ -26,11 +27,22 @@ _OPTIONS = "See `%%explora?` or `jupyter explora run --help`."
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 
+Preset = Literal["quick", "standard", "thorough"]
+
+PRESETS: dict[str, dict[str, JsonValue]] = {
+    "quick": {"candidates": 3, "subtasks": 5, "debug_rounds": 1, "solution_rounds": 2},
+    "standard": {},
+    "thorough": {"candidates": 8, "debug_rounds": 3, "solution_rounds": 5, "tests": True},
+}
+"""What each preset sets in `Exploration`; `standard` is the defaults."""
+
+
 class Exploration(BaseModel):
     """The method. Defaults are ExploraCoder's (section 5.1) where the paper has one."""
 
     model_config = _FROZEN
 
+    preset: Preset = Field("standard", description="what is not set otherwise is as in this preset")
     candidates: int = Field(5, ge=1, le=20, description="snippets per subtask (the paper's m)")
     subtasks: int = Field(8, ge=1, le=20, description="subtasks at most")
     debug_rounds: int = Field(2, ge=0, le=5, description="repair rounds when all candidates of a subtask fail")
@@ -42,6 +54,9 @@ class Exploration(BaseModel):
     plan_revisions: int = Field(2, ge=0, le=10, description="how often the remaining plan may change")
     solution_rounds: int = Field(3, ge=1, le=20, description="solutions tried at most, repairs included")
     timeout: float = Field(60.0, gt=0, description="seconds for one execution")
+    tests: bool = Field(False, description="whether a solution is tried on generated inputs and its outputs are judged")
+    test_inputs: int = Field(3, ge=1, le=5, description="generated inputs at most")
+    test_rounds: int = Field(3, ge=0, le=10, description="corrections from judged outputs at most (N_f)")
     review: bool = Field(False, description="whether the plan waits for the user's word, where there is a notebook")
 
 
@@ -133,7 +148,7 @@ def config_path() -> Path:
 
 
 def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """Merge the layers (strongest first) over the config file, the environment and the defaults.
+    """Merge the layers (strongest first) over the config file, the environment, the preset and the defaults.
 
     Raises:
         UsageError: an option is unknown or has a bad value, or the file is not valid TOML.
@@ -147,6 +162,8 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
                     f"{section!r} must be a table in {path or config_path()}.", remedy="See %explora config."
                 )
             merged.setdefault(section, {}).update(values)
+    if (given := merged.get("exploration")) is not None:
+        merged["exploration"] = {**PRESETS.get(str(given.get("preset")), {}), **given}
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:

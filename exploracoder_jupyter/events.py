@@ -16,7 +16,10 @@ from exploracoder_jupyter.types import (
     Candidate,
     Environment,
     Exchange,
+    InputRun,
     Introduction,
+    InventedInput,
+    Judgement,
     LibraryInfo,
     Observation,
     Plan,
@@ -189,6 +192,32 @@ class FilesKept:
 
 
 @dataclass(frozen=True, slots=True)
+class InputsInvented:
+    """The model has written inputs on which solutions will be tried."""
+
+    inputs: tuple[InventedInput, ...]
+    kind: Literal["inputs_invented"] = "inputs_invented"
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionTested:
+    """A solution has been run on the inputs."""
+
+    candidate: str
+    results: tuple[InputRun, ...]
+    kind: Literal["solution_tested"] = "solution_tested"
+
+
+@dataclass(frozen=True, slots=True)
+class SolutionJudged:
+    """The model has said whether what a solution gave is what the task asks."""
+
+    candidate: str
+    judgement: Judgement
+    kind: Literal["solution_judged"] = "solution_judged"
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished:
     """Always the last event of a run that was not cut off."""
 
@@ -215,6 +244,9 @@ Event = Annotated[
     | Steered
     | ModelCalled
     | FilesKept
+    | InputsInvented
+    | SolutionTested
+    | SolutionJudged
     | RunFinished,
     Field(discriminator="kind"),
 ]

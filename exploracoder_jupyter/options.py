@@ -60,6 +60,14 @@ _MAGIC: tuple[Place, ...] = ("magic",)
 OPTIONS: tuple[Option, ...] = (
     Option("model", "model name at the endpoint, or `offline`", metavar="M", section="endpoint", field="model"),
     Option("base-url", "OpenAI-compatible endpoint", metavar="URL", section="endpoint", field="base_url"),
+    Option(
+        "preset",
+        "how much is tried, where no other option says it (standard)",
+        "choice",
+        choices=("quick", "standard", "thorough"),
+        section="exploration",
+        field="preset",
+    ),
     Option("candidates", "snippets per subtask (5)", "whole", "m", section="exploration", field="candidates"),
     Option("subtasks", "subtasks at most (8)", "whole", "n", section="exploration", field="subtasks"),
     Option(
@@ -98,6 +106,13 @@ OPTIONS: tuple[Option, ...] = (
         places=_MAGIC,
     ),
     Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
+    Option(
+        "tests",
+        "try the solution on inputs that the model invents, let it judge what comes out, and correct the solution",
+        "flag",
+        section="exploration",
+        field="tests",
+    ),
     Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
     Option(
         "share",
@@ -146,7 +161,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 
-UNAVAILABLE: tuple[str, ...] = ("web", "tests")
+UNAVAILABLE: tuple[str, ...] = ("web",)
 """Options that will come with their work; until then they are refused by name."""
 
 

@@ -23,9 +23,24 @@ Status = Literal["ok", "error", "timeout", "died", "interrupted"]
 
 SubtaskStatus = Literal["planned", "exploring", "done", "failed", "skipped"]
 Outcome = Literal["solved", "unchecked", "unsolved", "stopped"]
-"""`solved` means a check passed; a solution that merely ran is `unchecked`."""
+"""`solved` means that a check passed, the user's or generated inputs whose outputs were judged right; a solution that
+merely ran is `unchecked`."""
+Ruling = Literal["right", "wrong", "unsure"]
+"""Whether what came out is what the task asks."""
 
-Step = Literal["introduce", "planners", "plan", "recommend", "recommend_global", "propose", "debug", "solve", "repair"]
+Step = Literal[
+    "introduce",
+    "planners",
+    "plan",
+    "recommend",
+    "recommend_global",
+    "propose",
+    "debug",
+    "solve",
+    "repair",
+    "invent",
+    "judge",
+]
 """The moments at which the pipeline asks the model."""
 
 Sharing = Literal["values", "schema", "none"]
@@ -250,6 +265,55 @@ class Selection:
     subtask: str
     candidate: str
     reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InventedInput:
+    """A test input that the model has written: never with what is expected of it (CoCoST, section 3.2.2)."""
+
+    id: str
+    """`"t1"`, `"t2"`, ...: the same in every round."""
+    title: str
+    before: str = ""
+    """Runs before the program and defines or replaces what it reads."""
+    after: str = ""
+    """Runs after the program and shows what it gives for this input."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputRun:
+    """What a program gave for an invented input."""
+
+    input: str
+    """Id of the input."""
+    observation: Observation
+    usable: bool = True
+    """False where the input's own `before` failed, so that it says nothing of the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the judge says of one input."""
+
+    input: str
+    ruling: Ruling
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the model says of everything that a program gave (CoCoST, section 3.2.1)."""
+
+    ruling: Ruling
+    reason: str = ""
+    opinions: tuple[Opinion, ...] = ()
+    """One for each input that was spoken of."""
+
+    @property
+    def said(self) -> str:
+        """`wrong: it pairs NaN with NaN`, on one line without a full stop."""
+        reason = " ".join(self.reason.split()).rstrip(".")
+        return f"{self.ruling}: {reason}" if reason else self.ruling
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from exploracoder_jupyter.cli.output import plain
 from exploracoder_jupyter.events import (
@@ -12,6 +12,7 @@ from exploracoder_jupyter.events import (
     Estimated,
     Event,
     FilesKept,
+    InputsInvented,
     LibraryRead,
     ModelCalled,
     Notice,
@@ -21,11 +22,13 @@ from exploracoder_jupyter.events import (
     ReviewAsked,
     RunFinished,
     RunStarted,
+    SolutionJudged,
+    SolutionTested,
     Steered,
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.types import Candidate, Exchange, Observation, Plan, Status
+from exploracoder_jupyter.types import Candidate, Exchange, InputRun, Observation, Plan, Status
 
 _WORDS: dict[Status, str] = {
     "ok": "ran",
@@ -112,8 +115,19 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
             return _called(event.exchange)
         case FilesKept():
             return f"The solution wrote {len(event.files)} files, kept in {event.folder}." if event.files else None
+        case InputsInvented():
+            return f"Inputs to try solutions on: {'; '.join(item.title for item in event.inputs)}."
+        case SolutionTested():
+            return _tested(event.candidate, event.results)
+        case SolutionJudged():
+            return f"Solution {event.candidate} was judged {event.judgement.said}."
         case RunFinished():
             return None  # the command itself ends with the verdict, or with the error that made it
+
+
+def _tested(candidate: str, results: Sequence[InputRun]) -> str:
+    ran = sum(item.observation.ran for item in results)
+    return f"Solution {candidate} ran to its end on {ran} of {len(results)} generated inputs."
 
 
 def _steered(event: Steered) -> str:

@@ -48,9 +48,13 @@ class ExploraMagics(Magics):
     share = CaselessStrEnum(
         ("values", "schema", "none"), None, allow_none=True, help="How much of what experiments print is sent."
     ).tag(config=True)
+    preset = CaselessStrEnum(
+        ("quick", "standard", "thorough"), None, allow_none=True, help="How much is tried where nothing else says it."
+    ).tag(config=True)
     candidates = Integer(None, allow_none=True, help="Snippets per subtask.").tag(config=True)
     subtasks = Integer(None, allow_none=True, help="Subtasks at most.").tag(config=True)
     debug_rounds = Integer(None, allow_none=True, help="Repair rounds when all candidates fail.").tag(config=True)
+    tests = Bool(None, allow_none=True, help="Whether solutions are tried on generated inputs.").tag(config=True)
     review = Bool(None, allow_none=True, help="Whether the plan waits for your word.").tag(config=True)
     timeout = Float(None, allow_none=True, help="Seconds for one execution.").tag(config=True)
     budget_tokens = Integer(None, allow_none=True, help="Tokens at most.").tag(config=True)

@@ -18,6 +18,7 @@ from exploracoder_jupyter.events import (
     CandidateSelected,
     Estimated,
     FilesKept,
+    InputsInvented,
     LibraryRead,
     ModelCalled,
     Notice,
@@ -27,6 +28,8 @@ from exploracoder_jupyter.events import (
     ReviewAsked,
     RunFinished,
     RunStarted,
+    SolutionJudged,
+    SolutionTested,
     Steered,
     SubtaskFinished,
     SubtaskStarted,
@@ -73,6 +76,8 @@ class CandidateRow:
     """The first line of what it printed or gave."""
     apis: tuple[str, ...] = ()
     """Paths of the APIs that it really calls."""
+    judged: str = ""
+    """What was said of its outputs on generated inputs: `judged wrong: ...`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +239,13 @@ def _fold_step(state: State, event: object) -> State:
             return _observed(replace(state, usage=usage), event)
         case CandidateSelected():
             return _selected(state, event.selection)
+        case InputsInvented():
+            return replace(state, activity=f"Trying it on {_count(len(event.inputs), 'generated input')}.")
+        case SolutionTested():
+            usage = state.usage + Usage(executions=len(event.results))
+            return replace(state, usage=usage, activity=f"Judging what solution {event.candidate} gave.")
+        case SolutionJudged():
+            return _judged(state, event)
         case SubtaskFinished():
             row = _row(state, event.subtask)
             return _solving(_put(state, replace(row, status=event.status, reason=event.reason)))
@@ -350,6 +362,15 @@ def _after_running(row: CandidateRow, event: CandidateObserved) -> CandidateRow:
 
 def _problem(seen: Observation) -> str:
     return seen.error.headline if seen.error else seen.note
+
+
+def _judged(state: State, event: SolutionJudged) -> State:
+    row, found = state.find(event.candidate)
+    said = f"judged {event.judgement.said}"
+    if row is None:
+        return state
+    rows = (replace(known, judged=said) if known is found else known for known in row.candidates)
+    return replace(_put(state, replace(row, candidates=tuple(rows))), activity=f"Solution {event.candidate} is {said}.")
 
 
 def _where(state: State, row: SubtaskRow) -> str:

@@ -117,7 +117,7 @@ def _candidate(row: CandidateRow, *, selectable: bool) -> CandidateView:
         repairs=row.repairs,
         status=row.state,
         seconds=row.seconds,
-        line=_cut(row.note or row.shown, _MOST_LINE),
+        line=_cut(row.note or row.judged or row.shown, _MOST_LINE),
         selectable=selectable and row.state == "ok",
     )
 

@@ -13,6 +13,9 @@ from nbformat import NotebookNode
 from exploracoder_jupyter.notebook.layout import source_hash
 from exploracoder_jupyter.notebook.schema import NAMESPACE, OUR_TAGS, ours
 
+_TRIED = ("candidate", "test", "judgement")
+"""Roles of cells about one candidate."""
+
 
 def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> NotebookNode:
     """The notebook with the selected candidates (opened), the solution and the summary, of one run or of all.
@@ -22,7 +25,7 @@ def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> Note
     kept = _copy(notebook, [cell for cell in notebook.cells if not _loser(cell, run_id)])
     for cell in kept.cells:
         found = ours(cell, run_id)
-        if found and found["role"] == "candidate":
+        if found and found["role"] in _TRIED:
             cell.metadata.pop("jupyter", None)
     if NAMESPACE in kept.metadata:
         kept.metadata[NAMESPACE].pop("records", None)
@@ -46,7 +49,7 @@ def clean(notebook: NotebookNode, *, keep_solution: bool = False, run_id: str | 
 
 def _loser(cell: NotebookNode, run_id: str | None) -> bool:
     found = ours(cell, run_id)
-    return bool(found and found["role"] == "candidate" and not found.get("selected") and not _edited(cell))
+    return bool(found and found["role"] in _TRIED and not found.get("selected") and not _edited(cell))
 
 
 def _stays(cell: NotebookNode, keep_solution: bool, run_id: str | None) -> bool:

@@ -1,9 +1,10 @@
 """Where each cell of a run goes: the whole list of cells, computed from the run.
 
 Plan, notices, then per subtask a heading, its candidates by round and number, its notices; at the end the solution
-and the summary. Candidate cells start with `%%explored ID` and carry `skip-execution`, so that running the whole
-notebook leaves them alone; a notebook of its own loads that magic first. The solution is plain code. Ids depend on the
-run and the cell's part in it only, so the same run always gives the same cells.
+and the summary. What a solution gave for generated inputs stands where it was tried. Cells of what was tried start with
+`%%explored ID` and carry `skip-execution`, so that running the whole notebook leaves them alone; a notebook of its own
+loads that magic first. The solution is plain code. Ids depend on the run and the cell's part in it only, so the same
+run always gives the same cells.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from exploracoder_jupyter.notebook.schema import (
     Cell,
     Role,
 )
-from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Run, Section
+from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Round, Run, Section, Shown
 from exploracoder_jupyter.notebook.text import encodable
-from exploracoder_jupyter.types import Solution
+from exploracoder_jupyter.types import Output, Solution
 
 Show = Literal["all", "selected", "none"]
 """Which candidates get cells."""
@@ -121,21 +122,63 @@ def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
 
 def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool) -> Iterator[Cell]:
     solution = final_solution(run)
-    attempts = [
-        item for item in section.ordered if item.has_cell and (not solution or item.candidate.id != solution.candidate)
-    ]
     last = section.ordered[-1] if section.ordered and not solution else None
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
     outcome = run.finished.verdict.outcome if run.finished and solution else None
     heading = words.solution_words(section, outcome, run.files, over=run.finished is not None)
     yield _markdown(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
-    for attempt in attempts:
-        if show == "all" or attempt is last:
+    for attempt in section.ordered:
+        final = solution is not None and attempt.candidate.id == solution.candidate
+        if attempt.has_cell and not final and (show == "all" or attempt is last):
             selected = False if run.finished else section.carried(attempt)
             yield _candidate(run, section, attempt, selected=selected, hidden=attempt is not last)
+        if show == "all" or (show == "selected" and final):
+            yield from _round_cells(run, section, attempt, selected=final if run.finished else None)
     if solution:
         yield _solution(run, solution, section.attempts.get(solution.candidate), standalone)
     yield from _notices(run, section)
+
+
+def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool | None) -> Iterator[Cell]:
+    """A solution's trial on generated inputs: a cell for each, and what was said of them."""
+    id = attempt.candidate.id
+    round_ = section.rounds.get(id)
+    if round_ is None:
+        return
+    latest = id == list(section.rounds)[-1]
+    hidden = not selected if run.finished else not latest
+    for shown in round_.shown:
+        yield _test(run, attempt, round_, shown, selected=selected, hidden=hidden)
+    judged: dict[str, JsonValue] = {"judged": round_.judgement.ruling} if round_.judgement else {}
+    chosen: dict[str, JsonValue] = {} if selected is None else {"selected": selected}
+    fields: dict[str, JsonValue] = {"subtask": SOLUTION, "candidate": id, **judged, **chosen}
+    yield _markdown(run, "judgement", id, words.judgement_words(id, round_, over=run.finished is not None), fields)
+
+
+def _test(run: Run, attempt: Attempt, round_: Round, shown: Shown, *, selected: bool | None, hidden: bool) -> Cell:
+    candidate, given = attempt.candidate, shown.given
+    judged = round_.judged(given.id) if shown.usable else None
+    fields: dict[str, JsonValue] = {
+        "subtask": SOLUTION,
+        "candidate": candidate.id,
+        "input": given.id,
+        "round": candidate.round,
+        "status": shown.observation.status,
+        **({"judged": judged} if judged else {}),
+        **({} if selected is None else {"selected": selected}),
+        "seconds": round(shown.observation.seconds, 3),
+        **_model(run),
+    }
+    part = f"{candidate.id}-{given.id}"
+    source = f"%%explored {part}\n{words.input_words(given, candidate.id)}"
+    cell = _cell(run, "test", part, source, fields, [TAG_CANDIDATE, TAG_SKIP])
+    return _recorded_code(cell, shown.outputs, hidden=hidden)
+
+
+def _recorded_code(cell: Cell, outputs: Iterable[Output], *, hidden: bool) -> Cell:
+    if hidden:
+        cell["metadata"] = {**_mapping(cell["metadata"]), "jupyter": {"source_hidden": True, "outputs_hidden": True}}
+    return {**cell, "cell_type": "code", "execution_count": None, "outputs": [*outputs]}
 
 
 def final_solution(run: Run) -> Solution | None:
@@ -164,9 +207,7 @@ def _candidate(run: Run, section: Section, attempt: Attempt, *, selected: bool |
     tags = [TAG_CANDIDATE, TAG_SKIP, *([TAG_SELECTED] if selected else [])]
     source = f"%%explored {candidate.id}\n{candidate.code}"
     cell = _cell(run, "candidate", candidate.id, source, fields, tags)
-    if hidden:
-        cell["metadata"] = {**_mapping(cell["metadata"]), "jupyter": {"source_hidden": True, "outputs_hidden": True}}
-    return {**cell, "cell_type": "code", "execution_count": None, "outputs": [*attempt.outputs]}
+    return _recorded_code(cell, attempt.outputs, hidden=hidden)
 
 
 def _solution(run: Run, solution: Solution, attempt: Attempt | None, standalone: bool) -> Cell:

@@ -18,6 +18,7 @@ from exploracoder_jupyter.events import (
     CandidateSelected,
     Estimated,
     FilesKept,
+    InputsInvented,
     LibraryRead,
     ModelCalled,
     Notice,
@@ -26,6 +27,8 @@ from exploracoder_jupyter.events import (
     ReviewAsked,
     RunFinished,
     RunStarted,
+    SolutionJudged,
+    SolutionTested,
     Steered,
     SubtaskFinished,
     SubtaskStarted,
@@ -34,9 +37,12 @@ from exploracoder_jupyter.notebook.sanitize import sanitize
 from exploracoder_jupyter.types import (
     ApiDoc,
     Candidate,
+    InventedInput,
+    Judgement,
     Observation,
     Output,
     Plan,
+    Ruling,
     Selection,
     Subtask,
     SubtaskStatus,
@@ -67,6 +73,34 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What a solution gave for a generated input."""
+
+    given: InventedInput
+    observation: Observation
+    outputs: tuple[Output, ...]
+    """Sanitized; with the error, and the note of a failure."""
+    usable: bool = True
+    """False where the input failed by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A solution's trial on the generated inputs, and what was said of it."""
+
+    shown: tuple[Shown, ...]
+    judgement: Judgement | None = None
+
+    def judged(self, input: str) -> Ruling | None:
+        """What was said of one input: by name, else with the whole, which may be wrong because of another input."""
+        if self.judgement is None:
+            return None
+        named = [opinion.ruling for opinion in self.judgement.opinions if opinion.input == input]
+        whole = self.judgement.ruling if self.judgement.ruling == "right" or len(self.shown) == 1 else None
+        return named[-1] if named else whole
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A subtask, or the solution, with everything that belongs to it."""
 
@@ -82,6 +116,10 @@ class Section:
     """How often it was begun anew, because the user went back to it or to one before it."""
     wishes: tuple[Steered, ...] = ()
     """Why it was begun anew, where the user named it."""
+    inputs: tuple[InventedInput, ...] = ()
+    """Generated inputs on which solutions are tried."""
+    rounds: Mapping[str, Round] = field(default_factory=dict)
+    """The trials on them, by the id of the solution."""
 
     @property
     def ordered(self) -> list[Attempt]:
@@ -184,6 +222,12 @@ def _fold_event(run: Run, record: Record) -> Run:
             return _observe(run, event)
         case CandidateSelected(selection=selection):
             return _with_section(run, replace(_section(run, selection.subtask), selection=selection))
+        case InputsInvented(inputs=inputs):
+            return _with_section(run, replace(_section(run, SOLUTION), inputs=inputs))
+        case SolutionTested():
+            return _test(run, event)
+        case SolutionJudged():
+            return _judge(run, event)
         case SubtaskFinished():
             return _end_subtask(run, event)
         case ReviewAsked():
@@ -282,6 +326,28 @@ def _observe(run: Run, event: CandidateObserved) -> Run:
             outputs = sanitize(_recorded(event.observation))
             return _with_attempt(run, replace(attempt, observation=event.observation, outputs=outputs, apis=event.apis))
     return run
+
+
+def _test(run: Run, event: SolutionTested) -> Run:
+    section = _section(run, SOLUTION)
+    known = {given.id: given for given in section.inputs}
+    shown = tuple(
+        Shown(
+            known.get(item.input, InventedInput(item.input, item.input)),
+            item.observation,
+            sanitize(_recorded(item.observation)),
+            item.usable,
+        )
+        for item in event.results
+    )
+    run = replace(run, usage=run.usage + Usage(executions=len(shown)))
+    return _with_section(run, replace(section, rounds={**section.rounds, event.candidate: Round(shown)}))
+
+
+def _judge(run: Run, event: SolutionJudged) -> Run:
+    section = _section(run, SOLUTION)
+    judged = replace(section.rounds.get(event.candidate, Round(())), judgement=event.judgement)
+    return _with_section(run, replace(section, rounds={**section.rounds, event.candidate: judged}))
 
 
 def _recorded(observation: Observation) -> list[Output]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.events import Record
-from exploracoder_jupyter.notebook.state import Run, Section, fold_all
+from exploracoder_jupyter.notebook.state import SOLUTION, Round, Run, Section, Shown, fold_all
 from exploracoder_jupyter.types import Verdict
 
 _CUT_OFF = Verdict("stopped", "The run was cut off before its end.")
@@ -25,7 +25,8 @@ def summary(records: Iterable[Record], *, trace: Path | None = None) -> dict[str
     Returns:
         `status`, `reason`, `solution` (code or null), `trace`, `library` (version by import name), `model`, `usage`,
         `subtasks` (`apis` are those that the candidate carried forward really calls), `isolation`, `branching`,
-        `state` (`live` or `fresh`, and why), `files` (paths of what the solution wrote, where it was kept).
+        `state` (`live` or `fresh`, and why), `files` (paths of what the solution wrote, where it was kept), `tests`
+        (generated inputs on which the solution was tried: how that ended, or `unusable`, and how it was judged).
     """
     run = fold_all(records)
     verdict = run.finished.verdict if run.finished else _CUT_OFF
@@ -44,7 +45,20 @@ def summary(records: Iterable[Record], *, trace: Path | None = None) -> dict[str
         "branching": environment.branching if environment else "",
         "state": environment.state if environment else "",
         "files": [str(Path(run.files.folder, name)) for name in run.files.files] if run.files else [],
+        "tests": _tests(run, solution.candidate) if solution else [],
     }
+
+
+def _tests(run: Run, solution: str) -> list[JsonValue]:
+    section = run.sections.get(SOLUTION)
+    round_ = section.rounds.get(solution) if section else None
+    return [_test(round_, shown) for shown in round_.shown] if round_ else []
+
+
+def _test(round_: Round, shown: Shown) -> JsonValue:
+    status = shown.observation.status if shown.usable else "unusable"
+    judged = round_.judged(shown.given.id) if shown.usable else None
+    return {"title": shown.given.title, "status": status, "judged": judged}
 
 
 def _usage(run: Run) -> dict[str, JsonValue]:

@@ -11,17 +11,18 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from exploracoder_jupyter.events import FilesKept, Notice, RunFinished, Steered
-from exploracoder_jupyter.notebook.state import Attempt, Run, Section
+from exploracoder_jupyter.notebook.state import Attempt, Round, Run, Section, Shown
 from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
-from exploracoder_jupyter.types import ApiDoc, Outcome, SubtaskStatus, Usage
+from exploracoder_jupyter.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {
-    "solved": "✓ **Solved** (a check passed).",
-    "unchecked": "◐ **Unchecked** (it ran to its end; nothing checked that what it gives is right).",
+    "solved": "✓ **Solved**.",
+    "unchecked": "◐ **Unchecked** (it ran to its end; nothing has shown that what it gives is right).",
     "unsolved": "✗ **Unsolved** (no solution was found).",
     "stopped": "■ **Stopped** before the end; what was learned until then is above.",
 }
+_RULINGS: dict[Ruling, str] = {"right": "✓ right", "wrong": "✗ wrong", "unsure": "◐ unsure"}
 _LONGEST_TASK = 4000
 _MOST_FILES = 20
 
@@ -60,6 +61,37 @@ def solution_words(section: Section, outcome: Outcome | None, files: FilesKept |
     joined = "What ran in each subtask, put together. **It was not run as a whole.**" if outcome == "stopped" else ""
     parts = ("### Solution", _fates(section, over=over), joined, _files(files) if files else "")
     return "\n\n".join(part for part in parts if part)
+
+
+def input_words(given: InventedInput, solution: str) -> str:
+    """The code of a generated input, with a line where the solution runs."""
+    title = " ".join(given.title.split())
+    here = f"# here {solution} runs, as above" if given.before.strip() else f"# after {solution}"
+    parts = (f"# {title}", given.before.strip("\n"), here, given.after.strip("\n"))
+    return "\n".join(part for part in parts if part.strip())
+
+
+def judgement_words(solution: str, round_: Round, *, over: bool) -> str:
+    """What was said of a solution's outputs, as a whole and for each input."""
+    judgement = round_.judgement
+    name = f"**Solution {prose(solution)}**"
+    if judgement is None:
+        said = "was tried on generated inputs, and not judged" if over else "is being judged by what it gave"
+        return f"{name} {said}."
+    reason = f": {prose(clip(judgement.reason, 400).rstrip('.'))}" if judgement.reason else ""
+    listed = "\n".join(_input_line(shown, round_) for shown in round_.shown)
+    return f"{name} judged by what it gave: **{_RULINGS[judgement.ruling]}**{reason}.\n\n{listed}".strip()
+
+
+def _input_line(shown: Shown, round_: Round) -> str:
+    title = prose(clip(shown.given.title, 200))
+    if not shown.usable:
+        return f"- {title}: left out, it fails by itself"
+    ruling = round_.judged(shown.given.id)
+    opinions = round_.judgement.opinions if round_.judgement else ()
+    reason = next((item.reason for item in opinions if item.input == shown.given.id), "")
+    why = f" ({prose(clip(reason, 300))})" if reason else ""
+    return f"- {title}: {_RULINGS[ruling] if ruling else 'not judged by itself'}{why}"
 
 
 def heading_words(section: Section, *, over: bool) -> str:

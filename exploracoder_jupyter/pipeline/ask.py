@@ -6,7 +6,7 @@ replies are never lost.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -24,6 +24,7 @@ from exploracoder_jupyter.pipeline.sharing import shared
 from exploracoder_jupyter.types import Exchange, Message, Sampling, Step, Usage
 
 _R = TypeVar("_R", bound=BaseModel)
+_T = TypeVar("_T")
 PRECISE = Sampling(temperature=0.0)
 _FEW_TOKENS = 8000
 """With more left in the budget, the length of replies is left to the server."""
@@ -43,13 +44,30 @@ async def ask_json(run: Run, step: Step, inputs: Inputs, form: type[_R], *, subj
     Raises:
         ReplyError: the second reply was no better.
     """
+    return await ask_parsed(run, step, inputs, lambda text: parse_json(text, form), form=form, subject=subject)
+
+
+async def ask_parsed(
+    run: Run,
+    step: Step,
+    inputs: Inputs,
+    parse: Callable[[str], _T],
+    *,
+    form: type[BaseModel] | None = None,
+    subject: str = "",
+) -> _T:
+    """A reply as `parse` reads it; one that it refuses with a ReplyError is asked for once more.
+
+    Raises:
+        ReplyError: the second reply was no better.
+    """
     request = _request(run, step, inputs, subject, PRECISE, form)
     text = await _one(run, request)
     try:
-        return parse_json(text, form)
+        return parse(text)
     except ReplyError as error:
-        again = replace(request, messages=(*request.messages, *_complaint(text, error)))
-        return parse_json(await _one(run, again), form)
+        again = replace(request, messages=(*request.messages, *_complaint(text, error, "JSON" if form else "form")))
+        return parse(await _one(run, again))
 
 
 async def ask_text(run: Run, step: Step, inputs: Inputs) -> str:
@@ -93,8 +111,9 @@ def _within_budget(sampling: Sampling, left: int) -> Sampling:
     return sampling if left >= _FEW_TOKENS else replace(sampling, max_tokens=max(left // sampling.n, 1))
 
 
-def _complaint(text: str, error: ReplyError) -> tuple[Message, Message]:
-    request = f"That reply could not be used: {error.message} Reply again, with the JSON asked for and nothing else."
+def _complaint(text: str, error: ReplyError, what: str) -> tuple[Message, Message]:
+    wanted = f"{'with' if what == 'JSON' else 'in'} the {what} asked for"
+    request = f"That reply could not be used: {error.message} Reply again, {wanted} and nothing else."
     return Message("assistant", text or "(empty)"), Message("user", request)
 
 

@@ -12,9 +12,9 @@ from exploracoder_jupyter.errors import BudgetSpent, ExploraError
 from exploracoder_jupyter.events import RunFinished
 from exploracoder_jupyter.pipeline.context import Run, State
 from exploracoder_jupyter.pipeline.course import Course
+from exploracoder_jupyter.pipeline.ending import Ending
 from exploracoder_jupyter.pipeline.futile import Futile
 from exploracoder_jupyter.pipeline.helm import Helm
-from exploracoder_jupyter.pipeline.solve import Ending
 from exploracoder_jupyter.types import Experience, Solution, Verdict
 
 

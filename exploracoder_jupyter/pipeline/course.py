@@ -16,16 +16,20 @@ from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.events import Estimated, PlanMade, ReviewAsked, Steered
 from exploracoder_jupyter.pipeline.carry import carry_forward
 from exploracoder_jupyter.pipeline.context import Run, State
+from exploracoder_jupyter.pipeline.ending import Ending
 from exploracoder_jupyter.pipeline.explore import explore_subtask
 from exploracoder_jupyter.pipeline.futile import stop_if_futile
 from exploracoder_jupyter.pipeline.plan import introduce, make_plan
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.solve import Ending, solve
+from exploracoder_jupyter.pipeline.solve import solve
 from exploracoder_jupyter.pipeline.tasks import task_group
 from exploracoder_jupyter.types import Subtask
 
 _TOKENS_PER_SUBTASK = 13_000
 """Prompt and completion tokens a subtask takes at m = 5; the paper measured 56 k a problem (their Table 4)."""
+
+_TOKENS_PER_TEST_CALL = 5_000
+"""Of a request for test inputs, and of one for a judgement, as long as their prompts may be."""
 
 
 class Course:
@@ -165,5 +169,7 @@ class Course:
 
     def _estimate(self, subtasks: int, *, at_most: bool) -> None:
         """Calls and tokens to expect; a model that costs nothing needs no estimate."""
+        tests = 2 if self.run.settings.tests else 0
         if self.run.model.name != OFFLINE:
-            self.run.emit(Estimated(3 + 2 * subtasks, subtasks * _TOKENS_PER_SUBTASK, at_most))
+            tokens = subtasks * _TOKENS_PER_SUBTASK + tests * _TOKENS_PER_TEST_CALL
+            self.run.emit(Estimated(3 + 2 * subtasks + tests, tokens, at_most))

@@ -90,7 +90,8 @@ def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
 async def _propose(attempt: Attempt) -> None:
     run, state, subtask = attempt.run, attempt.state, attempt.subtask
     hint = run.agenda.hints.get(subtask.id, "")
-    inputs = ProposeInputs(run.task, subtask, state.introduction, attempt.apis, state.experience, hint)
+    tests = run.settings.tests
+    inputs = ProposeInputs(run.task, subtask, state.introduction, attempt.apis, state.experience, hint, tests)
     async with task_group() as group:
         async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
             id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
@@ -114,7 +115,7 @@ async def _debug(attempt: Attempt, round_: int) -> None:
 
 async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
     run, subtask = attempt.run, attempt.subtask
-    inputs = DebugInputs(run.task, subtask, attempt.apis, attempt.state.experience, failed)
+    inputs = DebugInputs(run.task, subtask, attempt.apis, attempt.state.experience, failed, run.settings.tests)
     first = failed.candidate.id.partition("r")[0]
     drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]
     for draft in drafts[:1]:

@@ -50,8 +50,17 @@ def without_thinking(text: str) -> str:
 
 def blocks(text: str) -> list[Block]:
     """The fenced blocks in order, freed of their indentation. One that is never closed goes to the end."""
-    found = _FENCE.finditer(text.replace("\r\n", "\n"))
-    return [Block(m["language"].lower(), dedent(m["body"]) if m["indent"] else m["body"]) for m in found]
+    return [block for _, block in fenced(text)]
+
+
+def fenced(text: str) -> list[tuple[str, Block]]:
+    """The fenced blocks in order, each with the prose between it and the one before."""
+    text, end, found = text.replace("\r\n", "\n"), 0, []
+    for m in _FENCE.finditer(text):
+        body = dedent(m["body"]) if m["indent"] else m["body"]
+        found.append((text[end : m.start()], Block(m["language"].lower(), body)))
+        end = m.end()
+    return found
 
 
 def values(text: str) -> Iterator[JsonValue]:
@@ -59,16 +68,16 @@ def values(text: str) -> Iterator[JsonValue]:
 
     Where such a list begins before any brace, the brackets in its items are not the reply.
     """
-    fenced = [block.body for block in sorted(blocks(text), key=_by_promise)]
+    bodies = [block.body for block in sorted(blocks(text), key=_by_promise)]
     prose: list[JsonValue] = [*listed(text)]
-    for source in fenced:
+    for source in bodies:
         yield from _exact(source)
     if _opens_with_list(text):
         yield from (value for value in _exact(text) if isinstance(value, dict))
         yield prose
     else:
         yield from _exact(text)
-    for source in (*fenced, text):
+    for source in (*bodies, text):
         yield from _repaired(source)
     if prose:
         yield prose

@@ -73,6 +73,8 @@ class ProposeInputs:
     apis: tuple[ApiDoc, ...]
     experience: tuple[Experience, ...]
     hint: str = ""
+    tests: bool = False
+    """Whether the cell is to end with assertions of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class DebugInputs:
     apis: tuple[ApiDoc, ...]
     experience: tuple[Experience, ...]
     failed: Experience
+    tests: bool = False
+    """Whether the cell is to end with assertions of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,30 @@ class RepairInputs:
     """The solutions tried so far, last one last; their observation includes the failed check."""
 
 
+@dataclass(frozen=True, slots=True)
+class InventInputs:
+    """Step `invent`: write inputs on which a program for the task can be tried (CoCoST, section 3.2.2)."""
+
+    task: Task
+    program: Experience
+    """A solution that ran."""
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeInputs:
+    """Step `judge`: say whether what a program gives is what the task asks; correct it (CoCoST, section 3.2.1)."""
+
+    task: Task
+    apis: tuple[ApiDoc, ...]
+    """What the errors among the results were looked up to."""
+    experience: tuple[Experience, ...]
+    program: Experience
+    """Run by itself, with the user's check after it."""
+    results: tuple[Experience, ...]
+    """Run on the inputs: as the subtask the input's title, as the code what it ran around the program."""
+
+
 Inputs = (
     IntroduceInputs
     | PlannersInputs
@@ -117,4 +145,6 @@ Inputs = (
     | DebugInputs
     | SolveInputs
     | RepairInputs
+    | InventInputs
+    | JudgeInputs
 )

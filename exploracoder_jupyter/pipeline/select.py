@@ -1,15 +1,18 @@
 """Selection by evidence: which of a subtask's experiences is carried forward, and why.
 
 The paper takes a random candidate that ran, valid output first (section 3.4). Here the order is: it ran > others that
-ran agree with it > its output is informative > it uses recommended APIs > it is shorter. The reasons are recorded.
+ran agree with it > assertions of its own held > its output is informative > it uses recommended APIs > it is shorter.
+The reasons are recorded.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from exploracoder_jupyter.pipeline.assertions import can_fail
 from exploracoder_jupyter.types import Experience, Observation, Selection
 
 _FACT = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^']*'|\"[^\"]*\"|\b(?:True|False)\b")
@@ -24,6 +27,8 @@ class Evidence:
     ran: bool
     agreeing: int
     """How many other candidates that ran show the same facts."""
+    asserted: bool
+    """Whether it asserts something of its result, which held."""
     informative: bool
     recommended: int
     """How many recommended APIs it really calls."""
@@ -44,7 +49,20 @@ def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str
     observation = item.observation
     agreeing = sum(agree(item, other) for other in all_ if other is not item) if observation.ran else 0
     used = len(recommended.intersection(item.apis))
-    return Evidence(observation.ran, agreeing, informative(shown(observation)), used, -len(item.candidate.code))
+    asserted = observation.ran and _asserts(item.candidate.code)
+    informs = informative(shown(observation))
+    return Evidence(observation.ran, agreeing, asserted, informs, used, -len(item.candidate.code))
+
+
+def _asserts(code: str) -> bool:
+    """Whether it holds an assertion that is sure to be run, and that could fail."""
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    assertions = [node for node in body if isinstance(node, ast.Assert)]
+    names = [inner for node in assertions for inner in ast.walk(node.test) if isinstance(inner, ast.Name)]
+    return bool(names) and can_fail(ast.Module([*assertions], []))
 
 
 def agree(one: Experience, other: Experience) -> bool:
@@ -95,6 +113,8 @@ def _reasons(evidence: Evidence, chosen: Experience, ran: int) -> tuple[str, ...
     reasons = ["ran" if ran > 1 else "the only one that ran"]
     if evidence.agreeing:
         reasons.append(f"agrees with {evidence.agreeing} other{'s' if evidence.agreeing > 1 else ''}")
+    if evidence.asserted:
+        reasons.append("its own assertion held")
     reasons.append("informative output" if evidence.informative else "no informative output")
     if evidence.recommended:
         reasons.append(f"uses {evidence.recommended} recommended API{'s' if evidence.recommended > 1 else ''}")

@@ -1,51 +1,23 @@
 """The solution: assembled from the explored calls, run in a clean branch, checked, repaired (section 3.4, last step).
 
-`solved` is said only when a check passed; a solution that merely ran is `unchecked`.
+One that ran and passed the user's check goes on to correctness testing, where that is asked for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-import anyio
-
-from exploracoder_jupyter.errors import BranchingChanged
-from exploracoder_jupyter.events import CandidateObserved, CandidateProposed, CandidateSelected
+from exploracoder_jupyter.events import CandidateProposed, CandidateSelected
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.attempt import fingerprint
-from exploracoder_jupyter.pipeline.branches import MOST_CHANGES, keep_files, tell_change
-from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.ending import Checked, Ending, accepted, refined_ending, solution_of
 from exploracoder_jupyter.pipeline.recommend import recommend_globally
 from exploracoder_jupyter.pipeline.requests import RepairInputs, SolveInputs
+from exploracoder_jupyter.pipeline.testing import can_test, refine
+from exploracoder_jupyter.pipeline.trial import SOLUTION, passes_anyway, try_solution
 from exploracoder_jupyter.pipeline.verify import Probe, probe
-from exploracoder_jupyter.types import (
-    ApiDoc,
-    Candidate,
-    Experience,
-    Observation,
-    Selection,
-    Solution,
-    Subtask,
-    Usage,
-    Verdict,
-)
+from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Selection, Solution, Verdict
 
-_SUBTASK = Subtask("solution", "The whole task")
 _MOST_REPEATED = 2
-_UNCHECKED = "The solution ran, but nothing checked that its result is right; give a check with --check."
-_STALE = (
-    "The solution ran, but its check passes without it as well, on variables that you have already; delete those that "
-    "it is to make, or start fresh with --state fresh."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """A solution, if there is one, and the verdict on it."""
-
-    solution: Solution | None
-    verdict: Verdict
 
 
 async def solve(run: Run, state: State) -> Ending:
@@ -54,7 +26,7 @@ async def solve(run: Run, state: State) -> Ending:
     A repair that changes nothing is a round, but is not run; the second one in a row is the end.
     """
     after, checked = probe(run.task), bool(run.task.check and run.task.check.strip())
-    stale = after is not None and checked and await _passes_anyway(run, after)
+    stale = after is not None and checked and await passes_anyway(run, after)
     apis = merged(_explored(run, state), await recommend_globally(run, state))
     attempts: list[Experience] = []
     repeated = 0
@@ -69,31 +41,30 @@ async def solve(run: Run, state: State) -> Ending:
             break
         if repeated:
             continue
-        attempt = await _attempt(run, state, candidate, after)
+        attempt = await try_solution(run, state, candidate, after)
         attempts.append(attempt)
         await still_wanted()
         if attempt.observation.ran:
-            return _accept(run, attempt, checked=checked, stale=stale)
+            return await _accept(run, state, attempt, after, Checked(checked, stale))
     return Ending(_best(attempts), Verdict("unsolved", _why(attempts, checked=checked)))
 
 
-async def _passes_anyway(run: Run, after: Probe) -> bool:
-    """Whether the check passes before any solution was run, on variables that the user has already."""
-    if not run.task.uses:
-        return False
-    run.meter.check(executions=1)
-    try:
-        [branch] = await run.root.fork(1)
-    except BranchingChanged:  # the first solution will be told the same
-        return False
-    try:
-        run.meter.reserve()
-        return (await branch.run(after.code, timeout=run.settings.timeout)).ran
-    except BranchingChanged:
-        return False
-    finally:
-        with anyio.CancelScope(shield=True):
-            await branch.close()
+async def _accept(run: Run, state: State, attempt: Experience, after: Probe | None, checked: Checked) -> Ending:
+    """The ending with a solution that ran and passed the user's check, or with what testing makes of it."""
+    if can_test(run):
+        refined = await refine(run, state, attempt, after)
+        attempt, checked = refined.kept, _with_remark(checked, refined.kept, after)
+        ending, reasons = refined_ending(refined, checked, run.sharing)
+    else:
+        ending, reasons = accepted(attempt, _with_remark(checked, attempt, after))
+    run.emit(CandidateSelected(Selection(SOLUTION.id, attempt.candidate.id, reasons)))
+    return ending
+
+
+def _with_remark(checked: Checked, attempt: Experience, after: Probe | None) -> Checked:
+    """With what the note of the run says beyond that the check passed."""
+    remark = attempt.observation.note.removeprefix(after.passed).strip() if after and checked.given else ""
+    return Checked(checked.given, checked.stale, remark)
 
 
 def _explored(run: Run, state: State) -> tuple[ApiDoc, ...]:
@@ -121,70 +92,8 @@ def _candidate(run: Run, round_: int, draft: Draft, attempts: list[Experience]) 
     repairs = attempts[-1].candidate.id if attempts else None
     known = fingerprint(draft.code)
     twin = next((item.candidate.id for item in attempts if fingerprint(item.candidate.code) == known), None)
-    id_ = f"s{run.agenda.number(_SUBTASK.id)}"
-    return Candidate(id_, _SUBTASK.id, draft.code, round_, repairs, duplicate_of=twin)
-
-
-async def _attempt(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:
-    """Run a solution, and what checks it after it, in a clean branch; again if branches are then made otherwise."""
-    for changes in range(MOST_CHANGES + 1):
-        try:
-            observation = await _in_branch(run, candidate, after)
-            break
-        except BranchingChanged as change:
-            if changes == MOST_CHANGES:
-                raise
-            tell_change(run, change)
-    run.meter.charge("execute", Usage(seconds=observation.seconds))
-    types = known_types(state.experience) | dict(observation.names)
-    apis = apis_used(candidate.code, run.knowledge, types=types)
-    run.emit(CandidateObserved(candidate.id, observation, apis))
-    return Experience(_SUBTASK, candidate, observation, apis)
-
-
-async def _in_branch(run: Run, candidate: Candidate, after: Probe | None) -> Observation:
-    run.meter.check(executions=2 if after else 1)
-    [branch] = await run.root.fork(1)
-    try:
-        run.meter.reserve()
-        observation = await branch.run(candidate.code, timeout=run.settings.timeout)
-        if observation.ran and after:
-            run.meter.reserve()
-            checked = await branch.run(after.code, timeout=run.settings.timeout)
-            observation = _with_check(observation, checked, after)
-        if observation.ran:
-            await keep_files(run, branch)
-        return observation
-    finally:
-        with anyio.CancelScope(shield=True):
-            await branch.close()
-
-
-def _with_check(observation: Observation, checked: Observation, after: Probe) -> Observation:
-    """The solution's observation, failed if its check failed."""
-    if checked.ran:
-        return replace(observation, seconds=observation.seconds + checked.seconds, note=after.passed)
-    return replace(
-        observation,
-        status=checked.status,
-        error=checked.error,
-        outputs=(*observation.outputs, *checked.outputs),
-        seconds=observation.seconds + checked.seconds,
-        note=after.failed,
-    )
-
-
-def _accept(run: Run, attempt: Experience, *, checked: bool, stale: bool) -> Ending:
-    proved = checked and not stale
-    reasons = ("ran in a clean branch", "its check passed" if proved else "not checked")
-    run.emit(CandidateSelected(Selection(_SUBTASK.id, attempt.candidate.id, reasons)))
-    if proved:
-        return Ending(_solution(attempt), Verdict("solved", "The solution ran and its check passed."))
-    return Ending(_solution(attempt), Verdict("unchecked", _STALE if stale else _UNCHECKED))
-
-
-def _solution(attempt: Experience) -> Solution:
-    return Solution(attempt.candidate.code, attempt.candidate.id, attempt.apis)
+    id_ = f"s{run.agenda.number(SOLUTION.id)}"
+    return Candidate(id_, SOLUTION.id, draft.code, round_, repairs, duplicate_of=twin)
 
 
 def _finished(attempts: list[Experience]) -> list[Experience]:
@@ -195,7 +104,7 @@ def _finished(attempts: list[Experience]) -> list[Experience]:
 def _best(attempts: list[Experience]) -> Solution | None:
     """The last program that ran to its end, for the user to go on from; a crash is no solution."""
     finished = _finished(attempts)
-    return _solution(finished[-1]) if finished else None
+    return solution_of(finished[-1]) if finished else None
 
 
 def _why(attempts: list[Experience], *, checked: bool) -> str:

@@ -1,7 +1,8 @@
 """The user's check of a solution: assertions, `input -> output` pairs, a doctest or a pytest file.
 
 Each becomes plain code that runs after the solution in the same branch and raises AssertionError when the check fails.
-A check that could not fail is refused, so that `solved` is never said though nothing was checked.
+A check that could not fail is refused, so that `solved` is never said though nothing was checked. Equality is decided
+by content where it has no truth, and what the check compares with is kept from the program (see `equalities`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from textwrap import dedent
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.pipeline.assertions import asserting, can_fail, nothing_asserted
+from exploracoder_jupyter.pipeline.equalities import decided, goldens, keeping
 from exploracoder_jupyter.types import Task
 
 _RUN_DOCTESTS = """
@@ -34,6 +36,8 @@ class Probe:
     code: str
     passed: str
     failed: str
+    before: str = ""
+    """Code that runs before the solution. Where it fails it has done what it can; its message says what it lacks."""
 
 
 def check_code(task: Task) -> str | None:
@@ -42,6 +46,13 @@ def check_code(task: Task) -> str | None:
     Raises:
         UsageError: the check is neither Python, nor doctests, nor pairs (which need `--name`), or it asserts nothing.
     """
+    code = _code(task)
+    if code is None:
+        return None
+    return decided(code, goldens(code, task))
+
+
+def _code(task: Task) -> str | None:
     text = dedent(task.check or "").strip()
     if not text:
         return None
@@ -60,7 +71,9 @@ def probe(task: Task) -> Probe | None:
     """
     check, name = check_code(task), task.solution_name
     if check:
-        return Probe(check, "The check passed.", "The program ran, but the check failed.")
+        kept = goldens(_code(task) or "", task)
+        before = keeping(kept) if kept else ""
+        return Probe(check, "The check passed.", "The program ran, but the check failed.", before)
     missing = f"The program ran, but defines no function {name}."
     return Probe(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.config import resolve, secrets
+from exploracoder_jupyter.config import Settings, resolve, secrets
 from exploracoder_jupyter.errors import UsageError
 
 
@@ -29,8 +29,31 @@ def test_flag_beats_config_beats_file_beats_environment_beats_default(file):
     assert settings.exploration.debug_rounds == 2
 
 
+def test_a_preset_gives_what_no_layer_gives(file):
+    path = file('[exploration]\npreset = "thorough"\nsolution_rounds = 1\n')
+    settings = resolve({"exploration": {"candidates": 2}}, path=path, environ={}).exploration
+    assert (settings.candidates, settings.debug_rounds, settings.solution_rounds) == (2, 3, 1)
+    assert settings.tests
+    quick = resolve({"exploration": {"preset": "quick"}}, path=path, environ={}).exploration
+    assert (quick.candidates, quick.subtasks, quick.debug_rounds, quick.solution_rounds) == (3, 5, 1, 1)
+    assert not quick.tests
+    assert not resolve({"exploration": {"tests": False}}, path=path, environ={}).exploration.tests
+
+
+def test_the_standard_preset_is_the_defaults(tmp_path):
+    given = resolve({"exploration": {"preset": "standard"}}, path=tmp_path / "none.toml", environ={})
+    assert given == Settings()
+
+
 @pytest.mark.parametrize(
-    "layer", [{"exploration": {"candidates": 0}}, {"exploration": {"candidats": 3}}, {"budget": {"tokens": "many"}}]
+    "layer",
+    [
+        {"exploration": {"preset": "slow"}},
+        {"exploration": {"preset": ["quick"]}},
+        {"exploration": {"candidates": 0}},
+        {"exploration": {"candidats": 3}},
+        {"budget": {"tokens": "many"}},
+    ],
 )
 def test_a_bad_option_is_named_in_one_sentence(layer, tmp_path):
     with pytest.raises(UsageError) as caught:

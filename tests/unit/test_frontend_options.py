@@ -36,7 +36,8 @@ def test_nothing_given_sets_nothing():
         ("x --state warm", "--state takes auto, live, fresh, not 'warm'."),
         ("x --isolation none", "--isolation takes best, require, not 'none'."),
         ("x --web", "--web is not available in this version."),
-        ("x --tests", "--tests is not available in this version."),
+        ("x --preset slow", "--preset takes quick, standard, thorough, not 'slow'."),
+        ("x --test", "Unrecognized arguments: --test. Did you mean --tests? See `%%explora?`"),
         ("x --bogus", "Unrecognized arguments: --bogus. See `%%explora?` for the options."),
         ("x --cand 3", "Unrecognized arguments: --cand"),
         ("x --candidate 3", "Unrecognized arguments: --candidate 3. Did you mean --candidates? See `%%explora?`"),
@@ -83,6 +84,7 @@ def test_the_command_line_has_no_options_of_the_magic_alone():
 
 
 def test_a_line_says_where_experiments_start_and_how_they_are_confined():
+    assert read_line("x --tests --preset quick").layer == {"exploration": {"tests": True, "preset": "quick"}}
     assert read_line("x --review").layer == {"exploration": {"review": True}}
     line = "x --state live --isolation require --pickle --gateway http://there:8888 --keep-files"
     assert read_line(line).layer == {

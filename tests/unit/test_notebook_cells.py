@@ -230,8 +230,8 @@ def test_a_skipped_subtask_says_why():
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        ("solved", "✓ **Solved** (a check passed). The check passed."),
-        ("unchecked", "◐ **Unchecked** (it ran to its end; nothing checked that what it gives is right)."),
+        ("solved", "✓ **Solved**. The check passed."),
+        ("unchecked", "◐ **Unchecked** (it ran to its end; nothing has shown that what it gives is right)."),
         ("unsolved", "✗ **Unsolved** (no solution was found)."),
         ("stopped", "■ **Stopped** before the end"),
     ],

@@ -113,6 +113,7 @@ def test_the_summary_of_a_complete_run(tmp_path):
         "branching": "rerun",
         "state": "fresh: Windows has no fork",
         "files": [],
+        "tests": [],
     }
 
 

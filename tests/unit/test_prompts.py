@@ -55,10 +55,12 @@ INPUTS = {
     "plan": requests.PlanInputs(TASK, INTRODUCTION, 8),
     "recommend": requests.RecommendInputs(TASK, SUBTASKS[0], SUBTASKS[1:], APIS, (RAN,), True, "look at len"),
     "recommend_global": requests.RecommendGlobalInputs(TASK, SUBTASKS, APIS, 20),
-    "propose": requests.ProposeInputs(TASK, SUBTASKS[1], INTRODUCTION, APIS, (RAN,), "look at len"),
-    "debug": requests.DebugInputs(TASK, SUBTASKS[1], APIS, (RAN,), FAILED),
+    "propose": requests.ProposeInputs(TASK, SUBTASKS[1], INTRODUCTION, APIS, (RAN,), "look at len", True),
+    "debug": requests.DebugInputs(TASK, SUBTASKS[1], APIS, (RAN,), FAILED, True),
     "solve": requests.SolveInputs(TASK, APIS, (RAN,)),
     "repair": requests.RepairInputs(TASK, APIS, (RAN,), (FAILED,)),
+    "invent": requests.InventInputs(TASK, RAN, 3),
+    "judge": requests.JudgeInputs(TASK, APIS[:1], (RAN,), RAN, (FAILED,)),
 }
 
 
@@ -99,7 +101,13 @@ def test_what_failed_is_not_told_as_what_exists(step):
     assert "exist now:" not in prompts.render(step, replace(INPUTS[step], experience=(FAILED,)))[1].content
 
 
-@pytest.mark.parametrize("step", ["propose", "debug", "solve", "repair"])
+@pytest.mark.parametrize("step", ["propose", "debug"])
+def test_assertions_are_asked_for_only_with_tests(step):
+    assert "assertion" in prompts.render(step, INPUTS[step])[1].content
+    assert "assertion" not in prompts.render(step, replace(INPUTS[step], tests=False))[1].content
+
+
+@pytest.mark.parametrize("step", ["propose", "debug", "solve", "repair", "invent", "judge"])
 def test_what_writes_code_is_told_of_the_variables_of_the_user(step):
     assert "variables of the user exist" in prompts.render(step, INPUTS[step])[1].content
 

@@ -27,6 +27,8 @@ from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.requests import (
     DebugInputs,
     IntroduceInputs,
+    InventInputs,
+    JudgeInputs,
     PlanInputs,
     PlannersInputs,
     ProposeInputs,
@@ -76,6 +78,8 @@ class OfflineModel:
                 return await self._debug(inputs)
             case SolveInputs() | RepairInputs():
                 return await self._solve(inputs)
+            case InventInputs() | JudgeInputs():
+                return []
 
     async def _recommend(self, inputs: RecommendInputs) -> str:
         """All of the retrieved APIs, those that match the clause best first."""
