@@ -96,6 +96,8 @@ def _assertion(node: ast.stmt) -> str:
     """The expression as an assertion whose message shows what came instead; of a comparison, its left side."""
     assert isinstance(node, ast.Expr)
     given, text = node.value, ast.unparse(node.value)
+    if isinstance(given, ast.Compare) and len(given.ops) == 1 and isinstance(given.ops[0], ast.Eq | ast.NotEq):
+        return f"assert {text}"  # `equalities` says what came
     if isinstance(given, ast.Compare) and len(given.ops) == 1:
         left = ast.unparse(given.left)
         given.left = ast.Name("_got", ast.Load())
