@@ -67,7 +67,12 @@ def missing(count: int, total: int, *, exact: bool = True, word: str = "missing"
 
 def share(part: int, whole: int) -> str:
     """A part in percent: `1.2 %`, `60 %`."""
-    return f"{100 * part / whole:.2g} %" if part < whole else "100 %"
+    percent = 100 * part / whole
+    if part < whole and percent > 99:
+        return "over 99 %"
+    if 0 < percent < 0.01:
+        return "under 0.01 %"
+    return f"{percent:.2g} %" if part < whole else "100 %"
 
 
 def number(value: Any) -> str:

@@ -144,7 +144,7 @@ def _levels(index: Any, look: Look) -> Iterator[Fact]:
     for level in index.levels[: look.columns]:
         name = "unnamed" if level.name is None else label(level.name, look)
         places = sample_places(len(level), look.sample)
-        yield told(level, look, places).fact(f"  {name}", f"{level.dtype}, {len(level):,} labels")
+        yield told(level, look, places).fact(f"level {name}", f"{level.dtype}, {len(level):,} labels")
 
 
 def labels_line(columns: Any, look: Look) -> Iterator[Fact]:

@@ -33,13 +33,15 @@ HEAVY = 10_000_000
 """Bytes of a sample: where values are long, fewer are taken."""
 LONG = 4_000
 """Bytes of a value within a value from which on only its length is told."""
+MANY = 1_000
+"""From so many columns on, their names and types are not compared."""
 
 
 def _frame(frame: Any, look: Look) -> Iterator[Fact]:
     length, width = frame.shape
     places = _places(frame, look)
     note = sampled(len(places), length) if places is not None else ""
-    yield Fact(f"{length:,} rows x {width:,} columns, {size(frame.estimated_size())}{note}")
+    yield Fact(f"{length:,} rows x {width:,} columns, {size(_bytes(frame))}{note}")
     yield from overview([(cut(name, look.letters), _kind(dtype)) for name, dtype in frame.schema.items()], look)
     for column in frame.iter_columns() if width <= look.columns else frame[:, : look.columns].iter_columns():
         known = Told() if look.late else _told(column, look, places)
@@ -51,7 +53,7 @@ def _frame(frame: Any, look: Look) -> Iterator[Fact]:
 def _series(series: Any, look: Look) -> Iterator[Fact]:
     places = _places(series, look)
     note = sampled(len(places), len(series)) if places is not None else ""
-    yield Fact(f"{len(series):,} values, {size(series.estimated_size())}{note}")
+    yield Fact(f"{len(series):,} values, {size(_bytes(series))}{note}")
     yield _told(series, look, places).fact(cut(series.name, look.letters) or "values", _kind(series.dtype))
     if len(series):
         first = ", ".join(_cells(series[:8], look))
@@ -76,9 +78,15 @@ def _schema(schema: Any, look: Look) -> Iterator[Fact]:
 
 def _places(values: Any, look: Look) -> Any:
     """Where the sample is taken, as what Polars gathers by; None: everywhere."""
-    each = values.estimated_size() / max(len(values), 1)
+    each = _bytes(values) / max(len(values), 1)
     places = spots(len(values), max(min(look.sample, int(HEAVY / max(each, 1))), 1))
     return None if places is None else sys.modules["polars"].Series(places)
+
+
+def _bytes(values: Any) -> int:
+    """Of Python objects, the references: older versions end in panic when asked for them."""
+    columns = values.iter_columns() if hasattr(values, "iter_columns") else [values]
+    return sum(8 * len(column) if str(column.dtype) == "Object" else column.estimated_size() for column in columns)
 
 
 def _kind(dtype: Any) -> str:
@@ -88,7 +96,7 @@ def _kind(dtype: Any) -> str:
 
 def _told(series: Any, look: Look, places: Any) -> Told:
     counts = missing(series.null_count(), len(series), word="null") if len(series) else ()
-    if series.null_count() == len(series) or series.dtype.is_nested() or series.dtype.is_object():
+    if series.null_count() == len(series) or series.dtype.is_nested() or str(series.dtype) == "Object":
         return Told(counts)
     taken = series if places is None else series.gather(places)
     taken = (taken.str.slice(0, TEXT) if str(series.dtype) == "String" else taken).drop_nulls()
@@ -123,7 +131,8 @@ def _floats(taken: Any, *, exact: bool) -> Told:
 
 def _range(taken: Any) -> tuple[str, ...]:
     reach = span(number(taken.min()), number(taken.max()))
-    return (reach,) if reach.startswith("all ") else (reach, f"mean {number(float(taken.mean()))}")
+    mean = taken.mean()  # older versions have none of decimals
+    return (reach,) if reach.startswith("all ") or mean is None else (reach, f"mean {number(float(mean))}")
 
 
 def _rows(head: Any, look: Look) -> Iterator[Fact]:
@@ -142,22 +151,27 @@ def _cell(one: Any, look: Look) -> str:
         return "null"
     if name == "String":
         return beginning(one.str.slice(0, TEXT).item(), look)
+    if (name == "Binary" or one.dtype.is_nested()) and one.estimated_size() >= LONG:
+        return _length(one, look)
+    value = one.to_list()[0]
     if one.dtype.is_nested():
-        return look.short(one.to_list()[0]) if one.estimated_size() < LONG else _length(one, look)
-    return f"{one.bin.size().item():,} bytes" if name == "Binary" else cell(one.to_list()[0], look)
+        return look.short(value)
+    return f"{len(value):,} bytes" if name == "Binary" else cell(value, look)
 
 
 def _length(one: Any, look: Look) -> str:
     name = str(one.dtype)
     if name.startswith("List"):
         return f"[{one.list.len().item():,} items]"
-    return cut(name, look.letters)
+    return f"about {size(one.estimated_size())}" if name == "Binary" else cut(name, look.letters)
 
 
 def _frame_measure(frame: Any) -> str:
-    names = hash(tuple(frame.columns))
+    shape = f"{frame.height} rows x {frame.width} columns"
+    if frame.width > MANY:
+        return shape
     types = ", ".join(sorted({_kind(dtype) for dtype in frame.dtypes}))
-    return f"{frame.height} rows x {frame.width} columns of {types} #{names & 0xFFFFFFFF:08x}"
+    return f"{shape} of {types} #{hash(tuple(frame.columns)) & 0xFFFFFFFF:08x}"
 
 
 def _series_measure(series: Any) -> str:

@@ -14,6 +14,7 @@ from exploracoder_jupyter.inside.summaries.columns import (
     number,
     objects,
     sampled,
+    share,
     span,
     spots,
     tops,
@@ -101,7 +102,7 @@ def _range(finite: Any, deviation: bool) -> tuple[str, ...]:
 
 def _zeros(finite: Any, total: int) -> tuple[str, ...]:
     zeros = int((finite == 0).sum())
-    return (f"{100 * zeros / total:.3g} % zeros",) if total > FEW and total > zeros > total / 2 else ()
+    return (f"{share(zeros, total)} zeros",) if total > FEW and total > zeros > total / 2 else ()
 
 
 def _moments(values: Any, exact: bool) -> Told:

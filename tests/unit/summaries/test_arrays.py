@@ -35,6 +35,8 @@ TOLD = [
     (np.arange("2020-01-01", "2020-03-01", dtype="M8[D]"), ["values: 2020-01-01 to 2020-02-29"]),
     (np.arange(100).astype("m8[s]"), ["0 seconds to 99 seconds"]),
     (np.arange(30) % 3 == 0, ["33 % True"]),
+    (np.arange(1000) > 0, ["over 99 % True"]),
+    (np.arange(20_000) < 1, ["under 0.01 % True"]),
     (np.arange(30) * 1j, ["magnitude 0 to 29"]),
     (np.zeros(30, dtype=[("x", "f8"), ("y", "U4", (2,))]), ["2 fields", "x: float64, all 0", "y: "]),
     (np.rec.array(np.array([(1, 2.5)], dtype="i4,f8")), ["f0: int32, all 1", "f1: float64, all 2.5"]),
