@@ -29,6 +29,8 @@ HEAVY = 10_000_000
 """Bytes of a sample: where values are long, fewer are taken."""
 LONG = 4_000
 """Bytes of a value within a value from which on only its length is told."""
+MANY = 1_000
+"""From so many columns on, their names are not compared."""
 
 
 def _table(table: Any, look: Look) -> Iterator[Fact]:
@@ -245,8 +247,10 @@ def _length(one: Any, look: Look) -> str:
 
 
 def _table_measure(table: Any) -> str:
-    names = hash(tuple(table.column_names))
-    return f"{table.num_rows} rows x {table.num_columns} columns #{names & 0xFFFFFFFF:08x}"
+    shape = f"{table.num_rows} rows x {table.num_columns} columns"
+    if table.num_columns > MANY:
+        return shape
+    return f"{shape} #{hash(tuple(table.schema.names)) & 0xFFFFFFFF:08x}"
 
 
 FAMILY = Family(

@@ -455,6 +455,11 @@ def test_measures_name_the_shape(value: object, beginning: str) -> None:
     assert measure(value).startswith(beginning)
 
 
+@pytest.mark.parametrize("convert", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_of_very_wide_tables_only_the_shape_is_measured(convert: Any) -> None:
+    assert measure(convert({f"c{place}": [1, 2] for place in range(1_001)})) == "2 rows x 1001 columns"
+
+
 def change_a_cell(frame: pd.DataFrame) -> None:
     frame.loc[0, "id"] = 99
 
