@@ -7,7 +7,7 @@ from typing import Any
 
 from exploracoder_jupyter.inside.summaries import spans
 from exploracoder_jupyter.inside.summaries.facts import Look, cut, listed
-from exploracoder_jupyter.inside.summaries.scales import axis_teller
+from exploracoder_jupyter.inside.summaries.scales import axis_teller, in_data
 from exploracoder_jupyter.inside.summaries.series import Series, bins, box, label_of, mro, named, quoted
 from exploracoder_jupyter.inside.summaries.spans import Tell, number
 
@@ -22,7 +22,7 @@ def _coloured(mapped: Any, look: Look) -> str:
     values = mapped.get_array()
     if values is None:
         return ""
-    few = spans.thin(spans.floats(values), look.sample)
+    few = spans.floats(spans.thin(values.reshape(-1), look.sample))
     return f"; colour {spans.span(few)}{_levels(mapped, few)}"
 
 
@@ -40,7 +40,7 @@ def image(shown: Any, axes: Any, look: Look) -> Series:
     if pixels is None:
         return Series(named("image", label_of(shown), "empty"))
     left, right, bottom, top = shown.get_extent()
-    few = spans.thin(spans.floats(pixels), look.sample)
+    few = spans.floats(spans.thin(pixels.reshape(-1), look.sample))
     sides = " x ".join(map(str, pixels.shape))
     flat = pixels.ndim == 2
     what = named("image", label_of(shown), f"{sides} {pixels.dtype}" + (f", {shown.get_cmap().name}" if flat else ""))
@@ -75,10 +75,15 @@ def polygons(shapes: Any, axes: Any, look: Look) -> Series:
     kind = "filled area" if "FillBetweenPolyCollection" in mro(shapes) else "polygons"
     told = ""
     if paths and "Poly3DCollection" not in mro(shapes):
-        box = shapes.get_datalim(axes.transData)
-        tell_x, tell_y = axis_teller(axes.xaxis), axis_teller(axes.yaxis)
-        told = f"x {tell_x(box.x0)} to {tell_x(box.x1)}; y {tell_y(box.y0)} to {tell_y(box.y1)}"
+        told = _extent(shapes.get_datalim(axes.transData), axes)
     return Series(named(kind, label, "" if kind == "filled area" else f"{len(paths):,}"), told)
+
+
+def _extent(box: Any, axes: Any) -> str:
+    if not sys.modules["numpy"].isfinite(box.get_points()).all():
+        return ""
+    tell_x, tell_y = axis_teller(axes.xaxis), axis_teller(axes.yaxis)
+    return f"x {tell_x(box.x0)} to {tell_x(box.x1)}; y {tell_y(box.y0)} to {tell_y(box.y1)}"
 
 
 def segments(lines: Any, axes: Any, look: Look) -> Series:
@@ -108,7 +113,7 @@ def patch(form: Any, axes: Any, look: Look) -> Series:
 
 def rectangle(patch: Any, axes: Any, look: Look) -> Series:
     """A rectangle, or a band across the axes."""
-    in_x, in_y = patch.get_transform().contains_branch_seperately(axes.transData)
+    in_x, in_y = in_data(patch, axes)
     left, bottom, width, height = box(patch)
     tell_x, tell_y = axis_teller(axes.xaxis), axis_teller(axes.yaxis)
     told = [f"x {tell_x(left)} to {tell_x(left + width)}"] if in_x else []
@@ -135,12 +140,11 @@ def note(text: Any, axes: Any, look: Look) -> Series | None:
 def scatter(points: Any, axes: Any, look: Look) -> Series:
     """Scattered points."""
     offsets, label = points.get_offsets(), label_of(points)
-    xy = sys.modules["numpy"].ma.filled(offsets.astype(float), float("nan"))
-    few = spans.thin(xy, look.sample)
+    few = sys.modules["numpy"].ma.filled(spans.thin(offsets, look.sample).astype(float), float("nan"))
     tell_x, tell_y = axis_teller(axes.xaxis), axis_teller(axes.yaxis)
     told = _cloud(few, tell_x, tell_y)
-    what = named("scattered points", label, f"{len(xy):,}" + _colours(points))
-    return Series(what, told + _coloured(points, look), "points", xy, label)
+    what = named("scattered points", label, f"{len(offsets):,}" + _colours(points))
+    return Series(what, told + _coloured(points, look), "points", few, label)
 
 
 def _cloud(points: Any, tell_x: Tell, tell_y: Tell) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from exploracoder_jupyter.inside.summaries import areas
 from exploracoder_jupyter.inside.summaries import series as curves
@@ -43,24 +43,33 @@ _KINDS: dict[str, Callable[[Any, Any, Look], Series | None]] = {
 }
 
 
+class _Shown(NamedTuple):
+    """What axes show: the first ones of their artists as series, and artists and containers that are not among them."""
+
+    axes: Any
+    series: list[Series]
+    rest: list[Any]
+
+
 def _figure(figure: Any, look: Look) -> Iterator[Fact]:
     plots = list(figure.axes)
-    width, height = figure.get_size_inches().tolist()
-    title = f" {quoted(figure.get_suptitle())}" if figure.get_suptitle() else ""
-    yield Fact(f"{len(plots) or 'no'} axes{title}, {number(width)} x {number(height)} inches")
+    words = getattr(figure, "get_suptitle", str)()
+    title = f" {quoted(words)}" if words else ""
+    inches = [number(side) for side in figure.get_size_inches().tolist()] if "Figure" in mro(figure) else []
+    yield Fact(f"{len(plots) or 'no'} axes{title}" + (f", {' x '.join(inches)} inches" if inches else ""))
     shown = [_shown(axes, look) for axes in plots[:_MOST_AXES]]
-    for index, axes in enumerate(plots[:_MOST_AXES]):
-        yield from _one(axes, shown[index], plots, look)
+    for one in shown:
+        yield from _one(one, plots)
     if len(plots) > _MOST_AXES:
         yield Fact(f"{len(plots) - _MOST_AXES:,} more axes")
     yield from (_legend(legend) for legend in figure.legends)
-    yield from _sketched(list(zip(plots, shown, strict=False)))
+    yield from _sketched([(one.axes, one.series) for one in shown])
 
 
 def _axes(axes: Any, look: Look) -> Iterator[Fact]:
     shown = _shown(axes, look)
-    yield from _one(axes, shown, list(axes.get_figure(root=True).axes) if axes.get_figure() else [axes], look)
-    yield from _sketched([(axes, shown)])
+    yield from _one(shown, list(axes.figure.axes) if axes.figure is not None else [axes])
+    yield from _sketched([(axes, shown.series)])
 
 
 def _sketched(plots: list[tuple[Any, list[Series]]]) -> Iterator[Fact]:
@@ -69,15 +78,19 @@ def _sketched(plots: list[tuple[Any, list[Series]]]) -> Iterator[Fact]:
         yield Fact(text, shows=True)
 
 
-def _shown(axes: Any, look: Look) -> list[Series]:
-    """What the axes show, the first ones; a broken artist shows nothing."""
+def _shown(axes: Any, look: Look) -> _Shown:
     found: list[Series] = []
+    rest: list[Any] = [*axes.tables, *axes.artists, *axes.child_axes]
     for artist in _drawn(axes):
-        if len(found) >= _MOST_SERIES or look.late:
-            break
-        told = _series(artist, axes, look)
+        full = len(found) >= _MOST_SERIES or look.late
+        told = None if full else _series(artist, axes, look)
         found += [told] if told else []
-    return found
+        rest += [] if told else [artist]
+    return _Shown(axes, found, rest)
+
+
+def _describer(artist: Any) -> Callable[[Any, Any, Look], Series | None] | None:
+    return next((_KINDS[cls.__name__] for cls in type(artist).__mro__ if cls.__name__ in _KINDS), None)
 
 
 def _drawn(axes: Any) -> Iterator[Any]:
@@ -87,33 +100,38 @@ def _drawn(axes: Any) -> Iterator[Any]:
         if {"BarContainer", "ErrorbarContainer"} & {*mro(container)}:
             held |= {id(artist) for artist in container.get_children()}
             yield container
-    for group in (curves.boxes_of(list(axes.lines)), areas.Pie(p for p in axes.patches if "Wedge" in mro(p))):
+    pie = areas.Pie(_slices(axes))
+    for group in (curves.boxes_of(list(axes.lines)), pie):
         held |= {id(artist) for artist in group}
         yield from [group] if group else []
-    texts = [] if any("Wedge" in mro(p) for p in axes.patches) else axes.texts
-    for artists in (axes.images, axes.lines, axes.collections, axes.patches, texts):
+    for artists in (axes.images, axes.lines, axes.collections, axes.patches, [] if pie else axes.texts):
         yield from (artist for artist in artists if id(artist) not in held)
 
 
+def _slices(axes: Any) -> list[Any]:
+    return [patch for patch in axes.patches if type(patch).__name__ == "Wedge"]
+
+
 def _series(artist: Any, axes: Any, look: Look) -> Series | None:
-    describe = next((_KINDS[name] for name in mro(artist) if name in _KINDS), None)
+    describe = _describer(artist)
     try:
         return describe(artist, axes, look) if describe else None
     except Exception:  # an artist of others, or half built: the rest of the figure is told all the same
         return Series(type(artist).__name__)
 
 
-def _one(axes: Any, shown: list[Series], plots: list[Any], look: Look) -> Iterator[Fact]:
+def _one(shown: _Shown, plots: list[Any]) -> Iterator[Fact]:
+    axes = shown.axes
     name = f"axes {plots.index(axes) + 1}" if axes in plots and len(plots) > 1 else "axes"
     if getattr(axes, "_colorbar", None) is not None:
         yield from _colour_bar(name, axes, plots)
         return
-    plain, limited = _head(name, axes, plots), _limited(axes, shown)
-    empty = "" if any(True for _ in _drawn(axes)) else ", empty"
-    yield Fact(plain + empty + limited, shows=bool(limited), schema=plain + empty)
-    for one in shown:
+    plain = _head(name, axes, plots) + ("" if shown.series or shown.rest else ", empty")
+    limited = _limited(axes, shown.series)
+    yield Fact(plain + limited, shows=bool(limited), schema=plain)
+    for one in shown.series:
         yield Fact(f"  {one.text}", shows=bool(one.data), schema=f"  {one.what}")
-    yield from _untold(axes, shown)
+    yield from _untold(shown)
     legend = axes.get_legend()
     if legend is not None:
         yield _legend(legend)
@@ -140,8 +158,7 @@ def _axis(axes: Any, side: str) -> str:
 def _limited(axes: Any, shown: list[Series]) -> str:
     """Limits that the code has set, axes that run backwards, and categories along an axis."""
     words = []
-    pie = any("Wedge" in mro(patch) for patch in axes.patches)
-    for side in "xy" if axes.name == "rectilinear" and not pie else "":
+    for side in "xy" if axes.name == "rectilinear" and not _slices(axes) else "":
         axis = getattr(axes, f"{side}axis")
         tell, (low, high) = axis_teller(axis), limits(axes, side)
         names = list(getattr(axis.units, "_mapping", ()))
@@ -175,10 +192,8 @@ def _legend(legend: Any) -> Fact:
     )
 
 
-def _untold(axes: Any, shown: list[Series]) -> Iterator[Fact]:
-    kinds = [type(artist).__name__ for artist in _drawn(axes) if any(name in _KINDS for name in mro(artist))]
-    others = [type(artist).__name__ for artist in (*axes.tables, *axes.artists, *axes.child_axes)]
-    rest = Counter([*kinds[len(shown) :], *others]) if len(shown) < len(kinds) or others else Counter[str]()
+def _untold(shown: _Shown) -> Iterator[Fact]:
+    rest = Counter(type(one).__name__ for one in shown.rest)
     if rest:
         yield Fact("  not told: " + ", ".join(f"{count:,} {kind}" for kind, count in rest.most_common(6)))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, listed
 
 _CHUNK = 1000
+_SECONDS = 0.03
 _SAMPLE = 500
 _SHOWN = 8
 _LINKS = 4
@@ -17,9 +19,9 @@ _QUICK = 2000
 
 
 def _graph(graph: Any, look: Look) -> Iterator[Fact]:
-    nodes, edges = len(graph), _edges(graph, look)
+    nodes, (edges, exact) = len(graph), _edges(graph, look)
     kind = ("directed" if graph.is_directed() else "undirected") + (", multi" if graph.is_multigraph() else "")
-    count = "edges not counted" if edges is None else f"{edges:,} edges"
+    count = f"{edges:,} edges" if exact else f"about {float(f'{edges:.2g}'):,.0f} edges"
     yield Fact(f"{kind}, {nodes:,} nodes, {count}{_density(graph, nodes, edges)}")
     yield from _types(graph)
     yield from _attributes(graph)
@@ -30,26 +32,37 @@ def _graph(graph: Any, look: Look) -> Iterator[Fact]:
         yield Fact(f"graph attributes: {shown}", shows=True, schema=f"graph attributes: {_keys(graph.graph)}")
 
 
-def _edges(graph: Any, look: Look) -> int | None:
-    """How many edges; None if counting them takes too long. Quicker than asking, which makes a view of each degree."""
-    ends = loops = 0
-    items = iter(graph.adj.items()) if _filtered(graph) else iter(graph._adj.items())
+class _Count(NamedTuple):
+    edges: int
+    exact: bool
+    """Else it is an estimate from the nodes that there was time for."""
+
+
+def _edges(graph: Any, look: Look) -> _Count:
+    """How many edges. Quicker than asking, which makes a view of each degree."""
+    seen = ends = loops = 0
+    until = min(look.until, time.monotonic() + _SECONDS)
+    items = iter((graph.adj if _filtered(graph) else graph._adj).items())
     while chunk := list(islice(items, _CHUNK)):
-        if look.late:
-            return None
-        for node, others in chunk:
-            ends += sum(map(len, others.values())) if graph.is_multigraph() else len(others)
-            if not graph.is_directed() and node in others:
-                loops += len(others[node]) if graph.is_multigraph() else 1
-    return ends if graph.is_directed() else (ends + loops) // 2
+        seen += len(chunk)
+        many = (others.values() for _, others in chunk) if graph.is_multigraph() else ()
+        ends += sum(sum(map(len, each)) for each in many) if many else sum(len(others) for _, others in chunk)
+        if not graph.is_directed():
+            met = [others[node] for node, others in chunk if node in others]
+            loops += sum(map(len, met)) if graph.is_multigraph() else len(met)
+        if time.monotonic() >= until:
+            break
+    exact = seen >= len(graph)
+    edges = ends if graph.is_directed() else (ends + loops) // 2
+    return _Count(edges if exact else round(edges / seen * len(graph)), exact)
 
 
 def _filtered(graph: Any) -> bool:
     return type(graph._adj) is not dict
 
 
-def _density(graph: Any, nodes: int, edges: int | None) -> str:
-    if edges is None or nodes < 2:
+def _density(graph: Any, nodes: int, edges: int) -> str:
+    if nodes < 2:
         return ""
     return f", density {edges * (1 if graph.is_directed() else 2) / (nodes * (nodes - 1)):.3g}"
 

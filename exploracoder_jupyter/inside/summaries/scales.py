@@ -50,6 +50,14 @@ def _date(value: float) -> str:
     return text.removesuffix(" 00:00")
 
 
+def in_data(artist: Any, axes: Any) -> tuple[bool, bool]:
+    """Whether x and y of an artist are in the coordinates of the data, not across the axes."""
+    way = artist.get_transform()
+    ask = getattr(way, "contains_branch_separately", None) or way.contains_branch_seperately  # the older spelling
+    in_x, in_y = ask(axes.transData)
+    return bool(in_x), bool(in_y)
+
+
 def limits(axes: Any, name: str) -> tuple[float, float]:
     """Both ends of an axis (`x` or `y`), the first at the left or at the bottom; infinite where nothing is shown."""
     place = "xy".index(name)

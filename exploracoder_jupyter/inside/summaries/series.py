@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from exploracoder_jupyter.inside.summaries import spans
 from exploracoder_jupyter.inside.summaries.facts import Look, cut
-from exploracoder_jupyter.inside.summaries.scales import axis_teller
+from exploracoder_jupyter.inside.summaries.scales import axis_teller, in_data
 from exploracoder_jupyter.inside.summaries.spans import Tell, number
 
 _MOST_BARS = 2000
@@ -66,7 +66,7 @@ def _course(points: Any, axes: Any, look: Look) -> str:
 def curve(line: Any, axes: Any, look: Look) -> Series | None:
     """A line with markers or without; one across the axes; None in coordinates of its own."""
     points, label = line.get_xydata(), label_of(line)
-    in_x, in_y = line.get_transform().contains_branch_seperately(axes.transData)
+    in_x, in_y = in_data(line, axes)
     if in_x and in_y:
         form = "points" if line.get_linestyle() in ("None", "", " ") else "line"
         data = _course(points, axes, look) if len(points) else ""
@@ -104,9 +104,8 @@ def bars(container: Any, axes: Any, look: Look) -> Series:
     joined = len(patches) > 2 and bool((abs(ends[:-1] - starts[1:]) <= 1e-6 * abs(shape[:-1, wide])).all())
     told = (bins if joined else _columns)(starts, ends, heights, axis_teller(along, 0.45), axis_teller(up))
     kind = ("horizontal " if flat else "") + ("bars side by side (as of a histogram)" if joined else "bars")
-    return Series(
-        named(kind, label_of(container), f"{len(container.patches):,}"), told, "bars", shape, label_of(container)
-    )
+    label = label_of(container) or next(map(label_of, patches), "")  # a histogram's is on its first bar
+    return Series(named(kind, label, f"{len(container.patches):,}"), told, "bars", shape, label)
 
 
 def box(patch: Any) -> tuple[float, float, float, float]:

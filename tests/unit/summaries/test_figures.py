@@ -87,6 +87,8 @@ def test_scattered_points_are_told_with_their_colours(axes):
             lambda a: a.hist(range(100), bins=4),
             "(as of a histogram): 4; from 0 to 99, heights always 25",
         ),
+        (lambda a: a.hist([[1, 2], [2, 3]], label=["p", "q"]), 'bars "q": 10'),
+        (lambda a: a.hexbin([1, 2, 3], [1, 2, 3], gridsize=2), "polygons: 1"),
         (lambda a: a.barh(["u", "v"], [1, 2]), "horizontal bars: 2; u = 1, v = 2"),
         (lambda a: a.hist([1, 2, 2], bins=2, histtype="step"), "polygon"),
         (lambda a: a.stairs([1, 5, 2], [0, 1, 2, 3]), "steps: 3; from 0 to 3, heights 1 to 5, highest at 1 to 2"),
@@ -133,6 +135,14 @@ def test_axes_of_other_kinds():
     )
     assert "axes 2, polar" in text(figure)
     assert "twin of axes 1" in text(twin.figure)
+
+
+def test_parts_of_a_divided_figure():
+    figure = plt.figure()
+    left, right = figure.subfigures(1, 2)
+    left.subplots().set_title("L")
+    right.subplots().set_title("R")
+    assert text(figure).startswith("2 axes, ") and text(right) == '1 axes\naxes "R", empty'
 
 
 def test_parts_of_a_figure_are_told_too(axes):
