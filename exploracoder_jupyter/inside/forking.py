@@ -10,6 +10,11 @@ from collections.abc import Callable
 _fork: Callable[[], int] | None = getattr(os, "fork", None)
 
 
+def forkable() -> bool:
+    """Whether this system has forks."""
+    return _fork is not None
+
+
 def fork() -> int:
     """Fork this process: 0 in the child.
 

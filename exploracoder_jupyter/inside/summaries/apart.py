@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from exploracoder_jupyter.inside.forking import fork
+from exploracoder_jupyter.inside.forking import fork, forkable
 
 SECONDS_EACH = 0.5
 SECONDS_ALL = 1.5
@@ -28,7 +28,8 @@ _GRACE_SECONDS = 0.1
 """The child's own timer comes first."""
 _MOST_BYTES = 4_000_000
 _LENGTH = 4
-_exit, _close, _write, _wait, _kill = os._exit, os.close, os.write, os.waitpid, os.kill
+_exit, _wait, _kill = os._exit, os.waitpid, os.kill
+_pipe, _read, _write, _close = os.pipe, os.read, os.write, os.close
 """As they were: what has run since may have put something else in their place, and a child has to end."""
 
 Say = Callable[[Any], None]
@@ -46,7 +47,7 @@ class Said(NamedTuple):
 
 def possible() -> bool:
     """Whether processes can be forked here at all."""
-    return hasattr(os, "fork") and hasattr(signal, "setitimer")
+    return forkable() and hasattr(signal, "setitimer")
 
 
 def run(jobs: Sequence[Job], *, seconds: float = SECONDS_ALL, each: float = SECONDS_EACH) -> list[Said]:
@@ -67,7 +68,7 @@ def run(jobs: Sequence[Job], *, seconds: float = SECONDS_ALL, each: float = SECO
 def _run_in_a_child(jobs: Sequence[Job], each: float, until: float) -> list[Said]:
     """What the first jobs said, to the first that did not end; nothing where the system refuses a process."""
     try:
-        reading, writing = os.pipe()
+        reading, writing = _pipe()
     except OSError:
         return []
     child = _start(jobs, each, reading, writing)
@@ -174,7 +175,7 @@ class _Frames:
             left = limit - time.monotonic()
             if left <= 0 or self._room <= 0 or not self._poll.poll(1000 * left):
                 return None
-            data = os.read(self._reading, 1 << 16)
+            data = _read(self._reading, 1 << 16)
             if not data:
                 return None
             self._data += data

@@ -51,7 +51,7 @@ class Teller:
             if _harmless(value) and not self.printer(type(value)):
                 told[place] = _told_here(value)
         rest = [place for place in range(len(values)) if place not in told]
-        said = apart.run([self._job(values[place]) for place in rest], seconds=seconds)
+        said = _run([self._job(values[place]) for place in rest], seconds)
         told |= {place: _summary(values[place], one) for place, one in zip(rest, said, strict=True)}
         return [told[place] for place in range(len(values))]
 
@@ -93,6 +93,13 @@ class Teller:
         except KeyError:
             return None
         return found
+
+
+def _run(jobs: Sequence[apart.Job], seconds: float) -> list[apart.Said]:
+    try:
+        return apart.run(jobs, seconds=seconds)
+    except Exception:  # what has run here before may have spoilt what that needs
+        return [apart.Said([], "unrun")] * len(jobs)
 
 
 def _text_of(found: Any) -> str | None:

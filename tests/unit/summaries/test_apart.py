@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from exploracoder_jupyter.inside import forking
 from exploracoder_jupyter.inside.summaries import apart
 
 pytestmark = pytest.mark.skipif(not apart.possible(), reason="no process can be forked here")
@@ -165,11 +166,11 @@ def test_without_a_process_nothing_is_run(monkeypatch, lacking):
         raise BlockingIOError
 
     if lacking == "fork":
-        monkeypatch.delattr(os, "fork")
+        monkeypatch.setattr(forking, "_fork", None)
     elif lacking == "process":
         monkeypatch.setattr(apart, "fork", refuse)
     else:
-        monkeypatch.setattr(os, "pipe", refuse)
+        monkeypatch.setattr(apart, "_pipe", refuse)
     assert apart.run([say(1)]) == [apart.Said([], "unrun")]
 
 

@@ -1,0 +1,196 @@
+"""What a run shows, in real kernels: displayed and bound values, mutations, warnings, logs, files; hostile values."""
+
+import pytest
+
+from tests.integration.siblings import LEVELS, open_engine
+
+pytestmark = [pytest.mark.integration, pytest.mark.anyio]
+
+SETUP = "import numpy as np, pandas as pd, warnings, logging, os"
+_SECONDS = 30
+
+
+@pytest.fixture(scope="module")
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture(scope="module", params=["rerun-bubblewrap", "fork-namespaces", "fork-landlock"])
+async def siblings(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("work")
+    (folder / "data.csv").write_text("a\n1\n")
+    async with open_engine(request.param, workdir=folder) as siblings:
+        yield siblings
+
+
+@pytest.fixture
+async def branch(siblings):
+    root = await siblings.root()
+    (branch,) = await root.fork(1)
+    await run(branch, SETUP)
+    yield branch
+    await branch.close()
+
+
+async def run(branch, code):
+    observation = await branch.run(code, timeout=_SECONDS)
+    assert observation.status == "ok", observation.error
+    return observation
+
+
+def changes(observation):
+    return {change.name: change for change in observation.changes}
+
+
+async def test_bound_values_are_told_the_last_first(branch):
+    observation = await run(branch, "rows = [1, 2]\nframe = pd.DataFrame({'a': rows})\nimport math")
+    assert [change.name for change in observation.changes] == ["frame", "rows", "math"]
+    told = changes(observation)
+    assert told["frame"].summary.startswith("pandas.DataFrame: 2 rows x 1 column")
+    assert told["rows"].summary == "list: 2 items: int\n  [1, 2]"
+    assert told["rows"].schema == "list: 2 items: int"
+    assert told["math"].summary == "module: math"
+    assert {change.how for change in observation.changes} == {"new"}
+
+
+async def test_displayed_values_are_told_beside_their_rich_form(branch):
+    observation = await run(branch, "display(pd.DataFrame({'secret': [17, 18]})); [1.5, 2.5]")
+    assert "text/html" in observation.outputs[0]["data"]
+    assert "pandas.DataFrame: 2 rows x 1 column" in observation.text
+    assert "list: 2 items: float" in observation.text
+    assert "secret: int64" in observation.schema
+    assert "17" not in observation.schema and "1.5" not in observation.schema
+    assert observation.changes == ()
+
+
+async def test_scalars_are_displayed_as_they_are(branch):
+    observation = await run(branch, "6 * 7")
+    assert observation.text == "42"
+
+
+async def test_mutations_are_seen_and_iterators_stay_unread(branch):
+    await run(branch, "rows, array, lines = [1], np.zeros(3), iter('abc')\nclass Own: pass\nown = Own()")
+    observation = await run(branch, "rows.append(2); array[0] = 1; own.x = 3; lines")
+    told = changes(observation)
+    assert {name: change.how for name, change in told.items()} == dict.fromkeys(["rows", "array", "own"], "mutated")
+    assert (told["rows"].before, told["array"].before) == ("1 item", "")
+    assert told["own"].summary.startswith("Own: 1 attribute\n  x = 3")
+    assert (await run(branch, "''.join(lines)")).text == "'abc'"
+
+
+async def test_what_was_bound_again_says_its_shape_before(branch):
+    await run(branch, "frame = pd.DataFrame({'a': range(10)})")
+    (change,) = (await run(branch, "frame = frame.head(4)")).changes
+    assert change.how == "rebound"
+    assert change.before.startswith("10 ")
+
+
+async def test_warnings_and_log_records_are_told_and_shown_as_ever(branch):
+    code = """
+warnings.simplefilter('always')
+for _ in range(3): warnings.warn('old', FutureWarning)
+with warnings.catch_warnings():
+    warnings.simplefilter('ignore'); warnings.warn('unheard')
+logging.getLogger('some.library').warning('careful with %s', 'this')
+logging.info('unheard')
+"""
+    observation = await run(branch, code)
+    assert observation.warnings == ("FutureWarning: old (x3)",)
+    assert observation.logs == ("WARNING some.library: careful with this",)
+    shown = "".join(output["text"] for output in observation.outputs if output["output_type"] == "stream")
+    assert "FutureWarning: old" in shown
+    assert "careful with this" in shown
+    assert "unheard" not in shown
+    again = await run(branch, "pass")
+    assert (again.warnings, again.logs) == ((), ())
+
+
+async def test_files_that_were_written_are_named(branch):
+    code = "os.makedirs('out'); open('out/a.txt', 'w').write('x'); open('data.csv', 'a').write('2\\n'); 0"
+    assert (await run(branch, code)).files == ("data.csv", "out/a.txt")
+    assert (await run(branch, "open('data.csv').read()")).files == ()
+
+
+async def test_memory_that_was_taken_is_told(branch):
+    assert (await run(branch, "big = np.ones(4_000_000)")).memory > 16_000_000
+
+
+HANG = """
+class Hang:
+    def __repr__(self):
+        while True: pass
+    __len__ = __iter__ = __str__ = __repr__
+"""
+
+
+async def test_values_that_hang_are_told_by_their_type_and_the_next_cell_runs(branch):
+    await run(branch, "import time")
+    code = f"{HANG}\na, b, c, d, e = [Hang() for _ in range(5)]\nlast = [1]"
+    told = changes(await run(branch, code))
+    assert {told[name].summary.splitlines()[0] for name in "abcde"} == {"Hang"}
+    assert told["last"].summary.startswith("list: 1 item")
+    assert (await run(branch, "1 + 1")).text == "2"
+
+
+LEFT = """
+import os
+own, me = [], str(os.getpid())
+for number in filter(str.isdigit, os.listdir('/proc')):
+    try:
+        fields = open(f'/proc/{number}/stat').read().rpartition(')')[2].split()
+    except OSError:
+        continue
+    if fields[1] == me: own.append((number, fields[0]))
+own
+"""
+
+
+async def test_no_process_is_left_behind(branch):
+    before = (await run(branch, LEFT)).outputs
+    await run(branch, f"{HANG}\nhangs = [Hang(), Hang()]")
+    await run(branch, "class Dies:\n    def __repr__(self): os._exit(1)\ndies = Dies()")
+    assert (await run(branch, LEFT)).outputs == before
+
+
+SPOILT = {
+    "warnings": "import warnings; warnings.showwarning = None",
+    "os": "import os; os.pipe = os.waitpid = os.fork = os._exit = None",
+    "child signals": "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
+    "working directory": "import os, tempfile; os.chdir(tempfile.mkdtemp()); os.rmdir(os.getcwd())",
+    "formatters": "get_ipython().display_formatter.formatters.clear()",
+    "warnings as errors": "import warnings; warnings.simplefilter('error')",
+}
+
+
+@pytest.mark.parametrize("code", SPOILT.values(), ids=SPOILT)
+async def test_whatever_a_cell_breaks_the_next_one_runs(branch, code):
+    await run(branch, code)
+    observation = await run(branch, "x = 5\ny = [1]\n")
+    assert [change.name for change in observation.changes] == ["y", "x"]
+
+
+async def test_others_tell_their_own_types(branch):
+    code = """
+class Own:
+    def _repr_llm_(self): return "told by itself"
+formatter = get_ipython().display_formatter.formatters["text/llm+plain"]
+formatter.for_type_by_name("fractions", "Fraction", lambda value: f"{value.numerator} parts")
+"""
+    await run(branch, code)
+    observation = await run(branch, "from fractions import Fraction\nparts = Fraction(3, 4)\nown = Own()\nown")
+    told = changes(observation)
+    assert told["own"].summary == "Own: told by itself"
+    assert told["parts"].summary == "fractions.Fraction: 3 parts"
+    assert observation.text == "Own: told by itself"
+
+
+async def test_displays_of_a_cell_together_are_bounded(branch):
+    code = "class Slow:\n    def _repr_llm_(self): time.sleep(60)\nfor _ in range(20): display(Slow())"
+    observation = await run(branch, f"import time\n{code}")
+    lines = observation.text.splitlines()
+    assert lines.count("Slow") == 20
+    assert lines.count("  (to tell more takes too long)") in (1, 2)
+
+
+def test_levels_are_known():
+    assert {"rerun-bubblewrap", "fork-namespaces", "fork-landlock"} <= set(LEVELS)
