@@ -34,7 +34,7 @@ class Aftermath:
         self._shell = shell
         self._teller, self._displays = formatter.install(shell)
         self._caught, self._files = Caught(), touched.Touched()
-        self._names: dict[str, Seen] = {}
+        self._names: dict[str, Seen] | None = None
         self._memory = 0
         shell.events.register("pre_run_cell", self._begin)
         shell.events.register("post_run_cell", self._end)
@@ -48,14 +48,10 @@ class Aftermath:
         return found
 
     def _begin(self, _info: Any) -> None:
-        try:
-            self._displays.renew()
-            self._names = look(self._shell.user_ns)
-            self._files.begin()
-            self._memory = _memory()
-            self._caught.begin()
-        except Exception:  # a cell may have broken anything in here; what is known then is told
-            return
+        self._names = _tried(lambda: look(self._shell.user_ns))
+        self._memory = _memory()
+        for part in (self._displays.renew, self._files.begin, self._caught.begin):
+            _tried(part)
 
     def _end(self, result: Any) -> None:
         try:
@@ -63,7 +59,7 @@ class Aftermath:
             content = self._content(result)
             if content["memory"] > _MEMORY or any(value for key, value in content.items() if key != "memory"):
                 self._shell.display_pub.publish({MIME: content})
-        except Exception:  # as above
+        except Exception:  # a cell may have broken anything in here; then nothing is known of it
             return
 
     def _content(self, result: Any) -> dict[str, Any]:
@@ -78,6 +74,8 @@ class Aftermath:
         }
 
     def _changes(self, result: Any) -> list[dict[str, str]]:
+        if self._names is None:
+            return []
         code = self._shell.transform_cell(result.info.raw_cell)
         found = changed(self._names, self._shell.user_ns, code)[:_MOST]
         summaries = self._teller.tell([one.value for one in found])
