@@ -1,7 +1,7 @@
 """`jupyter explora run`: an exploration from the command line, in this process.
 
 Progress goes to standard error, live on a terminal and as lines elsewhere; the result goes to standard output.
-Exit status: 0 `solved`, and `unchecked` where no check was asked for; 1 otherwise.
+Exit status: 0 `solved`, and `unchecked` where no check was asked for and no output judged; 1 otherwise.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ def execute(arguments: argparse.Namespace) -> int:
 def status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
     """0 for a solution as good as was asked for, and a whole trace; else 1.
 
-    `unchecked` is good where no check was given.
+    `unchecked` is good where no check was given, and the solution was tried on no generated inputs.
     """
     if summary.get("trace_problem"):
         return 1
-    good = ("solved",) if checked else ("solved", "unchecked")
+    good = ("solved",) if checked or summary.get("tests") else ("solved", "unchecked")
     return 0 if summary["status"] in good else 1
 
 

@@ -42,7 +42,7 @@ _SHORTEST = 6
 _DEEPEST = 100
 """Readers of JSON give up at some depth; deeper output is of no use to anyone."""
 
-_OWN_WORDS = frozenset({"kind", "status", "step", "role", "level", "outcome", "output_type"})
+_OWN_WORDS = frozenset({"kind", "status", "step", "role", "level", "outcome", "output_type", "ruling"})
 
 
 class Redactor:

@@ -7,6 +7,7 @@ another, so all of them have to start alike.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 from exploracoder_jupyter.errors import BranchingChanged, KernelError
@@ -32,11 +33,13 @@ def run_again(observation: Observation) -> Observation:
 
 
 async def keep_files(run: Run, branch: Branch) -> None:
-    """Copy what the solution wrote out of its branch, where that was asked for. A failure is told, and costs nothing
-    else."""
+    """Copy what the solution wrote out of its branch, where that was asked for, in place of what an earlier one wrote.
+    A failure is told, and costs nothing else."""
     if run.files is None:
         return
     try:
+        if run.files.exists():  # of a solution that has been corrected since
+            shutil.rmtree(run.files)
         files = await branch.files(run.files)
     except (OSError, KernelError) as error:
         run.emit(Notice(f"The files of the solution could not be kept: {error}.", "warning"))

@@ -29,7 +29,7 @@ _MOST_TITLE = 120
 class InputReply(BaseModel):
     """One input within an `InventReply`."""
 
-    model_config = ConfigDict(populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True, json_schema_extra={"required": ["title", "before", "after"]})
 
     title: str = Field("", validation_alias=AliasChoices("title", "name", "description"))
     before: str = Field("", validation_alias=AliasChoices("before", "setup", "given", "input"))

@@ -72,6 +72,7 @@ async def refine(run: Run, state: State, program: Experience, after: Probe | Non
 
 async def _rounds(run: Run, state: State, refined: Refined, after: Probe | None) -> None:
     program = refined.kept
+    run.root.expect(run.settings.test_inputs)
     refined.inputs = await invent(run, program)
     for round_ in range(run.settings.test_rounds + 1):
         results = await _tried(run, refined, program)

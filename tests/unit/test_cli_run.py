@@ -87,6 +87,13 @@ def test_the_exit_status_says_how_it_ended(session, outcome, check, status):
     assert main([*RUN, *(["--check", "assert x"] if check else [])]) == status
 
 
+def test_a_solution_that_was_tried_and_not_found_right_is_no_good_end(session):
+    session.answer = _summary("unchecked") | {"tests": [{"title": "none", "status": "ok", "judged": "wrong"}]}
+    assert main(RUN) == 1
+    session.answer = session.answer | {"status": "solved"}
+    assert main(RUN) == 0
+
+
 def test_the_result_is_on_standard_output_and_all_else_beside_it(session, capsys):
     session.answer = _summary("solved")
     main(RUN)

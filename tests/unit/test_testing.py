@@ -25,6 +25,7 @@ INPUTS = json.dumps(
         ]
     }
 )
+WRITES_B = "\nwritten = {'b': '2'}"
 RIGHT = "t1: right\nt2: right, as it should be\nright"
 WRONG = "t1: right\nt2: wrong - the root is cut off to a whole number\nwrong"
 
@@ -67,6 +68,14 @@ async def test_without_tests_nothing_is_asked_beyond_what_was():
     run = a_run(answers(solve=NAIVE), name="root")
     assert (await run_task(run)).verdict.outcome == "unchecked"
     assert {request.step for request in run.model.requests}.isdisjoint({"invent", "judge"})
+
+
+async def test_the_files_of_the_corrected_program_are_the_ones_that_are_kept(tmp_path):
+    judge = [f"{WRONG}\n{fenced(SOUND + WRITES_B)}", RIGHT]
+    run = replace(a_tested_run(NAIVE + "\nwritten = {'a': '1'}", judge=judge), files=tmp_path / "files")
+    await run_task(run)
+    assert [path.name for path in (tmp_path / "files").iterdir()] == ["b"]
+    assert [event.files for event in happened(run, "files_kept")] == [("a",), ("b",)]
 
 
 async def test_a_program_that_is_judged_wrong_by_its_output_is_corrected():
