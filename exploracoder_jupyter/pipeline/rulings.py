@@ -27,6 +27,9 @@ _ONE = re.compile(
     rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=—–-]*[:=—–-]+\W*(?P<word>{_ANY})\b{_GAP}(?P<reason>.*)$",
     re.I,
 )
+_BARE = re.compile(rf"^\W*(?P<word>{_ANY})\b{_GAP}(?P<reason>.*)$", re.I)
+"""A verdict below a heading."""
+_HEADING = re.compile(r"^(?P<sign>#*)\s*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b(?P<rest>.*)$", re.I)
 _PYTHON = ("python", "py", "python3", "ipython")
 _MOST_REASON = 400
 
@@ -94,14 +97,26 @@ def _prose(text: str) -> str:
 
 def _from_lines(text: str, ids: Sequence[str]) -> _Said:
     ruling, reason, opinions = None, "", dict[str, Opinion]()
+    below: str | None = None
     for line in map(plain, text.splitlines()):
-        one, whole = _ONE.match(line), _ALONE.match(line) or _LABELLED.match(line)
+        one, whole, bare = _ONE.match(line), _ALONE.match(line) or _LABELLED.match(line), _BARE.match(line)
         if one and (id_ := _known(one["id"], ids)):
             opinions[id_] = Opinion(id_, _ruling(one["word"]), one["reason"][:_MOST_REASON])
+        elif bare and below:
+            opinions[below] = Opinion(below, _ruling(bare["word"]), bare["reason"][:_MOST_REASON])
         elif whole:
             ruling = _ruling(whole["word"])
             reason = (whole.groupdict().get("reason") or "")[:_MOST_REASON]
+        below = None if one else _heading(line, ids, below)
     return _Said(ruling, reason, tuple(opinions.values()))
+
+
+def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
+    """The input that what follows is about, if the line is a heading that names one; another heading ends that."""
+    found = _HEADING.match(line)
+    if found and (found["sign"] or not re.search(r"\w", found["rest"])):
+        return _known(found["id"], ids)
+    return None if line.startswith("#") or re.fullmatch(rf"\W*{_LABEL}\W*", line, re.I) else below
 
 
 def _from_json(text: str, ids: Sequence[str]) -> _Said | None:

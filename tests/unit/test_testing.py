@@ -239,7 +239,7 @@ async def test_at_most_so_many_inputs_are_tried():
 
 
 async def test_the_end_of_the_budget_keeps_the_last_program_that_passed_the_check():
-    # two executions for a candidate and the first solution with its check, three more on inputs, two for its successor
+    # a candidate, a solution and its check; the program and what is around it on two inputs; a correction and its check
     run = a_tested_run(
         judge=[f"{WRONG}\n{fenced(SOUND)}", RIGHT],
         check="assert root(9) == 3",

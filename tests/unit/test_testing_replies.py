@@ -122,6 +122,12 @@ def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
     assert ruled.judgement.reason == "it pairs NaN with NaN."
 
 
+@pytest.mark.parametrize("end", ["", "\n### Verdict\nwrong", "\nVerdict: wrong", "\n**Verdict**\n\n**wrong**"])
+def test_a_verdict_below_the_heading_of_an_input_is_about_that_input(end):
+    text = f"### t1: numbers alone\nwrong, a column is missing\n\n### t2\n\nright{end}"
+    assert said(text) == ("wrong", {"t1": "wrong", "t2": "right"}, None)
+
+
 def test_the_corrected_program_is_the_whole_one():
     text = f"t1: wrong, see\n```python\nreturn x\n```\nwrong\n```python\n{PROGRAM}\n```\nwhich gives\n```\n2\n```"
     assert said(text) == ("wrong", {"t1": "wrong"}, PROGRAM)
