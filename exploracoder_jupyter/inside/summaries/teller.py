@@ -3,8 +3,8 @@
 The first line is the import path of the type and the first fact, the others follow, indented, as long as they fit. Who
 tells them: a printer registered with the formatter of `text/llm+plain`, or the class itself by `_repr_llm_`; a
 describer of the type's family (`registry`); else the object's own attributes (`objects`). All of that runs in a forked
-child (`apart`): a value whose code hangs, raises or changes something costs half a second and a line. Only scalars,
-modules, and the families that a fork does not carry are told in this process.
+child (`apart`): a value whose code hangs, raises or changes something costs half a second and a line. Only what is
+built in through and through, modules, and the families that a fork does not carry are told in this process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from exploracoder_jupyter.inside.summaries import apart, objects, registry
 from exploracoder_jupyter.inside.summaries.draft import MOST, Draft, with_note
 from exploracoder_jupyter.inside.summaries.facts import Fact, Look
 from exploracoder_jupyter.inside.summaries.short import Short
-from exploracoder_jupyter.inside.summaries.words import scalar
+from exploracoder_jupyter.inside.summaries.words import is_plain
 
 _COUNT_SECONDS = 0.02
 """How long it may take to count what is left out, and to look for what still fits in the schema."""
@@ -120,7 +120,7 @@ def _harmless(value: Any) -> bool:
     kind = type(value)
     if kind is str or kind is bytes:
         return len(value) <= _LONG
-    if scalar(kind) or kind is ModuleType:
+    if kind is ModuleType or is_plain(value):
         return True
     try:
         known = registry.find(value)

@@ -14,6 +14,7 @@ from exploracoder_jupyter.inside.names import type_path
 
 LOOKED_AT = 100
 """Items of a container that its structure is told from, evenly spread where it can be indexed."""
+_MOST_LOOKED_AT = 5_000
 _DEEPEST = 4
 _MOST_KINDS = 3
 _MOST_FIELDS = 12
@@ -77,6 +78,22 @@ def scalar(kind: type) -> Callable[[Any, int], str] | None:
 def is_one_of(kind: type, kinds: Iterable[type]) -> bool:
     """Whether the type is one of these, and not merely says so."""
     return any(kind is one for one in kinds)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether all that is looked at of a value, itself and what it holds, is built into the interpreter."""
+    waiting = [value]
+    for _ in range(_MOST_LOOKED_AT):
+        if not waiting:
+            return True
+        one = waiting.pop()
+        if type(one) is dict:
+            waiting += chain.from_iterable(islice(one.items(), LOOKED_AT))
+        elif is_one_of(type(one), COLLECTIONS):
+            waiting += [*islice(one, LOOKED_AT), *spread(one)]
+        elif not scalar(type(one)):
+            return False
+    return False
 
 
 def spread(value: Any, most: int = LOOKED_AT) -> list[Any]:

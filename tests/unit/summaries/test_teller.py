@@ -162,7 +162,7 @@ def test_nothing_is_changed_printed_or_kept(capfd):
 SCALARS = [1, 1.5, True, None, 2j, "abc", b"abc", sys]
 
 
-def test_scalars_and_modules_need_no_process(monkeypatch):
+def test_what_is_built_in_through_and_through_needs_no_process(monkeypatch):
     monkeypatch.setattr(apart, "possible", lambda: False)
     assert [tell(value).text for value in SCALARS[:6]] == [
         "int: 1",
@@ -173,12 +173,13 @@ def test_scalars_and_modules_need_no_process(monkeypatch):
         "str: 'abc'",
     ]
     assert tell(sys) == ("module: sys", "module: sys")
+    assert tell({"a": [(1, 2.5)], "b": {3}}).text.endswith("  'a': [(1, 2.5)]\n  'b': {3}")
 
 
 def test_without_a_process_the_type_is_told_and_nothing_is_run(monkeypatch):
     monkeypatch.setattr(apart, "possible", lambda: False)
     assert tell(hostile(__repr__=forever)()) == Summary("Hostile", "Hostile")
-    assert tell([1]) == Summary("list", "list")
+    assert tell([1, object()]) == Summary("list", "list")
 
 
 def test_a_class_tells_itself_and_its_schema_is_its_type():
