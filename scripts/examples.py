@@ -1,8 +1,9 @@
 """Execute the example notebooks again and keep their outputs, without the folder they ran in.
 
 Call it as `python scripts/examples.py [NOTEBOOK ...]`; without names it takes all that are not labelled as recorded.
-`python scripts/examples.py --record TRACE NAME` takes the trace of a run with a real model over as an example: replies
-and outputs as they are, with a label, and without the folder and the machine.
+`python scripts/examples.py --record TRACE NAME [BEFORE [NOTE]]` takes the trace of a run with a real model over as an
+example: replies and outputs as they are, with a label, and without the folder and the machine. BEFORE is a file with
+the code that the user had run, for the solution to find the same variables; NOTE is said in the label.
 """
 
 import json
@@ -34,25 +35,39 @@ def portable(notebook: nbformat.NotebookNode, *, folder: str) -> nbformat.Notebo
     return clean
 
 
-def labelled(trace: nbformat.NotebookNode) -> nbformat.NotebookNode:
+def labelled(trace: nbformat.NotebookNode, note: str) -> nbformat.NotebookNode:
     """The trace with a first cell that says what it is."""
     facts = trace.metadata.exploracoder_jupyter
     label = nbformat.v4.new_markdown_cell(
         f"> **Recorded.** This is the trace of one run on {facts.started[:10]}, as it was written. The replies are a "
         f"language model's (its endpoint names it `{facts.model}`), unedited, and so are all outputs. Every prompt and "
         "reply is in the notebook's metadata. *Run All* leaves the candidates alone and runs the solution."
+        f"{f' {note}' if note else ''}"
     )
     label.id = f"explora-{facts.run_id}-label"
     trace.cells.insert(0, label)
     return trace
 
 
-def record(source: Path, name: str) -> None:
+def begun(trace: nbformat.NotebookNode, code: str) -> nbformat.NotebookNode:
+    """The trace with the code that the user had run, behind the label; it is run here for its output."""
+    cell = nbformat.v4.new_code_cell(code.strip(), id=f"explora-{trace.metadata.exploracoder_jupyter.run_id}-before")
+    with tempfile.TemporaryDirectory() as folder:
+        alone = nbformat.v4.new_notebook(cells=[cell])
+        NotebookClient(alone, timeout=600, resources={"metadata": {"path": folder}}).execute()
+    cell.metadata.pop("execution", None)
+    trace.cells.insert(1, cell)
+    return trace
+
+
+def record(source: Path, name: str, before: str = "", note: str = "") -> None:
     """Take a trace over as the example of that name."""
     notebook = portable(nbformat.read(source, as_version=4), folder=str(source.parent))
     text = re.sub(r"Linux-[\w.-]*?(x86_64|aarch64)", r"Linux-\1", json.dumps(notebook))
     text = re.sub(r"Linux-[\w.-]*?(x86\\\\_64)", r"Linux-\1", text)
-    done = labelled(nbformat.from_dict(json.loads(text)))
+    done = labelled(nbformat.from_dict(json.loads(text)), note)
+    if before:
+        done = begun(done, Path(before).read_text(encoding="utf-8"))
     nbformat.validate(done)
     nbformat.write(done, EXAMPLES / f"{name}-recorded.ipynb")
 
@@ -74,6 +89,6 @@ def main(names: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--record"]:
-        record(Path(sys.argv[2]), sys.argv[3])
+        record(Path(sys.argv[2]), *sys.argv[3:])
     else:
         main(sys.argv[1:])

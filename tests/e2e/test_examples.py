@@ -10,6 +10,10 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+WANTED = {
+    "3-judged-by-outputs-recorded": "assert str(result[1:]) == '[(nan, 18.0), (17.0, 16.0), (16.0, nan), (0.0, nan)]'"
+}
+"""What a recorded solution must give whose task has no check; here what figure 3 of CoCoST shows."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +52,8 @@ def test_an_example_runs_from_top_to_bottom(path, examples, tmp_path):
 def test_the_solution_of_a_recorded_example_still_passes_its_check(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     candidates = [cell.copy() for cell in notebook.cells if cell.source.startswith("%%explored")]
-    notebook.cells.append(nbformat.v4.new_code_cell(notebook.metadata.exploracoder_jupyter.task.check))
+    check = notebook.metadata.exploracoder_jupyter.task.get("check") or WANTED[path.stem]
+    notebook.cells.append(nbformat.v4.new_code_cell(check))
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert [cell for cell in notebook.cells if cell.source.startswith("%%explored")] == candidates
     assert len(candidates) > 10

@@ -1,0 +1,52 @@
+"""The recorded run of CoCoST's figure 3, again on real kernels: the replies are the recorded ones, all else is not.
+
+Its first program runs without an error and pairs NaN with NaN; that is seen in its outputs alone, and corrected.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.config import Budget, Exploration, Sandbox
+from exploracoder_jupyter.events import ModelCalled, load
+from exploracoder_jupyter.execution import open_siblings
+from exploracoder_jupyter.models.replay import ReplayModel
+from exploracoder_jupyter.pipeline import Meter, Run, run_task
+from exploracoder_jupyter.types import Task
+from tests.unit.world import MATH, FewApis, NoSteering, happened
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "3-judged-by-outputs-recorded.ipynb"
+NOTEBOOK = json.loads(EXAMPLE.read_text())
+NOTES = NOTEBOOK["metadata"]["exploracoder_jupyter"]
+MISTAKE = "(nan, nan)"
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.mark.anyio
+async def test_a_program_that_runs_and_is_wrong_is_corrected_by_what_it_gave(tmp_path):
+    records = [load(json.dumps(record)) for record in NOTES["records"]]
+    exchanges = [record.event.exchange for record in records if isinstance(record.event, ModelCalled)]
+    events = []
+    async with open_siblings(Sandbox(), workdir=tmp_path) as siblings:
+        [base] = await (await siblings.root()).fork(1)
+        assert (await base.run(source(NOTEBOOK["cells"][1]), timeout=60)).ran
+        settings = Exploration(candidates=2, tests=True)
+        task = Task(NOTES["task"]["text"], ("pandas",), uses=("df",))
+        model, meter = ReplayModel(exchanges), Meter(Budget())
+        run = Run(task, settings, model, FewApis(MATH), base, events.append, NoSteering(), meter, parallel=2)
+        ending = await run_task(run)
+    first, second = happened(run, "solution_tested")
+    assert any(MISTAKE in result.observation.text for result in first.results)
+    assert not any(MISTAKE in result.observation.text for result in second.results)
+    assert (first.candidate, second.candidate) == ("s1", "s2")
+    assert ending.verdict.outcome == "solved"
+    assert "isna()" in ending.solution.code
