@@ -46,6 +46,8 @@ class Agenda:
     """Candidates that are to be run again and carried forward."""
     ran: dict[str, Experience] = field(default_factory=dict)
     """Candidates that ran to their end, by their ids."""
+    files_kept: bool = False
+    """Whether what a solution wrote has been copied to where it is kept."""
     _ids: int = 0
     _numbers: Counter[str] = field(default_factory=Counter)
 

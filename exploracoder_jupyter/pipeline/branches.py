@@ -38,10 +38,11 @@ async def keep_files(run: Run, branch: Branch) -> None:
     if run.files is None:
         return
     try:
-        if run.files.exists():  # of a solution that has been corrected since
+        if run.agenda.files_kept:  # of a solution that has been corrected since
             shutil.rmtree(run.files)
         files = await branch.files(run.files)
     except (OSError, KernelError) as error:
         run.emit(Notice(f"The files of the solution could not be kept: {error}.", "warning"))
         return
+    run.agenda.files_kept = True
     run.emit(FilesKept(str(run.files), files))
