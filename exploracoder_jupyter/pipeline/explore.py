@@ -15,13 +15,14 @@ from exploracoder_jupyter.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
+from exploracoder_jupyter.pipeline.alike import without_addresses
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.attempt import Attempt
 from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
 from exploracoder_jupyter.pipeline.plan import revise
 from exploracoder_jupyter.pipeline.recommend import Advice, recommend
 from exploracoder_jupyter.pipeline.requests import DebugInputs, ProposeInputs
-from exploracoder_jupyter.pipeline.select import select, without_addresses
+from exploracoder_jupyter.pipeline.select import select
 from exploracoder_jupyter.pipeline.tasks import task_group
 from exploracoder_jupyter.types import Candidate, Experience, Subtask, SubtaskStatus
 

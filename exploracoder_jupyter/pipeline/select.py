@@ -8,16 +8,12 @@ The reasons are recorded.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from exploracoder_jupyter.pipeline.alike import agree, informative, shown
 from exploracoder_jupyter.pipeline.assertions import can_fail
-from exploracoder_jupyter.types import Experience, Observation, Selection
-
-_FACT = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^']*'|\"[^\"]*\"|\b(?:True|False)\b")
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
-_NO_DATA = ("module", "type", "ABCMeta", "EnumType", "function", "builtin_function_or_method", "method", "NoneType")
+from exploracoder_jupyter.types import Experience, Selection
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,7 +22,7 @@ class Evidence:
 
     ran: bool
     agreeing: int
-    """How many other candidates that ran show the same facts."""
+    """How many other candidates that ran show the same."""
     asserted: bool
     """Whether it asserts something of its result, which held."""
     informative: bool
@@ -65,54 +61,12 @@ def _asserts(code: str) -> bool:
     return bool(names) and can_fail(ast.Module([*assertions], []))
 
 
-def agree(one: Experience, other: Experience) -> bool:
-    """Whether both ran and show the same: the same text, or half of all their facts in common. What one has printed
-    and the other has bound to a name can be the same.
-
-    Facts are numbers, quoted strings and truth values. Measured against both sides, so that an output of one fact does
-    not agree with every richer one that happens to hold it.
-    """
-    if not (one.observation.ran and other.observation.ran):
-        return False
-    if _plain(one) == _plain(other):
-        return bool(_plain(one))
-    left, right = facts(shown(one.observation)), facts(shown(other.observation))
-    return bool(left | right) and len(left & right) * 2 >= len(left | right)
-
-
-def facts(text: str) -> frozenset[str]:
-    """The literals in an output, object addresses left out."""
-    return frozenset(_FACT.findall(without_addresses(text)))
-
-
-def without_addresses(text: str) -> str:
-    """The text with object addresses left out, so that two runs of one thing read alike."""
-    return _ADDRESS.sub("", text)
-
-
-def shown(observation: Observation) -> str:
-    """What it shows of the results: its outputs if they tell something, else what the changed names hold."""
-    if informative(observation.text):
-        return observation.text
-    data = [change for change in observation.changes if change.type.rpartition(".")[2] not in _NO_DATA]
-    return "\n".join(change.summary for change in data if change.summary)
-
-
-def _plain(item: Experience) -> str:
-    return " ".join(without_addresses(shown(item.observation)).split())
-
-
-def informative(text: str) -> bool:
-    """Whether an output tells something: not empty, not only `None` or an empty container."""
-    return without_addresses(text).strip() not in ("", "None", "[]", "{}", "()", "''", "set()", "nan")
-
-
 def _reasons(evidence: Evidence, chosen: Experience, ran: int) -> tuple[str, ...]:
     if not evidence.ran:
-        return ("none ran", f"its failure is kept as experience: {chosen.observation.status}")
+        return ("none ran", "its failure is kept as experience")
     reasons = ["ran" if ran > 1 else "the only one that ran"]
     if evidence.agreeing:
-        reasons.append(f"agrees with {evidence.agreeing} other{'s' if evidence.agreeing > 1 else ''}")
+        reasons.append(f"gives the same as {evidence.agreeing} other{'s' if evidence.agreeing > 1 else ''}")
     if evidence.asserted:
         reasons.append("its own assertion held")
     reasons.append("informative output" if evidence.informative else "no informative output")

@@ -149,7 +149,7 @@ def complete_events() -> list[Event]:
         proposed("1.4", "", problem="the reply was empty"),
         failed("1.1", "AttributeError", "no 'karate'"),
         ran("1.2", result, stream("done\n"), apis=("networkx.karate_club_graph",)),
-        CandidateSelected(Selection("1", "1.2", ("ran", "agrees with 1 other"))),
+        CandidateSelected(Selection("1", "1.2", ("ran", "gives the same as 1 other"))),
         SubtaskFinished("1", "done"),
         SubtaskStarted("2", (api("networkx.triangles"),)),
         proposed("2.1", "nx.triangle(G)"),

@@ -191,7 +191,7 @@ def test_the_heading_tells_apis_and_reasons():
         "### Subtask 1: Load the graph\n\n<details><summary>Recommended APIs (2)</summary>\n<table>"
     )
     assert "<code>networkx.karate_club_graph</code></td><td><code>()</code></td><td>Does it.</td>" in heading
-    assert "**Candidate 1.2 carried forward**: ran; agrees with 1 other." in heading
+    assert "**Candidate 1.2 carried forward**: ran; gives the same as 1 other." in heading
 
 
 def test_the_plan_tells_statuses_in_words_and_cost():
@@ -240,7 +240,8 @@ def test_the_summary_says_the_verdict_in_words(outcome, words):
     cells = viewed([*complete_events()[:-1], finished(outcome)])
     [summary] = role(cells, "summary")
     assert words in summary["source"]
-    assert "| **all** | 5 | 500 | 100 | 9 | 7.5 |" in summary["source"]
+    assert "| **all** | 5 | 500 | 100 | 9 | 9.0 |" in summary["source"], "the column adds up"
+    assert "- Time: 8 s" in summary["source"], "as the run itself counts it"
     assert "Isolation: bubblewrap; state fresh: Windows has no fork; branching: rerun" in summary["source"]
     assert ours(summary)["status"] == outcome
 

@@ -29,7 +29,7 @@ def test_what_ran_beats_what_failed():
 def test_agreement_beats_a_lone_answer_that_came_first():
     best, reasons = chosen(tried(1, "17"), tried(2, "length 4"), tried(3, "4"))
     assert best == "1.2"
-    assert "agrees with 1 other" in reasons
+    assert "gives the same as 1 other" in reasons
 
 
 def test_a_lone_fact_does_not_agree_with_every_richer_output():
@@ -74,9 +74,60 @@ def test_addresses_are_no_facts():
     assert not agree(tried(1, "a"), tried(2, "b"))
 
 
-@pytest.mark.parametrize("text", ["", "None\n", "[]", " {} "])
+@pytest.mark.parametrize("other", ["[3, 2, 1, 0]", "3", "[[0, 1, 2, 3]]", "list [3, 2, 1, 0]"])
+def test_other_values_are_not_the_same(other):
+    assert not agree(tried(1, "[0, 1, 2, 3]"), tried(2, other))
+
+
+@pytest.mark.parametrize("other", ["list [0, 1, 2, 3]", "(0, 1, 2, 3)", "[0.0, 1.0, 2.0, 3.0]"])
+def test_values_are_the_same_however_they_are_written(other):
+    assert agree(tried(1, "[0, 1, 2, 3]"), tried(2, other))
+
+
+def test_another_kind_of_thing_in_the_same_name_is_not_the_same():
+    graph = holding(1, "Graph Graph with 5 nodes and 4 edges", G="networkx.Graph")
+    module = holding(2, "module <module 'networkx' from 'x'>", G="module", nx="module")
+    count = holding(3, "int 5", G="int", G_="networkx.Graph")
+    assert not any(agree(graph, other) for other in (module, count))
+    assert "gives the same" not in " ".join(chosen(graph, module, count)[1])
+    assert agree(graph, holding(4, "Graph Graph with 5 nodes and 4 edges", G="networkx.Graph", n="int"))
+
+
+def test_results_of_other_types_are_the_same_only_as_equal_values():
+    graph, table = holding(1, "5 nodes 4 edges", g="networkx.Graph"), holding(2, "5 nodes 4 edges!", t="m.Table")
+    assert not agree(graph, table)
+    assert agree(holding(1, "5", g="networkx.Graph"), holding(2, "5", n="int"))
+
+
+def holding(number, text, **types):
+    experience = tried(number, text)
+    return replace(experience, observation=replace(experience.observation, names=tuple(types.items())))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "None\n",
+        "[]",
+        " {} ",
+        "dict {}",
+        "Graph Graph with 0 nodes and 0 edges",
+        "networkx.Graph: undirected, 0 nodes, 0 edges",
+        "pandas.DataFrame: 0 rows x 1 columns, 132 bytes\n  a: float64",
+        "DataFrame Empty DataFrame\nColumns: [a]\nIndex: []",
+        "numpy.ndarray: shape (0,), dtype float64, 0 bytes, empty",
+        "module <module 'networkx' from '/lib/networkx/__init__.py'>",
+    ],
+)
 def test_empty_outputs_inform_of_nothing(text):
     assert not informative(text)
+    assert not agree(tried(1, text), tried(2, text))
+
+
+@pytest.mark.parametrize("text", ["0", "[0]", "10 rows", "DataFrame    a\n0  1", "list: empty\nint: 4"])
+def test_little_is_more_than_nothing(text):
+    assert informative(text)
 
 
 def bound(number, summary, *, type_="list", text=""):
