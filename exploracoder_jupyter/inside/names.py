@@ -73,12 +73,16 @@ def _bound(node: ast.AST) -> Iterator[str]:
 def type_path(value: object) -> str:
     """Import path of the value's type, the shortest under which it is found: `networkx.Graph`, `int`."""
     cls = type(value)
-    name, module = str(_qualname(cls)), _module(cls)
+    return import_path(cls, str(_qualname(cls)), _module(cls))
+
+
+def import_path(found: object, name: str, module: object) -> str:
+    """Shortest import path of a class or function of this name, which says that it is of this module."""
     if type(module) is not str or module in ("builtins", "__main__"):
         return name
     parts = module.split(".")
     for end in range(1, len(parts)):
         parent = sys.modules.get(".".join(parts[:end]))
-        if type(parent) is ModuleType and parent.__dict__.get(name) is cls:
+        if type(parent) is ModuleType and parent.__dict__.get(name) is found:
             return ".".join([*parts[:end], name])
     return f"{module}.{name}"

@@ -12,7 +12,7 @@ from itertools import islice
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.inside.names import type_path
+from exploracoder_jupyter.inside.names import import_path, type_path
 from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut
 from exploracoder_jupyter.inside.summaries.words import counted, has_plain_repr, structure
 
@@ -20,6 +20,7 @@ _LONGEST = 200
 _MOST_METHODS = 12
 _dict = type.__dict__["__dict__"].__get__
 _bases = type.__dict__["__mro__"].__get__
+_direct_bases = type.__dict__["__bases__"].__get__
 
 
 class _Field(NamedTuple):
@@ -160,9 +161,7 @@ def _annotation(found: Any) -> Any:
 
 
 def _function(value: Any, look: Look) -> Iterator[Fact]:
-    module = getattr(value, "__module__", None)
-    place = "" if module in (None, "__main__") else f"{module}."
-    name = f"{place}{getattr(value, '__qualname__', '?')}"
+    name = import_path(value, str(getattr(value, "__qualname__", "?")), getattr(value, "__module__", None))
     yield Fact(f"{name}{_signature(value, look)}", True, f"{name}{_signature(value, None)}")
     yield from _purpose(value)
 
@@ -182,13 +181,17 @@ def _partial(value: Any, look: Look) -> Iterator[Fact]:
 
 
 def _class(value: Any, look: Look) -> Iterator[Fact]:
-    bases = [f"{cls.__module__}.{cls.__qualname__}" for cls in _bases(value)[1:-1] if cls.__module__ != "builtins"]
+    bases = [_class_path(cls) for cls in _direct_bases(value) if cls is not object]
     based = f", based on {', '.join(bases[:3])}" if bases else ""
-    yield Fact(f"{value.__module__}.{value.__qualname__}{_signature(value, None)}{based}".removeprefix("__main__."))
+    yield Fact(f"{_class_path(value)}{_signature(value, None)}{based}")
     yield from _purpose(value)
     yield from _class_fields(value)
     yield from _properties(value)
     yield from _methods(value, look)
+
+
+def _class_path(cls: type) -> str:
+    return import_path(cls, cls.__qualname__, cls.__module__)
 
 
 def _class_fields(value: Any) -> Iterator[Fact]:

@@ -1,6 +1,7 @@
 """Functions, classes, and objects of classes that nothing else is known of."""
 
 import functools
+import json
 from dataclasses import dataclass, field
 
 import attrs
@@ -146,7 +147,7 @@ FUNCTIONS = {
     "method": (Plain().go, f"method: {HERE}.Plain.go(on: Order)\n  Go.", None),
     "built in": (
         len,
-        "builtin_function_or_method: builtins.len(obj, /)\n  Return the number of items in a container.",
+        "builtin_function_or_method: len(obj, /)\n  Return the number of items in a container.",
         None,
     ),
     "no signature": (dict.fromkeys, None, None),
@@ -175,6 +176,7 @@ def test_classes():
         "  methods: total(rate: float = ..., *extra, strict: bool = ...) -> float, empty()",
     ]
     assert tell(Shown).text.splitlines()[0] == f"type: {HERE}.Shown(), based on {HERE}.Plain"
+    assert tell(json.JSONDecoder).text.startswith("type: json.JSONDecoder(*, object_hook=...")
 
 
 def test_a_documentation_that_holds_values_is_not_told():
