@@ -3,10 +3,12 @@
 import json
 from dataclasses import replace
 
+import anyio
 import pytest
 
 from exploracoder_jupyter.config import Budget
 from exploracoder_jupyter.models.offline import OfflineModel
+from exploracoder_jupyter.models.scripted import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.types import ErrorInfo
 from tests.unit.test_pipeline import answers, fenced
@@ -257,6 +259,32 @@ async def test_the_end_of_the_budget_without_a_check_is_unchecked():
     ending = await run_task(run)
     assert (ending.verdict.outcome, ending.solution.candidate) == ("unchecked", "s1")
     assert "is spent" in ending.verdict.reason
+
+
+class Slow(ScriptedModel):
+    """Never comes to a judgement."""
+
+    async def complete(self, request):
+        if request.step == "judge":
+            await anyio.sleep_forever()
+        async for reply in super().complete(request):
+            yield reply
+
+
+@pytest.mark.parametrize(("check", "outcome"), [("assert root(9) == 3", "solved"), (None, "unchecked")])
+async def test_the_end_of_the_time_keeps_a_program_that_ran(check, outcome):
+    run = a_tested_run(check=check, budget=Budget(seconds=4))
+    ending = await run_task(replace(run, model=Slow(run.model._script)))
+    assert (ending.verdict.outcome, ending.solution.code) == (outcome, NAIVE)
+    assert "its outputs were not judged (the budget of 4 seconds is spent)" in ending.verdict.reason.lower()
+    assert run.meter.by_step["judge"].calls == 0
+
+
+async def test_a_value_that_an_input_assigns_last_is_shown():
+    invent = json.dumps({"tests": [{"title": "nine", "after": "y = root(9)"}]})
+    run = a_tested_run(invent=invent)
+    await run_task(run)
+    assert happened(run, "inputs_invented")[0].inputs[0].after == "y = root(9)\ny"
 
 
 async def test_where_branches_are_made_in_another_way_all_inputs_are_tried_again(monkeypatch):
