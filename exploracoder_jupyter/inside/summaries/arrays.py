@@ -126,6 +126,12 @@ def _shape(values: Any) -> str:
     return f"{' x '.join(map(str, values.shape)) or 'scalar'} of {values.dtype}"
 
 
+def _sure(value: Any) -> bool:
+    """Arrays and scalars that hold no objects, and are not mapped from a file that may have to be waited for."""
+    name = type(value).__name__
+    return hasattr(value, "dtype") and name != "memmap" and not value.dtype.hasobject
+
+
 FAMILY = Family(
     {
         "numpy.ndarray": _array,
@@ -145,4 +151,5 @@ FAMILY = Family(
         "numpy.memmap": _mapped_measure,
         **sparse_arrays.MEASURES,
     },
+    sure=_sure,
 )

@@ -193,6 +193,26 @@ def _length_measure(values: Any) -> str:
     return f"{len(values)} values of {values.dtype}"
 
 
+def _sure(value: Any) -> bool:
+    """Frames and series of plain columns, and few enough of them to look at each."""
+    name = type(value).__name__
+    if name == "DataFrame" and len(value.columns) <= HASHED:
+        dtypes = [*value.dtypes, value.columns.dtype]
+    elif name == "Series" and (value.name is None or type(value.name) is str):
+        dtypes = [value.dtype]
+    else:
+        return False
+    return not value.attrs and all(map(_holds_no_objects, [*dtypes, value.index.dtype]))
+
+
+def _holds_no_objects(dtype: Any) -> bool:
+    """Whether it is one of NumPy's or pandas' own, and the values are no objects of any class."""
+    if type(dtype).__name__ == "CategoricalDtype":
+        return dtype.categories is not None and _holds_no_objects(dtype.categories.dtype)
+    module = type(dtype).__module__.partition(".")[0]
+    return module in ("numpy", "pandas") and not getattr(dtype, "hasobject", False)
+
+
 FAMILY = Family(
     {
         "pandas.DataFrame": _frame,
@@ -214,4 +234,5 @@ FAMILY = Family(
         "pandas.Index": _length_measure,
         "pandas.ExtensionArray": _length_measure,
     },
+    sure=_sure,
 )

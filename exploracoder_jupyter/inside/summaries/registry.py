@@ -51,7 +51,13 @@ class Known(NamedTuple):
     measure: Measure | None
     own: bool
     """Whether the type is the library's own: else a class of others is based on it, and may run anything."""
-    here: bool
+    family: Family
+
+    def told(self, value: Any, *, apart: bool) -> bool:
+        """Whether the value may be described in a fork of the kernel's process, or else in that process itself."""
+        if apart:
+            return not (self.own and self.family.here)
+        return self.own and (self.family.here or self.family.sure(value))
 
     def shape(self, value: Any) -> str:
         """What its measure says for people."""
@@ -65,7 +71,7 @@ def find(value: Any) -> Known | None:
         family = _BY_NAME.get(name)
         if family is not None:
             own = _root(cls) == _root(kind)
-            return Known(family.kinds.get(name), family.measures.get(name), own, family.here and own)
+            return Known(family.kinds.get(name), family.measures.get(name), own, family)
     return None
 
 

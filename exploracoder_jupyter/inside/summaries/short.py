@@ -66,7 +66,7 @@ class Short:
         if known is None or not known.own:
             return None
         path = type_path(value)
-        if known.here == self.apart or depth >= _DEEPEST or not known.describe:
+        if depth >= _DEEPEST or not known.describe or not known.told(value, apart=self.apart):
             return f"{path}: {known.shape(value)}" if known.measure else path
         look = Look(Short(self.apart, self.letters // 2), rows=1, columns=3)
         fact = next(iter(known.describe(value, look)), None)

@@ -124,9 +124,9 @@ def _harmless(value: Any) -> bool:
         return True
     try:
         known = registry.find(value)
+        return known is not None and known.told(value, apart=False)
     except Exception:
         return False
-    return known is not None and known.here
 
 
 def _told_here(value: Any) -> Summary:

@@ -430,13 +430,23 @@ def test_arrow_is_told_in_a_fork_after_its_threads_ran() -> None:
     assert subprocess.run([sys.executable, "-c", APART], timeout=120).returncode == 0
 
 
-def test_polars_is_told_in_the_process_itself() -> None:
-    assert [known.here for value in (FRAME, FRAME.lazy(), TABLE, sales()) if (known := find(value))] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+@pytest.mark.parametrize(
+    "value, apart, here",
+    [
+        (FRAME, False, True),
+        (FRAME.lazy(), False, True),
+        (TABLE, True, False),
+        (sales().drop(columns="more"), True, True),
+        (sales()["share"], True, True),
+        (sales(), True, False),
+        (pd.DataFrame({"held": [object()]}), True, False),
+        (pd.Series(["held"], dtype=object), True, False),
+    ],
+    ids=lambda value: "" if isinstance(value, bool) else type(value).__name__,
+)
+def test_where_a_table_is_told(value, apart, here) -> None:
+    known = find(value)
+    assert (known.told(value, apart=True), known.told(value, apart=False)) == (apart, here)
 
 
 MEASURED = [
