@@ -122,21 +122,27 @@ def _subtask_cells(run: Run, section: Section, show: Show) -> Iterator[Cell]:
 
 def _solution_cells(run: Run, section: Section, show: Show, *, standalone: bool) -> Iterator[Cell]:
     solution = final_solution(run)
-    last = section.ordered[-1] if section.ordered and not solution else None
+    best = None if solution else _best(run, section)
     status: JsonValue = "exploring" if run.finished is None else "done" if solution else "failed"
     outcome = run.finished.verdict.outcome if run.finished and solution else None
     heading = words.solution_words(section, outcome, run.files, over=run.finished is not None)
     yield _markdown(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
     for attempt in section.ordered:
         final = solution is not None and attempt.candidate.id == solution.candidate
-        if attempt.has_cell and not final and (show == "all" or attempt is last):
+        if attempt.has_cell and not final and (show == "all" or attempt is best):
             selected = False if run.finished else section.carried(attempt)
-            yield _candidate(run, section, attempt, selected=selected, hidden=attempt is not last)
+            yield _candidate(run, section, attempt, selected=selected, hidden=attempt is not best)
         if show == "all" or (show == "selected" and final):
             yield from _round_cells(run, section, attempt, selected=final if run.finished else None)
     if solution:
         yield _solution(run, solution, section.attempts.get(solution.candidate), standalone)
     yield from _notices(run, section)
+
+
+def _best(run: Run, section: Section) -> Attempt | None:
+    """The attempt to go on from where there is no solution: the one that the run kept, else the last one."""
+    kept = run.finished.solution if run.finished else None
+    return section.attempts.get(kept.candidate if kept else "", section.ordered[-1] if section.ordered else None)
 
 
 def _round_cells(run: Run, section: Section, attempt: Attempt, *, selected: bool | None) -> Iterator[Cell]:

@@ -5,6 +5,7 @@ One that ran and passed the user's check goes on to correctness testing, where t
 
 from __future__ import annotations
 
+from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.events import CandidateProposed, CandidateSelected
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.attempt import fingerprint
@@ -15,9 +16,14 @@ from exploracoder_jupyter.pipeline.requests import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.testing import can_test, refine
 from exploracoder_jupyter.pipeline.trial import SOLUTION, passes_anyway, try_solution
 from exploracoder_jupyter.pipeline.verify import Probe, probe
-from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Selection, Solution, Verdict
+from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Selection, Verdict
 
 _MOST_REPEATED = 2
+_NEXT = {
+    True: "Name a language model with --model, or write in the task which calls to make.",
+    False: "Put the task in other words, or give an example of the result.",
+}
+"""What to do next, for the offline model and for a language model."""
 
 
 async def solve(run: Run, state: State) -> Ending:
@@ -46,7 +52,7 @@ async def solve(run: Run, state: State) -> Ending:
         await still_wanted()
         if attempt.observation.ran:
             return await _accept(run, state, attempt, after, Checked(checked, stale))
-    return Ending(_best(attempts), Verdict("unsolved", _why(attempts, checked=checked)))
+    return _failed(run, attempts, checked=checked)
 
 
 async def _accept(run: Run, state: State, attempt: Experience, after: Probe | None, checked: Checked) -> Ending:
@@ -101,19 +107,37 @@ def _finished(attempts: list[Experience]) -> list[Experience]:
     return [item for item in attempts if item.observation.note.startswith("The program ran")]
 
 
-def _best(attempts: list[Experience]) -> Solution | None:
-    """The last program that ran to its end, for the user to go on from; a crash is no solution."""
-    finished = _finished(attempts)
-    return solution_of(finished[-1]) if finished else None
+def _best(run: Run, attempts: list[Experience]) -> Experience | None:
+    """The attempt to go on from: rather one that ran to its end and bound what the check reads.
+
+    Among equals a language model's last one, which answers the failures before, and the offline model's first one: it
+    gives its best first.
+    """
+    ordered = attempts if run.model.name == OFFLINE else attempts[::-1]
+    return max(ordered, key=_progress, default=None)
 
 
-def _why(attempts: list[Experience], *, checked: bool) -> str:
-    if not attempts:
-        return "The model gave no program that could be run."
-    finished, tried = _finished(attempts), f"{len(attempts)} tried"
-    last = (finished or attempts)[-1].observation
-    what = last.error.headline if last.error else (last.note or last.status)
+def _progress(attempt: Experience) -> int:
+    """How far a program got that failed: a crash, to its end, with the names that were looked for after it."""
+    if not _finished([attempt]):
+        return 0
+    error = attempt.observation.error
+    return 1 if error and error.name == "NameError" else 2
+
+
+def _failed(run: Run, attempts: list[Experience], *, checked: bool) -> Ending:
+    """The ending without a solution; a program that ran to its end is kept, a crash is none."""
+    best = _best(run, attempts)
+    reason = _why(best, attempts, checked=checked) if best else "The model gave no program that could be run."
+    kept = solution_of(best) if best and _finished([best]) else None
+    return Ending(kept, Verdict("unsolved", f"{reason} {_NEXT[run.model.name == OFFLINE]}"))
+
+
+def _why(best: Experience, attempts: list[Experience], *, checked: bool) -> str:
+    finished, tried = len(_finished(attempts)), f"{len(attempts)} tried"
+    error = best.observation.error
+    what = (error.headline if error else best.observation.note or best.observation.status).rstrip(".")
     if not finished:
-        return f"No solution ran to its end ({tried}); the last one gave {what}"
+        return f"No solution ran to its end ({tried}); the best one gave {what}."
     missed = "passed the check" if checked else "defines the function"
-    return f"No solution {missed} ({tried}, {len(finished)} ran to their end); the last of these gave {what}"
+    return f"No solution {missed} ({tried}, {finished} ran to their end); the best one gave {what}."

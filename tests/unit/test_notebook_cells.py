@@ -264,6 +264,14 @@ def test_a_solution_that_failed_is_not_handed_over_as_one():
     assert "%%explored s2" in attempts["s2"]["source"]
 
 
+def test_of_solutions_that_failed_the_one_that_was_kept_stays_open():
+    events = [started(), planned("a"), proposed("s1", "x = 1"), failed("s1", "AssertionError", "")]
+    events += [proposed("s2", "1/0"), failed("s2", "ZeroDivisionError", ""), finished("unsolved", "x = 1", "s1")]
+    attempts = by_candidate(viewed(events))
+    assert "jupyter" not in attempts["s1"]["metadata"]
+    assert attempts["s2"]["metadata"]["jupyter"]["source_hidden"]
+
+
 def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
     events = complete_events()
     before_solving = events[: next(i for i, event in enumerate(events) if getattr(event, "candidate", None) == "2.1r1")]

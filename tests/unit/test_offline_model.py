@@ -1,6 +1,7 @@
 """The offline model through its port: every step answered in the form that the pipeline reads."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +22,7 @@ from exploracoder_jupyter.pipeline.requests import (
 from exploracoder_jupyter.types import (
     ApiDoc,
     Candidate,
+    Change,
     ErrorInfo,
     Experience,
     Introduction,
@@ -93,6 +95,7 @@ async def test_candidates_are_programs_that_run_and_show_what_they_learn(capsys)
     exec(codes[0], namespace)
     assert namespace["m"] == 4
     assert capsys.readouterr().out.startswith("int 4")
+    assert all(len(line) < 80 for code in codes for line in code.splitlines())
 
 
 async def test_a_failed_candidate_is_mended_or_left():
@@ -128,6 +131,93 @@ async def test_what_crashed_is_not_tried_in_other_clothes():
     attempt = tried(code, error=ErrorInfo("KeyError", "'a'", trace))
     [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), (attempt,)), model=model)
     assert code.splitlines()[-1] not in parse_code(reply.text).splitlines()
+
+
+GRAPHS = tuple(
+    ApiDoc(f"nets.{name}", "function", "(n)", doc, "nets", "1")
+    for name, doc in (("path_graph", "Return a path of n nodes."), ("order", "Return the number of nodes."))
+)
+PATH = Task("Make a path graph of 4 nodes and store it in `G`", ("nets",))
+
+
+def explored(code, *changes, subtask="1", error=None):
+    """A selected candidate that bound these names, each with a type and a summary."""
+    names = tuple((change.name, change.type) for change in changes)
+    observation = Observation("error" if error else "ok", error=error, names=names, changes=changes)
+    return Experience(Subtask(subtask, "step"), Candidate(f"{subtask}.1", subtask, code), observation)
+
+
+MADE = explored(
+    "from nets import path_graph\n\nG = path_graph(4)\nprint(type(G).__name__, G)",
+    Change("G", "new", "nets.Graph", "nets.Graph: 4 nodes\n  properties: nodes\n  methods: number_of_nodes()"),
+)
+
+
+@pytest.mark.parametrize("check", [None, "assert G.order() == 4"])
+async def test_what_was_explored_is_the_first_solution_as_it_stands(check):
+    task = replace(PATH, check=check)
+    model = OfflineModel(FewApis(GRAPHS))
+    [reply] = await ask("solve", SolveInputs(task, GRAPHS, (MADE,)), model=model)
+    assert parse_code(reply.text) == "from nets import path_graph\n\nG = path_graph(4)"
+    attempt = tried(parse_code(reply.text), error=ErrorInfo("AssertionError", ""), note="The program ran, but not so.")
+    [reply] = await ask("repair", RepairInputs(task, GRAPHS, (MADE,), (attempt,)), model=model)
+    assert "G.n" in parse_code(reply.text), "what is built on it comes later"
+
+
+async def test_what_was_explored_is_first_given_the_type_that_the_task_names():
+    made = explored("from nets import walk\n\nsteps = walk(4)", Change("steps", "new", "generator", "generator"))
+    task = Task("Walk a path of 4 nodes and store it as a list in `steps`", ("nets",))
+    [reply] = await ask("solve", SolveInputs(task, GRAPHS, (made,)), model=OfflineModel(FewApis(GRAPHS)))
+    assert parse_code(reply.text).endswith("steps = walk(4)\nsteps = list(steps)")
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("from nets import order\n\nG = order()", PATH.text),
+        (
+            "from nets import path_graph\n\nG = path_graph(4)",
+            "Make a path graph of 4 nodes and store the number in `G`",
+        ),
+    ],
+    ids=["without the value", "of another kind"],
+)
+async def test_what_was_explored_is_not_first_where_it_cannot_be_right(code, text):
+    made = explored(code, *MADE.observation.changes)
+    [reply] = await ask("solve", SolveInputs(replace(PATH, text=text), GRAPHS, (made,)))
+    assert parse_code(reply.text) != code
+
+
+async def test_no_solution_drops_a_wanted_name():
+    task = Task("Compute the mean of [1, 2, 6] in `avg`; compute the median of [5, 1, 2] in `mid`", ("statistics",))
+    model, attempts = OfflineModel(FewApis(STATISTICS)), []
+    [reply] = await ask("solve", SolveInputs(task, STATISTICS, ()), model=model)
+    while reply.text:
+        code = parse_code(reply.text)
+        assert "avg = " in code and "mid = " in code
+        attempts.append(tried(code, error=ErrorInfo("AssertionError", ""), note="The program ran, but not so."))
+        [reply] = await ask("repair", RepairInputs(task, STATISTICS, (), tuple(attempts)), model=model)
+    assert len(attempts) > 2
+
+
+async def test_it_gives_up_when_programs_keep_failing_the_check():
+    failing = [
+        tried(f"m = {number}", error=ErrorInfo("AssertionError", ""), note="The program ran, but not so.")
+        for number in range(8)
+    ]
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing[:7])))
+    assert reply.text
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing)))
+    assert reply.problem == "empty"
+
+
+async def test_it_gives_up_sooner_where_nothing_explored_ran():
+    lost = explored("m = median()", error=ErrorInfo("TypeError", "no data"))
+    crashed = [tried(f"m = {number} / 0", error=ErrorInfo("ZeroDivisionError", "")) for number in range(4)]
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(crashed)))
+    assert reply.text
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (lost,), tuple(crashed)))
+    assert reply.problem == "empty"
 
 
 async def test_the_check_is_not_read_for_its_values():

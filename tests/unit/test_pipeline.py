@@ -25,7 +25,14 @@ def fenced(code):
     return f"```python\n{code}\n```"
 
 
-def answers(plan=("take the root",), propose=None, debug=None, solve="import math\nroot = math.sqrt(16)", **steps):
+def answers(
+    plan=("take the root",),
+    propose=None,
+    debug=None,
+    solve="import math\nroot = math.sqrt(16)",
+    name="scripted",
+    **steps,
+):
     """A model that answers each step from what is given; a function is called with the request."""
     fixed = {
         "plan": plan if callable(plan) else json.dumps({"subtasks": list(plan)}),
@@ -42,7 +49,7 @@ def answers(plan=("take the root",), propose=None, debug=None, solve="import mat
         answer = fixed[request.step]
         return answer(request) if callable(answer) else answer
 
-    return ScriptedModel(reply)
+    return ScriptedModel(reply, name)
 
 
 async def test_a_task_is_solved_when_its_check_passes():
@@ -77,6 +84,30 @@ async def test_a_solution_that_fails_its_check_is_unsolved_and_kept():
     ending = await run_task(a_run(answers(), check="assert root == 5", solution_rounds=2))
     assert ending.verdict.outcome == "unsolved"
     assert "math.sqrt" in ending.solution.code
+
+
+async def unsolved(model_name, *solutions):
+    """How it ends when these solutions are tried and fail the check."""
+    given = iter(solutions)
+    model = answers(solve=lambda request: fenced(next(given)), name=model_name)
+    return await run_task(a_run(model, check="assert root == 5", solution_rounds=len(solutions)))
+
+
+@pytest.mark.parametrize(
+    ("model", "kept", "step"),
+    [("offline", "s2", "Name a language model with --model"), ("some-model", "s4", "Put the task in other words")],
+)
+async def test_the_best_of_what_failed_is_kept_and_told_with_a_next_step(model, kept, step):
+    ending = await unsolved(model, "1 / 0", "root = 2", "other = 5", "root = 4", "x = 1", "root = 1 / 0")
+    assert ending.solution.candidate == kept
+    assert "(6 tried, 4 ran to their end); the best one gave AssertionError" in ending.verdict.reason
+    assert step in ending.verdict.reason
+
+
+async def test_a_program_that_ran_is_kept_rather_than_a_crash():
+    ending = await unsolved("offline", "1 / 0", "other = 5")
+    assert ending.solution.candidate == "s2"
+    assert "NameError" in ending.verdict.reason
 
 
 async def test_a_failed_check_is_shown_to_the_model_and_repaired():

@@ -1,22 +1,25 @@
 """Whole programs for `solve` and `repair`: every variant worth trying, best first.
 
-Sources: the explored program as it is and continued; single calls and chains bound afresh over the whole task. Each is
-combined with changes of its result (`list(...)`, `sorted(...)`, ...) that the wording or the observed type suggests.
+What was explored comes first as it stands, where it binds what the task wants. Then, by their scores: the explored
+program continued; single calls and chains bound afresh over the whole task. Each is combined with changes of its result
+(`list(...)`, `sorted(...)`, ...) that the wording or the observed type suggests.
 The check of the task is read for the names that it needs, never for what it expects.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.models.offline.clauses import clauses
 from exploracoder_jupyter.models.offline.drafts import Draft
-from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
+from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, conversion, idioms
+from exploracoder_jupyter.models.offline.kinds import kinds_of, wanted_kinds
 from exploracoder_jupyter.models.offline.pool import Pool
 from exploracoder_jupyter.models.offline.samples import stores
-from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, chains, judge, place_for
+from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, chains, judge, place_for, speaks
 from exploracoder_jupyter.models.offline.state import alive, attributes, program, pruned, variables
 from exploracoder_jupyter.models.offline.values import targets_in
 from exploracoder_jupyter.models.offline.wanted import Wanted, wanted_by
@@ -38,6 +41,8 @@ class Variant:
     """The program before its result was changed: when it fails to run, so do its siblings."""
     plain: bool = True
     """Whether the result is taken as it comes."""
+    complete: bool = True
+    """Whether it binds every name that the task wants."""
     kin: tuple[tuple[str, ...], ...] = ()
     """What it has in common with others: its base, its first step, its APIs."""
 
@@ -47,7 +52,8 @@ def programs(task: Task, pool: Pool, experience: Sequence[Experience], *, most: 
     wanted = wanted_by(task)
     whole = wanted.aim(task)
     drafts = [*_explored(whole, pool, experience, wanted.names[:-1]), *_afresh(task, whole, pool)]
-    drafts.sort(key=lambda item: -item.score)
+    spoken = [item for item in drafts if speaks(item.draft, whole, pool)]
+    drafts = sorted(spoken or drafts, key=lambda item: -item.score)
     return list({item.draft.code("_"): item for item in reversed(drafts)}.values())[::-1][:most]
 
 
@@ -65,6 +71,8 @@ def variants(
     text = clauses(task.text, most=8)[-1]
     known = attributes(experience)
     seen = _seen_types(attempts, names[-1])
+    most_used = max((_used(item.draft) for item in drafts), default=0)
+    first = _as_explored(task, wanted, text, experience, most_used)
     found: dict[str, Variant] = {}
     for item in drafts:
         type_ = seen.get(pruned(_code(item.draft, names[-1], PLAIN), names), "")
@@ -72,7 +80,52 @@ def variants(
         for variant in _finished(typed, wanted, text, known):
             if variant.code not in found or found[variant.code].score < variant.score:
                 found[variant.code] = variant
-    return _spread(sorted(found.values(), key=lambda variant: -variant.score))[:most]
+    complete = [variant for variant in found.values() if variant.complete] or list(found.values())
+    ranked = _spread(sorted(complete, key=lambda variant: -variant.score))
+    return list({variant.code: variant for variant in (*first, *ranked)}.values())[:most]
+
+
+def _as_explored(
+    task: Task, wanted: Wanted, text: str, experience: Sequence[Experience], most_used: int
+) -> list[Variant]:
+    """The explored program unchanged, if it binds the wanted names, or did the whole of a task that names none.
+
+    Where the wording asks for another built-in type than the one seen, the program that converts to it goes before. One
+    that leaves out values of the task which others use (`most_used`), or holds what the wording excludes, is not right.
+    """
+    ran = [item for item in experience if item.observation.ran]
+    values = wanted.aim(task).values
+    explored = program(ran, values)
+    named = set(wanted.names) <= _bound(explored.draft) & {value.code for value in variables(ran)}
+    whole = not targets_in(task.text) and not task.check and len(ran) == len(experience)
+    if wanted.function or not explored.result or not (named or whole):
+        return []
+    target = wanted.names[-1]
+    result = target if named else explored.result
+    draft = alive(replace(explored.draft, result=result), values, wanted.names[:-1])
+    type_ = draft.type if result == explored.result else ""
+    if _used(draft) < most_used or not _stored_kind(text, type_):
+        return []
+    forms = [conversion(text, type_), PLAIN]
+    codes = [(form, pruned(_code(draft, target, form), wanted.names)) for form in forms if form]
+    return [Variant(code, 0.0, draft.code("_"), form == PLAIN) for form, code in codes if code]
+
+
+def _used(draft: Draft) -> int:
+    """How many values of the task it uses."""
+    return sum(number >= 0 for number in draft.used)
+
+
+def _stored_kind(text: str, type_: str) -> bool:
+    """Whether what was seen may be what the text wants stored, as in `store the list in`; unless it says, anything."""
+    said = re.search(r"\b(?:store|save|put|keep) (?:the|a|its|their) (\w+)", text.lower())
+    asked = wanted_kinds(said.group(1), "") if said and type_ else frozenset()
+    return not asked or bool(asked & kinds_of(type_))
+
+
+def _bound(draft: Draft) -> set[str]:
+    """Names that the statements bind."""
+    return {name for line in draft.statements for node in ast.parse(line).body for name in stores(node, whole=True)}
 
 
 def _seen_types(attempts: Sequence[Experience], target: str) -> dict[str, str]:
@@ -156,18 +209,18 @@ def _finished(item: Judged, wanted: Wanted, text: str, known: dict[str, tuple[st
     """The draft as programs that define the wanted names."""
     draft, names = item.draft, wanted.names
     target = names[-1]
-    bound = {name for line in draft.statements for node in ast.parse(line).body for name in stores(node, whole=True)}
+    complete = set(names[:-1]) <= _bound(draft)
     options = idioms(text, draft.type, frozenset(a.removesuffix("()") for a in known.get(draft.result, ())))
-    missing = 0.6 * sum(name not in bound for name in names[:-1])
     base = draft.code("_")
     for idiom in options or [PLAIN]:
         code = _code(draft, target, idiom)
         if code:
             yield Variant(
                 wanted.form(pruned(code, names)),
-                item.score - idiom.cost - missing,
+                item.score - idiom.cost,
                 base,
                 idiom.template == PLAIN.template,
+                complete,
                 _kin(draft, base),
             )
 

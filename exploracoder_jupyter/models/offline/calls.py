@@ -30,7 +30,7 @@ class Place:
     around: Surroundings
     pool: Pool
     attributes: Mapping[str, Sequence[str]]
-    """Public attributes by variable, as printed; methods end in `()`."""
+    """Public attributes by variable, as told; methods end in `()`."""
 
     @property
     def variables(self) -> list[Value]:

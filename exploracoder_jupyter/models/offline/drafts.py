@@ -60,15 +60,9 @@ def _unshadowed(imports: Sequence[str], body: Sequence[str]) -> tuple[list[str],
     return kept, lines
 
 
-_LISTED = (
-    '"attributes:", '
-    '*[n + "()" * callable(getattr(type({name}), n, None)) for n in dir({name}) if not n.startswith("_")]'
-)
-
-
 def lesson(name: str) -> str:
-    """Statements that print the type, the value and the public attributes of a result."""
-    return f"print(type({name}).__name__, {name})\nprint({_LISTED.format(name=name)})"
+    """A statement that prints the type and the value of a result."""
+    return f"print(type({name}).__name__, {name})"
 
 
 def distinct(drafts: Iterable[Draft]) -> list[Draft]:

@@ -42,6 +42,8 @@ _CUES: tuple[tuple[str, str], ...] = (
     (r"\b(?:total|sum) of\b", "sum({x})"),
     (r"\bas (?:an? )?(?:real )?numbers?\b", "float({x})"),
 )
+_SCALARS = ("dict({x})", "str({x})", "float({x})", "int({x})")
+_CONTAINERS = ("list({x})", "set({x})", "tuple({x})", "[list(item) for item in {x}]", "[tuple(item) for item in {x}]")
 _ROUND = re.compile(r"\bround(?:ed)?\b.*?\bto (\d+|one|two|three|four)\b")
 _DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4"}
 _ITEM = re.compile(r"\b(?:key|column|field|index|entry|position) (?:named |called )?('[^']*'|\"[^\"]*\"|\d+)")
@@ -109,6 +111,15 @@ def idioms(text: str, type_: str, attributes: frozenset[str] = frozenset()) -> l
     found.extend(Idiom(template, cost + (0.3 if asked else 0.0)) for template, cost in _by_type(type_))
     cheapest = {idiom.template: idiom for idiom in sorted(found, key=lambda i: -i.cost)}
     return sorted(cheapest.values(), key=lambda i: i.cost)
+
+
+def conversion(text: str, type_: str) -> Idiom | None:
+    """The built-in type that a text asks a result to be given as, if what was seen is sure to be another."""
+    if not type_:
+        return None
+    asked = (template for pattern, template in _CUES if re.search(pattern, text.lower()) and _applies(template, type_))
+    listed = kinds_of(type_) == {"sequence"}
+    return next((Idiom(t, 0.0) for t in asked if t in _SCALARS or (listed and t in _CONTAINERS)), None)
 
 
 def _applies(template: str, type_: str) -> bool:

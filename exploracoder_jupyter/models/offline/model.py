@@ -40,6 +40,11 @@ from exploracoder_jupyter.pipeline.requests import (
 from exploracoder_jupyter.types import ApiDoc, Experience, Task, Usage
 
 _K = 20
+_MOST_FAILING_THE_CHECK = 8
+"""Programs tried that run and fail their check: by then the task was most likely not understood."""
+_MOST_TRIED = 12
+_MOST_TRIED_BLINDLY = 4
+"""Programs tried where nothing that was explored ran."""
 _T = TypeVar("_T")
 
 
@@ -101,6 +106,8 @@ class OfflineModel:
 
     async def _solve(self, inputs: SolveInputs | RepairInputs) -> list[str]:
         attempts = inputs.attempts if isinstance(inputs, RepairInputs) else ()
+        if _enough(attempts, inputs.experience):
+            return []
         drafts = await self._programs(inputs)
         found = variants(inputs.task, drafts, inputs.experience, attempts)
         pool = await self._pool(inputs.apis, [], ())
@@ -166,6 +173,13 @@ def next_program(found: Sequence[Variant], attempts: Sequence[Experience], apis:
         ),
         "",
     )
+
+
+def _enough(attempts: Sequence[Experience], experience: Sequence[Experience]) -> bool:
+    """Whether more programs would only be guesses."""
+    blind = bool(experience) and not any(item.observation.ran for item in experience)
+    finished = sum(not _crashed(item) for item in attempts)
+    return finished >= _MOST_FAILING_THE_CHECK or len(attempts) >= (_MOST_TRIED_BLINDLY if blind else _MOST_TRIED)
 
 
 def failing_line(item: Experience) -> str:

@@ -72,6 +72,13 @@ def judge(draft: Draft, aim: Aim, pool: Pool) -> float:
     return 1.6 * words + 0.8 * prior + 2.0 * _coverage(draft, aim) - 0.4 * foreign + described - draft.debt - length
 
 
+def speaks(draft: Draft, aim: Aim, pool: Pool) -> bool:
+    """Whether anything that the draft calls answers a word of the aim, by its name or its documentation."""
+    apis = [api for path in draft.paths if (api := pool.lookup(path))]
+    near = {part for name in draft.names for part in parts(name)}.union(*(pool.text_words(api) for api in apis))
+    return not draft.names or any(best_likeness(word, near) >= 0.5 for word in aim.words)
+
+
 def _predicate(name: str) -> bool:
     return name.lower().startswith(("is_", "has_", "can_", "should_"))
 

@@ -14,8 +14,7 @@ from exploracoder_jupyter.models.offline.words import parts
 from exploracoder_jupyter.types import Experience
 
 _NO_DATA = ("module", "type", "function", "builtin_function_or_method", "method", "ABCMeta", "EnumType", "NoneType")
-_BUILT_IN = ("str", "int", "float", "bool", "list", "tuple", "dict", "set", "NoneType", "bytes", "complex", "frozenset")
-_ATTRIBUTES = re.compile(r"^attributes: (.*)$", re.MULTILINE)
+_MEMBERS = re.compile(r"^  (properties|methods): (.*)$", re.MULTILINE)
 
 
 def variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
@@ -35,21 +34,22 @@ def variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
 
 
 def attributes(experience: Sequence[Experience]) -> dict[str, tuple[str, ...]]:
-    """The public attributes of results, as the candidates printed them."""
-    found: dict[str, tuple[str, ...]] = {}
-    for item in experience:
-        name = result_of(item)
-        shown = _ATTRIBUTES.findall(item.observation.text)
-        type_ = item.observation.text.partition(" ")[0]
-        if name and shown and item.observation.ran and type_ not in _BUILT_IN:
-            found[name] = tuple(shown[-1].split())
-    return found
+    """The public properties and methods of results, as they were told; methods end in `()`."""
+    ran = [item for item in experience if item.observation.ran]
+    told = [(change, result_of(item)) for item in ran for change in item.observation.changes]
+    found = {change.name: _members(change.summary) for change, result in told if change.name == result}
+    return {name: members for name, members in found.items() if members}
+
+
+def _members(summary: str) -> tuple[str, ...]:
+    lines = dict(_MEMBERS.findall(summary))
+    methods = re.findall(r"(?:^|, )(\w+)\(", lines.get("methods", ""))
+    return (*re.findall(r"\w+", lines.get("properties", "")), *(f"{name}()" for name in methods))
 
 
 def shown_shape(item: Experience) -> str:
     """The shape of a result that was printed in full as a literal; empty when it was not."""
-    head = item.observation.text.partition("\nattributes:")[0]
-    type_, _, value = head.partition(" ")
+    type_, _, value = item.observation.text.strip().partition(" ")
     shape = shape_of(evaluate(value)) if value else ""
     return shape if shape.partition("[")[0] == type_ and type_ != "str" else ""
 
