@@ -282,7 +282,7 @@ def _order(start: Start, line: KernelLine) -> Order:
 def _given(given: wire.Given) -> Given:
     from exploracoder_jupyter.session import Given
 
-    return Given(tuple(given.plan), tuple(given.code), given.hint)
+    return Given(tuple(given.plan), tuple(given.code), given.hint, given.chosen)
 
 
 if __name__ == "__main__":

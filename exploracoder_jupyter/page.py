@@ -102,6 +102,8 @@ class RunView(BaseModel):
     """Id of the page that changes cells; empty: no page does yet."""
     status: RunStatus = "starting"
     task: str = ""
+    origin: str = ""
+    """What the run is, if it goes on from another: `step 2 again, hint: ...`, `candidate 2.4 chosen`."""
     libraries: list[str] = []
     model: str = ""
     isolation: str = ""
@@ -110,6 +112,11 @@ class RunView(BaseModel):
     started: float | None = None
     """Seconds since the epoch, by the kernel's clock."""
     ended: float | None = None
+    """Such that from the start it is as long as the run took, with what it waited for the user."""
+    waited: float = 0.0
+    """Seconds that it has waited for the user: they do not count as its time."""
+    waiting_since: float | None = None
+    """Since when it waits for the user, by the kernel's clock; not in `waited` yet."""
     estimate: str = ""
     calls: int = 0
     tokens: int = 0
@@ -136,6 +143,12 @@ class TraceView(BaseModel):
     """Relative to the notebook's folder, with `/`."""
     changed: float
     """Seconds since the epoch."""
+    started: float | None = None
+    """When its run began, likewise, if the file tells it."""
+    task: str = ""
+    """The beginning of its task, on one line."""
+    outcome: str = ""
+    """`solved`, `unchecked`, ...; empty where the file does not tell it."""
 
 
 # ---- kernel to page, on the events comm

@@ -48,6 +48,8 @@ class Given(BaseModel):
     """Snippets for the first subtasks, one each: run as their only candidates, without asking the model."""
     hint: str = ""
     """For the model, at the first subtask without a snippet."""
+    chosen: bool = False
+    """Whether the last snippet is the user's choice; the others were carried forward before."""
 
 
 class Start(BaseModel):

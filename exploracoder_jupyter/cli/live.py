@@ -123,7 +123,7 @@ def _last_problem(candidates: tuple[CandidateRow, ...]) -> str:
 
 
 def _foot(state: State, now: float) -> Text:
-    minutes, seconds = divmod(int(max(0.0, now - state.started)) if state.started else 0, 60)
+    minutes, seconds = divmod(int(state.seconds(now)), 60)
     spent = state.usage
     counts = (_count(spent.calls, "call"), _count(spent.tokens, "token"), _count(spent.executions, "execution"))
     parts = [plain(state.activity), f"{', '.join(counts)}, {minutes}:{seconds:02d}"]

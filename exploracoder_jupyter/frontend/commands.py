@@ -31,7 +31,7 @@ from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.frontend.render import as_text, cost, headline
 from exploracoder_jupyter.frontend.runs import Run
 from exploracoder_jupyter.frontend.sending import Forks, send
-from exploracoder_jupyter.frontend.steering import given
+from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.frontend.traces import traces_beside
 from exploracoder_jupyter.page import Continue
 from exploracoder_jupyter.wire import Given, Start
@@ -41,6 +41,7 @@ _MAGIC_STOP = "To stop: %explora stop"
 _FORK_SECONDS = 15.0
 """How long a cell in the background waits until its kernel was forked; it takes about a second."""
 _NO_REVIEW = "Leave it out, or explore in JupyterLab or Notebook 7 without --wait."
+_MOST_TASK = 60
 _TAKE = "%explora solution puts the solution into a new cell."
 
 
@@ -64,7 +65,7 @@ class Commands:
         """
         caller = find_caller(self._shell)
         layers = [call.layer, self._configured()]
-        background, going_on = caller.watched and not call.wait, self._going_on(caller)
+        background, (going_on, origin) = caller.watched and not call.wait, self._going_on(caller)
         page = self.controls.call(caller.session) if caller.watched else lambda: ""
         if _reviews(layers) and not background and not (page() and self.controls.apart):
             raise UsageError("--review needs somebody who reads the plan.", remedy=_NO_REVIEW)
@@ -98,6 +99,7 @@ class Commands:
                 resources=resources,
                 fork=fork_of(self._shell) if live else None,
                 session=caller.session,
+                origin=origin,
             )
         except KeyboardInterrupt:  # while the page's hello was waited for
             raise UsageError("Stopped. It was stopped before it began.") from None
@@ -127,10 +129,8 @@ class Commands:
             "clean": self._clean,
             "config": self._config,
         }
-        if name == "search":
-            raise UsageError(
-                "%explora search is not available in this version.", remedy="Use `jupyter explora search`."
-            )
+        if name in ("doctor", "search"):
+            raise UsageError(f"%explora {name} is a command for a terminal.", remedy=f"Use `jupyter explora {name}`.")
         if name not in commands:
             known = ", ".join(known for known in commands if known)
             raise UsageError(
@@ -149,21 +149,21 @@ class Commands:
         if run.state.solution and not run.live.owner:  # else the page shows it as a cell
             self._insert(run, run.state.solution)
 
-    def _going_on(self, caller: Caller) -> Given | None:
-        """What the page wants to go on from, if this is no new exploration.
+    def _going_on(self, caller: Caller) -> tuple[Given | None, str]:
+        """What the page wants to go on from, if this is no new exploration; and what that is, in a few words.
 
         A page names runs of this kernel. Anything else was left in a saved notebook, whose cell is run anew.
         """
         try:
             asked = Continue.model_validate(caller.metadata.get("continue"))
         except ValidationError:
-            return None
+            return None, ""
         run = self.runs.named(asked.run)
         if run is None:
-            return None
+            return None, ""
         if not run.over:
             raise UsageError("The run to go on from has not ended yet.", remedy="Stop it, or ask it in the sidebar.")
-        return given(run.state, asked)
+        return given(run.state, asked), origin(run.state, asked)
 
     def _insert(self, run: Run, solution: str) -> None:
         self._inserted = run
@@ -192,8 +192,8 @@ class Commands:
         return "The plan is accepted."
 
     def _solution(self, _: str) -> str:
-        run = self.runs.last(having="verdict")
-        if run is None:
+        run = self.runs.all[-1] if self.runs.all else None
+        if run is None or not run.over:
             raise UsageError("There is no solution yet.", remedy="See %explora status.")
         if run.state.solution is None:
             tried = f"What was tried is in {run.state.trace}." if run.state.trace else ""
@@ -212,10 +212,10 @@ class Commands:
         return copy_out(run.state.files, Path.cwd()) if argument else listing(run.state.files)
 
     def _history(self, _: str) -> str:
-        lines = [f"{number}. {_last_line(run)}" for number, run in enumerate(self.runs.all, 1)]
+        lines = [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.all, 1)]
         here = [run.state.trace for run in self.runs.all]
         older = [trace for trace in traces_beside(self._folder() or Path.cwd()) if str(trace.path) not in here]
-        lines += [f"{trace.when}  {trace.path}" for trace in older]
+        lines += ["  ".join(filter(None, (trace.when, trace.outcome, trace.task, str(trace.path)))) for trace in older]
         return "\n".join(lines) or "Nothing has been explored in this session, and there are no traces here."
 
     def _folder(self) -> Path | None:
@@ -233,7 +233,7 @@ class Commands:
         if argument not in ("", "--keep-solution"):
             raise UsageError("%explora clean takes nothing, or `--keep-solution`.")
         if self.controls.clean(find_caller(self._shell).session, keep_solution=bool(argument)):
-            return "Removing the explorations from this notebook; undo brings them back."
+            return "The explorations in this notebook, if there are any, are removed; undo brings them back."
         run = self.runs.last(having="trace")
         where = f" They are in the trace {run.state.trace}." if run else ""
         return f"Nothing to remove: only JupyterLab with our extension puts candidates into a notebook.{where}"
@@ -264,6 +264,13 @@ def _reviews(layers: Sequence[Layer]) -> bool:
 def _last_line(run: Run) -> str:
     parts = [", ".join(run.state.libraries), headline(run.state), cost(run.state, _now()), run.state.trace or ""]
     return " · ".join(part for part in parts if part)
+
+
+def _history_line(run: Run) -> str:
+    """What was asked for, for runs on one library differ in that alone."""
+    task = " ".join(run.state.task.split())
+    about = f"{task[:_MOST_TASK]}…" if len(task) > _MOST_TASK else task
+    return " · ".join(part for part in (_last_line(run), about, run.live.origin) if part)
 
 
 def _ask_key() -> str:

@@ -158,9 +158,15 @@ class Controls:
         folder = self._folder()
         if folder is None:
             return []
-        here = {run.state.trace for run in self.runs.all}
+        here = {run.state.trace for run in self.runs.all if run.live.cell}
         return [
-            TraceView(link=link_below(folder, str(trace.path)), changed=trace.changed)
+            TraceView(
+                link=link_below(folder, str(trace.path)),
+                changed=trace.changed,
+                started=trace.started,
+                task=trace.task,
+                outcome=trace.outcome,
+            )
             for trace in traces_beside(folder)
             if str(trace.path) not in here
         ]

@@ -85,6 +85,11 @@ class LiveRun:
         return self._place.cell
 
     @property
+    def origin(self) -> str:
+        """What the run is, if it goes on from another; in a few words."""
+        return self._place.origin
+
+    @property
     def owner(self) -> str:
         """Id of the page that changes the cells; empty: none does."""
         return self._place.owner

@@ -112,14 +112,16 @@ class State:
     """Seconds since the epoch."""
     last: float | None = None
     """Time of the newest record, or of the end where no record tells it."""
+    waited: float = 0.0
+    """Seconds that it has waited for the user, those of `waiting_since` not counted yet."""
+    waiting_since: float | None = None
+    """Since when it waits for the user."""
     activity: str = "Starting."
     """What is being done now, one sentence."""
     subtasks: tuple[SubtaskRow, ...] = ()
     solution_row: SubtaskRow = SubtaskRow(SOLUTION, "Solution")
     notices: tuple[str, ...] = ()
     estimate: str = ""
-    reviewing: bool = False
-    """Whether the plan waits for the user's word."""
     budget_tokens: int | None = None
     budget_seconds: float | None = None
     usage: Usage = field(default_factory=Usage)
@@ -137,6 +139,20 @@ class State:
     def over(self) -> bool:
         """Whether nothing more will come."""
         return self.verdict is not None or bool(self.failure)
+
+    @property
+    def reviewing(self) -> bool:
+        """Whether the plan waits for the user's word."""
+        return self.waiting_since is not None
+
+    def seconds(self, now: float) -> float:
+        """How long the run took, or has taken by now, without waiting for the user; as the run itself counts it."""
+        if self.verdict and self.usage.seconds:
+            return self.usage.seconds
+        if self.started is None:
+            return 0.0
+        until = (self.last or self.started) if self.over else self.waiting_since or now
+        return max(0.0, until - self.started - self.waited)
 
     def find(self, candidate: str) -> tuple[SubtaskRow, CandidateRow] | tuple[None, None]:
         """The candidate with this id, and its subtask or the solution."""
@@ -161,7 +177,7 @@ def fold(state: State, record: Record) -> State:
                 model=event.model,
                 isolation=event.environment.confinement,
                 **_budget(event.settings),
-                started=record.at,
+                started=state.started or record.at,
                 activity="Reading the libraries.",
             )
         case Progress():
@@ -176,9 +192,9 @@ def fold(state: State, record: Record) -> State:
         case PlanMade():
             return replace(state, subtasks=_planned(state, event.plan), activity="Planned.")
         case ReviewAsked():
-            return replace(state, reviewing=True, activity="The plan waits for your word.")
+            return replace(state, waiting_since=record.at, activity="The plan waits for your word.")
         case Steered():
-            return _steered(replace(state, reviewing=state.reviewing and event.what != "replan"), event)
+            return _steered(_waited(state) if event.what == "replan" else state, event)
         case FilesKept():
             return replace(state, files=event)
         case RunFinished():
@@ -213,8 +229,8 @@ def failed(state: State, reason: str, *, at: float) -> State:
     """
     if state.trace and state.trace not in reason:
         reason = f"{reason} What was learned is in {state.trace}."
-    last = state.last if state.verdict else at
-    return replace(_closed(state), failure=reason, activity=reason, last=last)
+    ended = _closed(replace(state, last=state.last if state.verdict else at))
+    return replace(ended, failure=reason, activity=reason)
 
 
 def offered(code: str | None, verdict: Verdict) -> str | None:
@@ -312,7 +328,15 @@ def _ended(state: State, event: RunFinished) -> State:
 def _closed(state: State) -> State:
     """Nothing runs any more: what was running has not finished."""
     subtasks = tuple(_without_running(row) for row in state.subtasks)
-    return replace(state, subtasks=subtasks, solution_row=_without_running(state.solution_row), reviewing=False)
+    return replace(_waited(state), subtasks=subtasks, solution_row=_without_running(state.solution_row))
+
+
+def _waited(state: State) -> State:
+    """It waits no longer for the user."""
+    if state.waiting_since is None:
+        return state
+    span = max(0.0, (state.last or state.waiting_since) - state.waiting_since)
+    return replace(state, waited=state.waited + span, waiting_since=None)
 
 
 def _without_running(row: SubtaskRow) -> SubtaskRow:

@@ -17,7 +17,7 @@ from exploracoder_jupyter.types import Outcome, SubtaskStatus
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 _OUTCOMES: dict[Outcome, str] = {
     "solved": "Solved",
-    "unchecked": "Not checked",
+    "unchecked": "Unchecked",
     "unsolved": "Unsolved",
     "stopped": "Stopped",
 }
@@ -56,10 +56,8 @@ def headline(state: State) -> str:
 
 def cost(state: State, now: float) -> str:
     """What was spent so far: time, calls, tokens, executions."""
-    until = (state.last or state.started) if state.over else now
-    seconds = max(0.0, until - state.started) if state.started and until else 0.0
     usage = state.usage
-    spent = f"{_clock(seconds)}, {_plural(usage.calls, 'model call')}, {usage.tokens:,} tokens, "
+    spent = f"{_clock(state.seconds(now))}, {_plural(usage.calls, 'model call')}, {usage.tokens:,} tokens, "
     return spent + _plural(usage.executions, "execution")
 
 
@@ -99,16 +97,22 @@ def as_html(state: State, now: float, *, hint: str = "") -> str:
 
 def line(state: State) -> str:
     """One line, for where the sidebar shows the rest."""
-    said = headline(state).rstrip(".")
-    return f"Exploring {', '.join(state.libraries)}: {said}. {_SIDEBAR}" if state.libraries else f"{said}. {_SIDEBAR}"
+    about = f"Exploring {', '.join(state.libraries)}: " if state.libraries else ""
+    return f"{about}{headline(state).rstrip('.')}. {_pointer(state)}".strip()
 
 
 def line_as_html(state: State) -> str:
     """The same as HTML. No live region: the sidebar has one."""
     libraries = f"Exploring {escape(', '.join(state.libraries))}: " if state.libraries else ""
     said = f'<span style="color:{_colour(state)}">{escape(headline(state).rstrip("."))}.</span>'
-    quiet = f'<span style="{_QUIET}">{_SIDEBAR}</span>'
-    return f'<div class="jp-Explora-panel" style="{_BOX}">{libraries}{said} {quiet}</div>'
+    quiet = f' <span style="{_QUIET}">{_SIDEBAR}</span>' if _pointer(state) else ""
+    box = _BOX.replace("var(--jp-border-color2, #bbb)", _COLOURS["unsolved"]) if state.failure else _BOX
+    return f'<div class="jp-Explora-panel" style="{box}">{libraries}{said}{quiet}</div>'
+
+
+def _pointer(state: State) -> str:
+    """Where there is more to see; a run that failed before there was a plan has nothing more."""
+    return "" if state.failure and not state.subtasks else _SIDEBAR
 
 
 def candidate_line(candidate: CandidateRow) -> str:

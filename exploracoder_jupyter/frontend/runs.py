@@ -193,10 +193,12 @@ class Runs:
         resources: ExitStack,
         fork: Callable[[str], None] | None = None,
         session: str = "",
+        origin: str = "",
     ) -> Run:
         """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
 
-        `fork` forks this kernel when the engine asks for that; `session` is the calling connection's.
+        `fork` forks this kernel when the engine asks for that; `session` is the calling connection's, `origin` says what
+        the run is that goes on from another.
 
         Raises:
             MissingMeans: the engine cannot be started.
@@ -207,7 +209,7 @@ class Runs:
             undo.callback(relay.end, patience=_AFTER_STOP)
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
-            live = LiveRun(self.audience, Place(token_hex(6), order.cell, folder), state, session=session)
+            live = LiveRun(self.audience, Place(token_hex(6), order.cell, folder, origin), state, session=session)
             run = Run(relay, live, state, resources, display)
             undo.pop_all()
         self.all.append(run)
@@ -222,7 +224,7 @@ class Runs:
         """Those that have not ended."""
         return [run for run in self.all if not run.over]
 
-    def last(self, *, having: Literal["verdict", "trace", "files"]) -> Run | None:
+    def last(self, *, having: Literal["trace", "files"]) -> Run | None:
         """The newest one that has this."""
         return next((run for run in reversed(self.all) if getattr(run.state, having)), None)
 

@@ -100,7 +100,17 @@ def given(state: State, wanted: Continue) -> Given:
     before = [row for row in state.subtasks[:first] if _carried(row)]
     plan = [row.title for row in (*before, *state.subtasks[first:])]
     code = [*map(_carried, before), *([chosen.code] if chosen else [])]
-    return Given(plan=plan, code=code, hint=wanted.hint.strip())
+    return Given(plan=plan, code=code, chosen=chosen is not None, hint=wanted.hint.strip())
+
+
+def origin(state: State, wanted: Continue) -> str:
+    """What a run is that goes on from this ended one, in a few words."""
+    if wanted.candidate:
+        return f"candidate {wanted.candidate} chosen"
+    place = next((n for n, row in enumerate(state.subtasks, 1) if row.id == wanted.subtask), None)
+    again = f"step {place} again" if place else "carried on"
+    hint = wanted.hint.strip()
+    return f"{again}, hint: {hint}" if hint else again
 
 
 def _target(state: State, wanted: Continue) -> tuple[SubtaskRow | None, CandidateRow | None]:

@@ -23,6 +23,8 @@ class Place:
     """Id of the calling cell."""
     folder: Path | None
     """The notebook's."""
+    origin: str = ""
+    """What the run is, if it goes on from another."""
     owner: str = ""
     """Id of the page that changes cells."""
     stopping: bool = False
@@ -38,12 +40,15 @@ def run_view(state: State, place: Place) -> RunView:
         owner=place.owner,
         status=_status(state, stopping=place.stopping),
         task=state.task,
+        origin=place.origin,
         libraries=[*state.libraries],
         model=state.model,
         isolation=state.isolation,
         activity="Stopping." if place.stopping and not state.over else headline(state),
         started=state.started,
-        ended=state.last if state.over else None,
+        ended=_ended(state),
+        waited=state.waited,
+        waiting_since=state.waiting_since,
         estimate=state.estimate,
         calls=state.usage.calls,
         tokens=state.usage.tokens,
@@ -67,6 +72,12 @@ def link_below(folder: Path | None, path: str | None) -> str:
         return Path(path).resolve().relative_to(folder.resolve()).as_posix()
     except (ValueError, OSError):
         return ""
+
+
+def _ended(state: State) -> float | None:
+    if not state.over or state.started is None:
+        return state.last if state.over else None
+    return state.started + state.waited + state.seconds(state.last or state.started)
 
 
 def _status(state: State, *, stopping: bool) -> RunStatus:

@@ -109,7 +109,8 @@ def _missing(fault: Fault, where: Where, models: Sequence[str]) -> EndpointError
 
 def key_remedy() -> str:
     """Where a key is set."""
-    return f"Set EXPLORACODER_API_KEY or OPENAI_API_KEY in the environment, or api_key in {config_path()}."
+    names = "EXPLORACODER_API_KEY or OPENAI_API_KEY in the environment"
+    return f"Run `%explora config key` in a notebook, or set {names}, or api_key in {config_path()}."
 
 
 def quoted(text: str, key: str | None) -> str:

@@ -201,14 +201,14 @@ def _facts(run: Run, started: RunStarted, records: Sequence[Record]) -> dict[str
         "environment": _plain(started.environment),
         "usage": _plain(run.usage),
     }
+    if run.finished:
+        facts["verdict"] = _plain(run.finished.verdict)  # before the records: a listing reads the beginning alone
     if records:
         facts["records"] = [json.loads(dump(record)) for record in records]
     if run.library:
         facts["libraries"] = [_plain(info) for info in run.library.libraries]
     if run.files:
         facts["files"] = {"folder": run.files.folder, "names": [*run.files.files]}
-    if run.finished:
-        facts["verdict"] = _plain(run.finished.verdict)
     return facts
 
 

@@ -7,6 +7,7 @@ never by colour alone. Whatever a model or a library wrote goes through `text`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -218,7 +219,8 @@ def _choice(section: Section) -> str:
 
 def _cost_table(finished: RunFinished) -> str:
     rows = [_cost_row(prose(step), usage) for step, usage in finished.usage_by_step.items()]
-    rows.append(_cost_row("**all**", finished.usage))
+    worked = sum(usage.seconds for usage in finished.usage_by_step.values())  # the run's own time is below
+    rows.append(_cost_row("**all**", replace(finished.usage, seconds=worked)))
     head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"
     return "\n".join([head, *rows])
 
@@ -236,7 +238,7 @@ def _made_with(run: Run) -> Iterable[str]:
     yield f"Libraries: {_libraries(run)}"
     yield f"Kernel: {prose(environment.kernel)}, Python {prose(environment.python)}, {prose(environment.platform)}"
     yield f"Isolation: {prose(environment.confinement)}; branching: {prose(environment.branching)}"
-    yield f"Time: {max(run.now - run.started_at, 0):.0f} s; exploracoder\\_jupyter {prose(run.started.version)}"
+    yield f"Time: {run.usage.seconds:.0f} s; exploracoder\\_jupyter {prose(run.started.version)}"
 
 
 def _libraries(run: Run) -> str:

@@ -23,6 +23,8 @@ class Given:
     """Snippets for the first subtasks, one each."""
     hint: str = ""
     """For the first subtask without one."""
+    chosen: bool = False
+    """Whether the last snippet is the user's choice."""
 
 
 @dataclass(slots=True)
@@ -42,6 +44,8 @@ class Agenda:
     """Subtasks still to come that the user has given up."""
     given: dict[str, str] = field(default_factory=dict)
     """Snippets that are run without asking the model."""
+    picked: str = ""
+    """The subtask whose snippet among these the user has chosen, if any."""
     chosen: dict[str, Experience] = field(default_factory=dict)
     """Candidates that are to be run again and carried forward."""
     ran: dict[str, Experience] = field(default_factory=dict)
@@ -66,6 +70,7 @@ class Agenda:
         subtasks = self.subtasks(given.titles)
         self.plan = Plan(subtasks)
         self.given = {subtask.id: code for subtask, code in zip(subtasks, given.code, strict=False)}
+        self.picked = subtasks[len(given.code) - 1].id if given.chosen and given.code else ""
         rest = subtasks[len(given.code) :]
         if rest and given.hint:
             self.hints[rest[0].id] = self.untold[rest[0].id] = given.hint

@@ -24,7 +24,7 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
         candidate = Candidate(f"{subtask.id}.{agenda.number(subtask.id)}", subtask.id, code)
         run.emit(SubtaskStarted(subtask.id, ()))
         run.emit(CandidateProposed(candidate))
-        return await _run_again(run, state, subtask, candidate, (), _GIVEN)
+        return await _run_again(run, state, subtask, candidate, (), _CHOSEN if subtask.id == agenda.picked else _GIVEN)
     return None
 
 

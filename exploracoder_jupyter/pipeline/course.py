@@ -97,7 +97,7 @@ class Course:
 
     async def _travel(self) -> Ending:
         await self._go(self._begin)
-        if self.run.settings.review and self.run.steerable:
+        if self.run.settings.review and self.run.steerable and self.run.given is None:
             await self._review()
         while True:
             await self._sweep()

@@ -38,12 +38,15 @@ export interface RunView {
   status:
     'starting' | 'reviewing' | 'running' | 'stopping' | 'solved' | 'unchecked' | 'unsolved' | 'stopped' | 'failed';
   task: string;
+  origin: string;
   libraries: string[];
   model: string;
   isolation: string;
   activity: string;
   started: number | null;
   ended: number | null;
+  waited: number;
+  waiting_since: number | null;
   estimate: string;
   calls: number;
   tokens: number;
@@ -152,6 +155,9 @@ export interface Welcome {
 export interface TraceView {
   link: string;
   changed: number;
+  started: number | null;
+  task: string;
+  outcome: string;
 }
 /**
  * Answer to `Sync`: all cells of a run in order, those that the user deleted left out.

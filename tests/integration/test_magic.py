@@ -204,7 +204,7 @@ def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
     reply, said = kernel.run(f"{line}\nFind the <answer>.")
     assert (reply["status"], said) == ("ok", "")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
-    shown = kernel.shows("Not checked")
+    shown = kernel.shows("Unchecked")
     assert "Trace: explorations/fake.ipynb" in shown["text/plain"]
     assert "2 model calls, 42 tokens, 1 execution" in shown["text/plain"]
     assert "Nothing is sent anywhere." in shown["text/html"]
@@ -218,7 +218,7 @@ def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
     assert (order["cell"], order["notebook"], order["workdir"]) == (None, None, str(kernel.folder))
     assert not Path(order["variables"]).exists(), "sent variables are removed at the end"
     reply, said = kernel.run("%explora status\n%explora history")
-    assert "Not checked" in said
+    assert "Unchecked" in said
     assert "1. quick" in said
 
 
@@ -316,12 +316,12 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
     reply, _ = kernel.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
     assert reply["payload"] == []
     assert kernel.order()["cell"] is None, "not a cell id of a notebook"
-    shown = kernel.shows("Not checked")
+    shown = kernel.shows("Unchecked")
     assert "answer = 42" in shown["text/html"]
     assert "%explora solution" in shown["text/html"]
     reply, said = kernel.run("%explora solution")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
-    assert said.startswith("Not checked")
+    assert said.startswith("Unchecked")
     reply, said = kernel.run("%explora solution")
     assert reply["payload"] == []
     assert said == "The solution of this run is in a cell already.\n"
@@ -329,13 +329,20 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
 
 def test_a_program_that_failed_is_not_offered(kernel):
     kernel.run("%%explora quick\ntask", cell="cell-1")
-    kernel.shows("Not checked")
+    kernel.shows("Unchecked")
     reply, said = kernel.run("%%explora unsolved --wait\ntask", cell="cell-1")
     assert (reply["status"], reply["payload"]) == ("ok", [])
     reply, said = kernel.run("%explora solution")
     assert (reply["status"], reply["payload"]) == ("error", [])
     wanted = "There is no solution. Unsolved. No solution ran. What was tried is in explorations/fake.ipynb."
     assert said == f"UsageError: {wanted}\n"
+
+
+def test_the_solution_asked_for_is_that_of_the_newest_run(kernel):
+    kernel.run("%%explora unsolved --wait\ntask", cell="cell-1")
+    kernel.run("%%explora refuses --wait\ntask", cell="cell-2")
+    _, said = kernel.run("%explora solution")
+    assert said == "UsageError: There is no solution. The library is unknown. Install it.\n"
 
 
 def test_wait_waits_although_somebody_looks(kernel):
@@ -428,7 +435,7 @@ def test_the_kernel_is_forked_in_the_background_although_a_cell_is_busy(forkable
     answer = forked(forkable)
     assert answer["problem"] == ""
     assert answer["seconds"] < 5
-    forkable.shows("Not checked")
+    forkable.shows("Unchecked")
 
 
 def test_a_fork_that_is_refused_is_answered_with_the_sentence(forkable):
@@ -485,7 +492,7 @@ def test_a_cell_in_the_background_returns_when_the_kernel_was_forked(forkable):
     assert not any("Look <around>" in data["text/plain"] for data in forkable.displays.values())
     assert forkable.reply(change)["status"] == "ok"
     assert forked(forkable)["problem"] == ""
-    forkable.shows("Not checked")
+    forkable.shows("Unchecked")
     forkable.run("del x")
 
 
@@ -530,7 +537,7 @@ def test_the_files_of_a_solution_are_shown_and_copied_on_request(forkable):
     (forkable.folder / "a.csv").write_text("mine")
     forkable.run("%%explora writes --keep-files\ntask")
     assert forkable.order()["layers"][0] == {"view": {"keep_files": True}}
-    assert "The solution wrote 2 files" in forkable.shows("Not checked")["text/plain"]
+    assert "The solution wrote 2 files" in forkable.shows("Unchecked")["text/plain"]
     assert "  new/b.csv\n" in forkable.run("%explora files")[1]
     said = forkable.run("%explora files --copy")[1]
     assert said.endswith("Left as they were:\n  a.csv: is there already\n")

@@ -114,7 +114,7 @@ def test_a_hello_is_heard_while_a_cell_waits_and_the_solution_is_the_pages(kerne
     again.state(lambda state: state["status"] == "unchecked" and state["code"] == "answer = 42", "the end")
     reply = page.reply(sent)
     assert (reply["status"], reply["payload"]) == ("ok", [])
-    assert page.shows("Not checked. It ran. See the Exploration sidebar.")
+    assert page.shows("Unchecked. It ran. See the Exploration sidebar.")
 
 
 def test_controls_take_effect_while_a_cell_is_running(kernel, tab):
@@ -284,7 +284,7 @@ def test_a_front_end_with_cell_ids_of_its_own_has_the_panel(kernel, tab):
     page = tab()
     page.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
     assert [opening["reason"] for opening in page.openings] == ["call"]
-    assert "%explora solution" in page.shows("Not checked")["text/html"]
+    assert "%explora solution" in page.shows("Unchecked")["text/html"]
     assert (page.told, kernel.order()["cells"]) == ([], False)
 
 
@@ -297,13 +297,13 @@ def test_a_run_that_has_ended_is_gone_on_from(kernel, tab):
     page.ask("stop", run=run)
     page.state(lambda state: state["status"] == "stopped", "the end", run)
     for wanted, given in [
-        ({"run": run, "candidate": "1.2"}, {"plan": ["Look", "Leap"], "code": ["x = 2"], "hint": ""}),
-        ({"run": run, "subtask": "2", "hint": "h"}, {"plan": ["Look", "Leap"], "code": ["x = 1"], "hint": "h"}),
-        ({"run": run, "subtask": "1"}, {"plan": ["Look", "Leap"], "code": [], "hint": ""}),
+        ({"run": run, "candidate": "1.2"}, {"code": ["x = 2"], "hint": "", "chosen": True}),
+        ({"run": run, "subtask": "2", "hint": "h"}, {"code": ["x = 1"], "hint": "h", "chosen": False}),
+        ({"run": run, "subtask": "1"}, {"code": [], "hint": "", "chosen": False}),
     ]:
         (kernel.folder / "order.json").unlink(missing_ok=True)
         assert page.run("%%explora quick --wait\ntask", **{"continue": wanted})["status"] == "ok"
-        assert kernel.order()["given"] == given
+        assert kernel.order()["given"] == {"plan": ["Look", "Leap"], **given}
     for wanted, problem in [
         ({"run": run, "subtask": "7"}, "There is no subtask 7 in that run."),
         ({"run": run, "candidate": "7.7"}, "There is no candidate 7.7 in that run."),
@@ -349,7 +349,7 @@ def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
     assert page.run("%%explora reviewed --review\ntask")["status"] == "ok"
     assert "To begin as planned: %explora accept." in page.shows("waits")["text/plain"]
     assert page.run("%explora accept")["status"] == "ok"
-    page.shows("Not checked")
+    page.shows("Unchecked")
     assert json.loads((kernel.folder / "accepted.json").read_text())["titles"] == ["Look", "Leap"]
     assert "No plan waits" in page.run("%explora accept")["evalue"]
     assert "--review needs somebody" in page.run("%%explora reviewed --review --wait\ntask")["evalue"]

@@ -84,7 +84,8 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%explora export", "There is no trace yet."),
         ("%explora files", "No files were kept. Explore with --keep-files."),
         ("%explora files --move", "%explora files takes nothing, or `--copy`."),
-        ("%explora search graphs", "%explora search is not available in this version."),
+        ("%explora search graphs", "%explora search is a command for a terminal. Use `jupyter explora search`."),
+        ("%explora doctor", "%explora doctor is a command for a terminal. Use `jupyter explora doctor`."),
         ("%explora config everything", "%explora config takes nothing, or `key`."),
     ],
 )
@@ -119,9 +120,13 @@ def test_history_finds_the_traces_of_earlier_sessions(shell, capsys, tmp_path, m
     monkeypatch.chdir(tmp_path)
     (tmp_path / "explorations").mkdir()
     (tmp_path / "explorations" / "networkx-1.ipynb").write_text("{}")
+    head = '{"metadata": {"exploracoder_jupyter": {"task": {"text": "Count"}, "verdict": {"outcome": "solved"}, '
+    (tmp_path / "explorations" / "networkx-2.ipynb").write_text(head)
     (tmp_path / "explorations" / "gone.ipynb").symlink_to("nowhere")
     shell.run_cell("%explora history")
-    assert "explorations/networkx-1.ipynb" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "explorations/networkx-1.ipynb" in said
+    assert "  solved  Count  " in said
 
 
 def test_config_sets_what_runs_start_from(shell, capsys):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import comm
+import nbformat
 import pytest
 
 from exploracoder_jupyter import page
@@ -28,8 +29,9 @@ from exploracoder_jupyter.frontend import link
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.live_run import LiveRun
 from exploracoder_jupyter.frontend.panel import State, failed, fold
-from exploracoder_jupyter.frontend.steering import given
+from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.frontend.view import Place, link_below, run_view
+from exploracoder_jupyter.notebook.trace import render
 from exploracoder_jupyter.page import CellChange, Continue
 from exploracoder_jupyter.types import (
     ApiDoc,
@@ -183,6 +185,29 @@ def test_a_skip_and_an_unknown_subtask_set_nothing_back():
 def test_what_a_run_begins_with_that_goes_on(wanted, plan, code, hint):
     found = given(state_after(*BEGUN), Continue(run="k", **wanted))
     assert (found.plan, found.code, found.hint) == (plan, code, hint)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words", "chosen"),
+    [
+        ({"candidate": "2.1"}, "candidate 2.1 chosen", True),
+        ({"subtask": "2", "hint": " smaller "}, "step 2 again, hint: smaller", False),
+        ({"subtask": "2"}, "step 2 again", False),
+    ],
+)
+def test_what_goes_on_from_another_says_what_it_is(wanted, words, chosen):
+    state, asked = state_after(*BEGUN), Continue(run="k", **wanted)
+    assert (origin(state, asked), given(state, asked).chosen) == (words, chosen)
+    assert view_of(state, origin=words).origin == words
+
+
+def test_what_it_waited_for_the_user_is_told():
+    waiting = state_after(START, PLAN, ReviewAsked())
+    assert (view_of(waiting).waited, view_of(waiting).waiting_since) == (0.0, 1003.0)
+    end = RunFinished(Verdict("unchecked", ""), None, Usage(seconds=4.0))
+    over = fold(fold(waiting, Record(4, 1100.0, Steered("replan"))), Record(5, 1102.0, end))
+    assert (view_of(over).waited, view_of(over).waiting_since) == (97.0, None)
+    assert view_of(over).ended == 1001.0 + 97.0 + 4.0
 
 
 @pytest.mark.parametrize("selected", [None, "1.2"])
@@ -426,6 +451,21 @@ def test_hello_is_answered_with_what_there_is(desk):
     assert Sent.all[-1][2]["reason"] == "hello"
 
 
+def test_a_trace_tells_when_its_run_began_what_it_was_about_and_how_it_ended(desk, tmp_path):
+    events = [replace(START, task=Task("Make a graph;\nthen count.", ("nx",))), PLAN]
+    records = [Record(seq, 1000.0 + seq, event) for seq, event in enumerate(events, 1)]
+    for name, known in (
+        ("cut", records),
+        ("whole", [*records, Record(3, 1009.0, RunFinished(Verdict("solved", ""), None, Usage()))]),
+    ):
+        nbformat.write(render(known), tmp_path / "explorations" / f"{name}.ipynb")
+    told = {trace["link"]: trace for trace in answer_of(desk, HELLO)["traces"]}
+    for name, outcome in (("cut", ""), ("whole", "solved")):
+        trace = told[f"explorations/{name}.ipynb"]
+        assert (trace["started"], trace["task"], trace["outcome"]) == (1001.0, "Make a graph; then count.", outcome)
+    assert (told["explorations/nx-1.ipynb"]["started"], told["explorations/nx-1.ipynb"]["task"]) == (None, "")
+
+
 def test_a_trace_that_cannot_be_read_is_passed_over(desk, tmp_path):
     (tmp_path / "explorations" / "a.ipynb").symlink_to("nowhere")
     (tmp_path / "explorations" / "b.ipynb").symlink_to("b.ipynb")
@@ -527,8 +567,10 @@ def test_nonsense_is_answered_in_one_sentence(desk, data):
 def test_the_solution_that_may_be_handed_over_is_in_the_view():
     end = RunFinished(Verdict("unchecked", "It ran."), Solution("x = 1", "s1"), Usage(3, 10, 5, 1.0, 7))
     view = view_of(state_after(*BEGUN, end))
-    assert (view.status, view.code, view.activity) == ("unchecked", "x = 1", "Not checked. It ran.")
-    assert (view.calls, view.tokens, view.executions, view.ended) == (3, 15, 7, view.started + len(BEGUN))
+    assert (view.status, view.code, view.activity) == ("unchecked", "x = 1", "Unchecked. It ran.")
+    assert (view.calls, view.tokens, view.executions, view.ended) == (3, 15, 7, view.started + 1.0), (
+        "as the run itself counts"
+    )
 
 
 def test_pages_cost_nothing_until_there_is_a_run():

@@ -16,13 +16,15 @@ from exploracoder_jupyter.events import (
     PlanMade,
     Progress,
     Record,
+    ReviewAsked,
     RunFinished,
     RunStarted,
+    Steered,
     SubtaskFinished,
     SubtaskStarted,
 )
 from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
-from exploracoder_jupyter.frontend.render import as_html, as_text, cost, describe, headline
+from exploracoder_jupyter.frontend.render import as_html, as_text, cost, describe, headline, line, line_as_html
 from exploracoder_jupyter.types import (
     Candidate,
     Environment,
@@ -134,7 +136,15 @@ def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end():
     state = state_after(START, called(prompt_tokens=900, completion_tokens=100), PLAN, proposed("1.1"), observed("1.1"))
     assert cost(state, 1001.0 + 75) == "1 min 15 s, 1 model call, 1,000 tokens, 1 execution"
     end = RunFinished(Verdict("unsolved", "Nothing ran."), None, Usage(3, 10, 5, 1.0, 7))
-    assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "10 s, 3 model calls, 15 tokens, 7 executions"
+    assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "1 s, 3 model calls, 15 tokens, 7 executions"
+
+
+def test_time_that_it_waits_for_the_user_does_not_count():
+    waiting = state_after(START, PLAN, ReviewAsked())
+    assert cost(waiting, 1900.0).startswith("2 s,")
+    went_on = fold(waiting, Record(4, 1903.0, Steered("replan")))
+    assert cost(went_on, 1908.0).startswith("7 s,")
+    assert cost(failed(waiting, "It was killed.", at=1900.0), 9999.0).startswith("2 s,")
 
 
 def test_the_end_names_verdict_solution_and_trace():
@@ -206,6 +216,14 @@ def test_an_error_has_the_themes_colour_of_errors(verdict):
     state = state_after(START, *([RunFinished(verdict, None, Usage())] if verdict else []))
     page = as_html(failed(state, "The endpoint refused the key.", at=1050.0), 0.0)
     assert "color:var(--jp-error-color1" in page
+
+
+def test_what_there_was_no_run_of_is_an_error_and_leads_to_no_sidebar():
+    refused = failed(State(libraries=("nx",)), "There is no such library.", at=1.0)
+    assert "border:1px solid var(--jp-error-color1" in line_as_html(refused)
+    assert line(refused) == "Exploring nx: There is no such library."
+    assert "sidebar" not in line_as_html(refused)
+    assert "sidebar" in line(failed(state_after(START, PLAN), "It was killed.", at=1.0))
 
 
 def test_a_run_that_broke_off_costs_no_more_time():

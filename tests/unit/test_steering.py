@@ -736,6 +736,19 @@ async def test_what_was_selected_before_is_run_again_without_asking_the_model():
     assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
 
 
+async def test_of_what_a_run_begins_with_the_users_choice_is_told_as_such():
+    run, _ = steered(given=Given(("a", "b", "c"), first_marks("x", "y"), chosen=True))
+    await run_task(run)
+    reasons = [e.selection.reasons for e in happened(run, "candidate_selected")][:2]
+    assert reasons == [("carried over from the earlier run",), ("chosen by the user",)]
+
+
+async def test_a_run_that_goes_on_from_another_is_not_reviewed_again():
+    run, _ = steered(review=True, given=Given(("a", "b", "c"), first_marks("x")))
+    await run_task(run)
+    assert happened(run, "review_asked") == []
+
+
 async def test_with_all_code_given_only_the_solution_is_asked_for():
     run, _ = steered(given=Given(("a",), first_marks("x"), "no use for it"))
     assert (await run_task(run)).verdict.outcome == "unchecked"
