@@ -172,20 +172,15 @@ async def test_what_was_explored_is_first_given_the_type_that_the_task_names():
 
 
 @pytest.mark.parametrize(
-    ("code", "text"),
-    [
-        ("from nets import order\n\nG = order()", PATH.text),
-        (
-            "from nets import path_graph\n\nG = path_graph(4)",
-            "Make a path graph of 4 nodes and store the number in `G`",
-        ),
-    ],
-    ids=["without the value", "of another kind"],
+    ("call", "type_"),
+    [("mode()", "int"), ("mode([7, 1, 4])", "list")],
+    ids=["without the task's value", "of another kind"],
 )
-async def test_what_was_explored_is_not_first_where_it_cannot_be_right(code, text):
-    made = explored(code, *MADE.observation.changes)
-    [reply] = await ask("solve", SolveInputs(replace(PATH, text=text), GRAPHS, (made,)))
-    assert parse_code(reply.text) != code
+async def test_what_was_explored_is_not_first_where_it_cannot_be_right(call, type_):
+    made = explored(f"from statistics import mode\n\nm = {call}", Change("m", "new", type_, type_))
+    task = Task("Compute the median of [7, 1, 4] and store the number in `m`", ("statistics",))
+    [reply] = await ask("solve", SolveInputs(task, STATISTICS, (made,)))
+    assert "m = median([7, 1, 4])" in parse_code(reply.text)
 
 
 async def test_no_solution_drops_a_wanted_name():
