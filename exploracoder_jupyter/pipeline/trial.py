@@ -17,6 +17,7 @@ from exploracoder_jupyter.events import CandidateObserved
 from exploracoder_jupyter.pipeline.branches import MOST_CHANGES, keep_files, tell_change
 from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.context import Run, State
+from exploracoder_jupyter.pipeline.nearest import enriched
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.tasks import task_group
 from exploracoder_jupyter.pipeline.verify import Probe
@@ -28,7 +29,7 @@ _T = TypeVar("_T")
 
 async def try_solution(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:
     """Run a solution, and what checks it after it."""
-    observation = await _settled(run, partial(_checked, run, candidate, after))
+    observation = enriched(run, await _settled(run, partial(_checked, run, candidate, after)))
     run.meter.charge("execute", Usage(seconds=observation.seconds))
     types = known_types(state.experience) | dict(observation.names)
     apis = apis_used(candidate.code, run.knowledge, types=types)
