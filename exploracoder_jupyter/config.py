@@ -52,7 +52,12 @@ class Exploration(BaseModel):
     retrieved: int = Field(20, ge=1, le=100, description="APIs retrieved per subtask (k)")
     retrieved_global: int = Field(20, ge=1, le=100, description="APIs kept for the solution (k_G)")
     plan_revisions: int = Field(2, ge=0, le=10, description="how often the remaining plan may change")
-    solution_rounds: int = Field(3, ge=1, le=20, description="solutions tried at most, repairs included")
+    solution_rounds: int = Field(
+        3,
+        ge=1,
+        le=20,
+        description="solutions that a language model tries at most, repairs included; the offline model tries up to 12",
+    )
     timeout: float = Field(60.0, gt=0, description="seconds for one execution")
     tests: bool = Field(False, description="whether a solution is tried on generated inputs and its outputs are judged")
     test_inputs: int = Field(3, ge=1, le=5, description="generated inputs at most")

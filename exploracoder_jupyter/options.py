@@ -38,6 +38,8 @@ class Option:
     places: tuple[Place, ...] = ("magic", "command")
     refused: tuple[tuple[str, str], ...] = ()
     """Choices that the command line does not have, each with the reason."""
+    command_help: str = ""
+    """The help on the command line, where it differs: there is no live kernel."""
 
     @property
     def flag(self) -> str:
@@ -48,6 +50,10 @@ class Option:
     def dest(self) -> str:
         """Its attribute in the parsed namespace: `debug_rounds`."""
         return self.name.replace("-", "_")
+
+    def help_at(self, place: Place) -> str:
+        """The help in this place."""
+        return (self.command_help if place == "command" else "") or self.help
 
     def choices_at(self, place: Place) -> tuple[str, ...]:
         """The choices that this place offers."""
@@ -96,6 +102,7 @@ OPTIONS: tuple[Option, ...] = (
         section="sandbox",
         field="state",
         refused=(("live", "is for notebooks: there is no live kernel on the command line"),),
+        command_help="where experiments start: always in a fresh kernel (auto)",
     ),
     Option(
         "pickle",
@@ -246,14 +253,16 @@ def _read(path: Path) -> str:
 
 def _add(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
     if option.kind == "flag":
-        parser.add_argument(option.flag, action="store_true", default=None, help=option.help)
+        parser.add_argument(option.flag, action="store_true", default=None, help=option.help_at(place))
     elif option.kind == "names":
         parser.add_argument(
-            option.flag, nargs="+", action="extend", metavar=option.metavar, default=None, help=option.help
+            option.flag, nargs="+", action="extend", metavar=option.metavar, default=None, help=option.help_at(place)
         )
     else:
         shown = option.metavar or "|".join(option.choices_at(place))
-        parser.add_argument(option.flag, type=_reader(option, place), metavar=shown, default=None, help=option.help)
+        parser.add_argument(
+            option.flag, type=_reader(option, place), metavar=shown, default=None, help=option.help_at(place)
+        )
 
 
 def _reader(option: Option, place: Place) -> Callable[[str], Scalar]:

@@ -107,6 +107,14 @@ def test_the_command_line_has_no_live_kernel():
         parser.parse_args(["--pickle"])
 
 
+def test_the_command_lines_help_speaks_of_nothing_that_is_not_there():
+    parser = Parser(prog="run")
+    add_options(parser, place="command")
+    said = " ".join(parser.format_help().split())
+    assert "--state auto|fresh" in said
+    assert not [word for word in ("this kernel", "live", "--use", "--pickle") if word in said]
+
+
 def test_a_layer_takes_namespaces_that_lack_options():
     assert layer(argparse.Namespace(model="m")) == {"endpoint": {"model": "m"}}
 
