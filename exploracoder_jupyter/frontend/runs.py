@@ -197,8 +197,8 @@ class Runs:
     ) -> Run:
         """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
 
-        `fork` forks this kernel when the engine asks for that; `session` is the calling connection's, `origin` says what
-        the run is that goes on from another.
+        `fork` forks this kernel when the engine asks for that; `session` is the calling connection's; `origin` says
+        what the run is, if it goes on from another.
 
         Raises:
             MissingMeans: the engine cannot be started.

@@ -24,6 +24,9 @@ export type LinkStatus =
 /** What can be asked of a run. */
 export type Control = 'stop' | 'skip' | 'retry' | 'choose' | 'plan' | 'export';
 
+/** What became of an insertion: it was made, its cell was there before, or there is nothing to insert. */
+export type Inserted = 'inserted' | 'there' | 'nothing';
+
 /** A cell of a run; the first field that is set decides, the calling cell if none is. */
 export interface ICellOfRun {
   candidate?: string;
@@ -34,7 +37,10 @@ export interface ICellOfRun {
 
 /** The explorations of one notebook. Runs are named by their `key`. */
 export interface IExplorationModel extends IDisposable {
-  /** The runs whose calling cell is in this notebook, oldest first. */
+  /**
+   * The kernel's runs, oldest first, but for those whose calling cell is in another notebook that is open. A run may be
+   * older than the notebook as it was saved: then its calling cell is nowhere, and it is steered here nevertheless.
+   */
   readonly runs: readonly RunView[];
   /** Older traces beside the notebook. */
   readonly traces: readonly TraceView[];
@@ -43,9 +49,13 @@ export interface IExplorationModel extends IDisposable {
   readonly subshells: boolean;
   /** Whether the kernel is executing a cell. */
   readonly busy: boolean;
-  /** Emitted when anything above, `isPending` or `owned` may answer otherwise than before. */
+  /** Emitted when anything above, `isPending`, `isHere`, `hasCells` or `owned` may answer otherwise than before. */
   readonly changed: ISignal<IExplorationModel, void>;
 
+  /** Whether the run's calling cell is in this notebook, or was since the page was loaded. */
+  isHere(run: string): boolean;
+  /** Whether cells of the run are in this notebook. */
+  hasCells(run: string): boolean;
   /** Whether this page changes the run's cells; if not, another tab does. */
   owned(run: string): boolean;
   /** Whether this was asked of the run and is not yet answered. `of`: the subtask or candidate, where there is one. */
@@ -66,8 +76,8 @@ export interface IExplorationModel extends IDisposable {
   reveal(run: string, cell: ICellOfRun, focus?: boolean): boolean;
   /** Remove the cells of a run, or of all; one step to undo. The number of cells that went away. */
   remove(run: string | 'all', options?: { keepSolution?: boolean }): number;
-  /** Insert the solution as a cell of the user's own below the active one; whether there is a solution. */
-  insertSolution(run: string): boolean;
+  /** Go to the solution: insert it as a cell of the user's own below the active one, unless it is there already. */
+  insertSolution(run: string): Inserted;
 }
 
 /** The explorations of this application. */

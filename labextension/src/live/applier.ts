@@ -16,7 +16,7 @@ import { JSONExt, PartialJSONObject } from '@lumino/coreutils';
 import type { CellChange } from '../messages';
 import { Draft } from './draft';
 import {
-  adopt,
+  free,
   hasRun,
   IMark,
   isCopy,
@@ -138,7 +138,7 @@ function removeOne(draft: Draft, cell: ISharedCell | undefined): void {
     return;
   }
   if (isEdited(cell) || hasRun(cell)) {
-    adopt(cell);
+    free(cell);
   } else {
     draft.remove(cell);
   }

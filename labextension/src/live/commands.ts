@@ -16,6 +16,13 @@ import { isGuarded, makeMine, markOf } from './mark';
 import type { ExplorationModel } from './model';
 import { show } from './notebookActs';
 import { inOneStep } from './removal';
+import {
+  askChoice,
+  askRemoval,
+  insertedWords,
+  removedWords,
+  tell
+} from './said';
 
 export const CommandIDs = {
   remove: 'exploracoder:remove',
@@ -36,6 +43,17 @@ const RUN_ARGS = {
       type: 'string',
       description:
         'The run; the one of the active cell, or the latest, if not given'
+    }
+  }
+};
+
+const REMOVE_ARGS = {
+  type: 'object',
+  properties: {
+    ...RUN_ARGS.properties,
+    keepSolution: {
+      type: 'boolean',
+      description: 'Whether the solution stays; it is asked if not given'
     }
   }
 };
@@ -73,13 +91,13 @@ export class Commands {
 
   private _addRemovals(): void {
     const trans = this._trans;
-    this._add(CommandIDs.remove, RUN_ARGS, {
+    this._add(CommandIDs.remove, REMOVE_ARGS, {
       label: trans.__('Remove Exploration'),
       caption: trans.__(
         'Remove the cells of an exploration; undo brings them back'
       ),
       isEnabled: () => this._hasCells(),
-      execute: args => this._remove(args, false)
+      execute: args => this._askAndRemove(args)
     });
     this._add(CommandIDs.removeKeepSolution, RUN_ARGS, {
       label: trans.__('Remove Exploration, Keep the Solution'),
@@ -103,7 +121,7 @@ export class Commands {
       label: trans.__('Insert Solution of Exploration'),
       caption: trans.__('Insert the solution below the active cell'),
       can: (_, run) => run.code !== null,
-      act: (model, run) => model.insertSolution(run.key)
+      act: (model, run) => this._insert(model, run)
     });
     this._addOnRun(CommandIDs.choose, {
       label: trans.__('Use This Candidate Instead'),
@@ -112,7 +130,7 @@ export class Commands {
       ),
       can: (_, run) => this._choosable(run) !== undefined,
       act: (model, run) =>
-        report(model.choose(run.key, this._choosable(run) ?? ''))
+        chooseAsking(model, run, this._choosable(run) ?? '', trans)
     });
   }
 
@@ -200,12 +218,44 @@ export class Commands {
     return subtask && subtask.selected !== id ? id : undefined;
   }
 
+  /** Where there is a solution, what becomes of it is asked; unless it is said. */
+  private async _askAndRemove(args: ReadonlyPartialJSONObject): Promise<void> {
+    const said = args.keepSolution;
+    const keeps =
+      typeof said === 'boolean'
+        ? said
+        : this._hasSolution(this._removable(args))
+          ? await askRemoval(this._trans)
+          : false;
+    if (keeps !== null) {
+      this._remove(args, keeps);
+    }
+  }
+
+  private _hasSolution(run?: string): boolean {
+    const cells = this._explorations.current?.panel.content.widgets ?? [];
+    const [, view] = run === undefined ? [] : this._find({ run });
+    const runId = view?.run_id ?? run;
+    return cells.some(cell => markOf(cell.model, runId)?.role === 'solution');
+  }
+
+  private _insert(model: ExplorationModel, run: RunView): void {
+    const how = model.insertSolution(run.key);
+    if (how !== 'nothing') {
+      tell(insertedWords(how, run.status === 'stopped', this._trans));
+    }
+  }
+
+  private _removable(args: ReadonlyPartialJSONObject): string | undefined {
+    const asked = typeof args.run === 'string' ? args.run : undefined;
+    return asked ?? this._activeMark()?.run_id ?? this._latest();
+  }
+
   private _remove(
     args: ReadonlyPartialJSONObject,
     keepSolution: boolean
   ): void {
-    const asked = typeof args.run === 'string' ? args.run : undefined;
-    const run = asked ?? this._activeMark()?.run_id ?? this._latest();
+    const run = this._removable(args);
     const model = this._explorations.current;
     if (!model || run === undefined) {
       return;
@@ -217,24 +267,8 @@ export class Commands {
     const count = model.remove(run, { keepSolution });
     if (count) {
       this._goHome(model, caller);
-      Notification.info(this._removed(count, going), { autoClose: 5_000 });
+      tell(removedWords(count, going, this._trans));
     }
-  }
-
-  private _removed(count: number, stopped: boolean): string {
-    const removed = stopped
-      ? this._trans._n(
-          'Removed one cell and stopped the run.',
-          'Removed %1 cells and stopped the run.',
-          count
-        )
-      : this._trans._n('Removed one cell.', 'Removed %1 cells.', count);
-    const undo = this._trans._n(
-      'Undo brings it back: press Z in command mode.',
-      'Undo brings them back: press Z in command mode.',
-      count
-    );
-    return `${removed} ${undo}`;
   }
 
   /** Where the focus was may be gone: give it to the calling cell, so that keys are the notebook's. */
@@ -280,6 +314,18 @@ export class Commands {
   private _activeMark() {
     const cell = this._activeCell();
     return cell && markOf(cell.model);
+  }
+}
+
+/** Carry another candidate forward; of a run that has ended only if the user agrees that its cells are replaced. */
+export async function chooseAsking(
+  model: ExplorationModel,
+  run: RunView,
+  candidate: string,
+  trans: TranslationBundle
+): Promise<void> {
+  if (!isFinal(run) || (await askChoice(candidate, trans))) {
+    await report(model.choose(run.key, candidate));
   }
 }
 

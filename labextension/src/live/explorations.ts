@@ -53,13 +53,22 @@ export class Explorations implements IExplorations {
     if (known) {
       return known;
     }
-    const model = new ExplorationModel(panel, this._page, this._trans);
+    const model: ExplorationModel = new ExplorationModel(
+      panel,
+      this._page,
+      this._trans,
+      cell => this._all.some(other => other !== model && other.hasCell(cell))
+    );
     this._models.set(context, model);
     context.disposed.connect(() => {
       this._models.delete(context);
       model.dispose();
     });
     return model;
+  }
+
+  private get _all(): ExplorationModel[] {
+    return [...this._models.values()];
   }
 
   private _choose(panel: NotebookPanel | null): void {

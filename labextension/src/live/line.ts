@@ -21,7 +21,7 @@ export function writeEnd(notebook: ISharedNotebook, run: RunView): void {
   const stale = (output: IOutput) =>
     boxOf(output) !== null && !textOf(output, 'text/plain').includes(said);
   if (outputs.some(stale)) {
-    const line = lineOf(run.libraries, said);
+    const line = lineOf(run, said);
     const now = outputs.map(output =>
       stale(output) ? rewritten(output as IDisplayData, line) : output
     );
@@ -29,9 +29,10 @@ export function writeEnd(notebook: ISharedNotebook, run: RunView): void {
   }
 }
 
-function lineOf(libraries: readonly string[], said: string): string {
+function lineOf({ libraries, status, subtasks }: RunView, said: string) {
   const about = libraries.length ? `Exploring ${libraries.join(', ')}: ` : '';
-  return `${about}${said}. See the Exploration sidebar.`;
+  const more = status !== 'failed' || subtasks.length > 0;
+  return `${about}${said}.${more ? ' See the Exploration sidebar.' : ''}`;
 }
 
 function rewritten(output: IDisplayData, line: string): IDisplayData {

@@ -112,6 +112,15 @@ export function isGuarded(cell: ISharedCell): boolean {
   return markOf(cell)?.role === 'candidate' && GUARD.test(cell.getSource());
 }
 
+/** Make a generated cell that a person has edited, or that is to stay, that person's own. */
+export function free(cell: ISharedCell): void {
+  if (markOf(cell)?.role === 'candidate') {
+    makeMine(cell);
+  } else {
+    adopt(cell);
+  }
+}
+
 /** Make a recorded candidate a cell that the user can run. What was recorded of other code does not stay. */
 export function makeMine(cell: ISharedCell): void {
   const source = cell.getSource();

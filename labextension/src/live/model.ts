@@ -2,17 +2,19 @@
  * The explorations of one notebook document: brings together what the kernel says, what stands in the notebook and
  * what the user asks for.
  */
-import type { ISharedCell } from '@jupyter/ydoc';
+import type { ISharedCell, NotebookChange } from '@jupyter/ydoc';
 import { Notebook, NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { KernelLink, NoAnswer } from '../link/kernelLink';
+import { isKnown, remember } from '../link/knownKernels';
 import { isFinal } from '../link/status';
 import type {
   Control,
   ICellOfRun,
   IExplorationModel,
+  Inserted,
   LinkStatus
 } from '../link/tokens';
 import type {
@@ -40,11 +42,13 @@ export class ExplorationModel implements IExplorationModel {
    * @param panel - a view of the document
    * @param page - id of this page
    * @param trans - for what is said to the user
+   * @param elsewhere - whether another open notebook has a cell
    */
   constructor(
     panel: NotebookPanel,
     page: Promise<string>,
-    private _trans: TranslationBundle
+    private _trans: TranslationBundle,
+    private _elsewhere: (cell: string) => boolean = () => false
   ) {
     this.panel = panel;
     this._page = page;
@@ -60,6 +64,7 @@ export class ExplorationModel implements IExplorationModel {
     this._cells.deleted.connect(this._onDeleted, this);
     this._cells.begun.connect(this._onBegun, this);
     this._cells.reloaded.connect(() => this._syncAll());
+    panel.context.model.sharedModel.changed.connect(this._onNotebook, this);
     const controlled = {
       link: () => this._link,
       view: (run: string) => this._runs.get(run),
@@ -80,7 +85,10 @@ export class ExplorationModel implements IExplorationModel {
   panel: NotebookPanel;
 
   get runs(): readonly RunView[] {
-    return this._runs.all.filter(run => this._isHere(run));
+    return this._runs.all.filter(
+      run =>
+        this._isHere(run) || (run.cell !== null && !this._elsewhere(run.cell))
+    );
   }
 
   get traces(): readonly TraceView[] {
@@ -107,6 +115,21 @@ export class ExplorationModel implements IExplorationModel {
 
   get isDisposed(): boolean {
     return this._isDisposed;
+  }
+
+  isHere(run: string): boolean {
+    const view = this._runs.get(run);
+    return view !== undefined && this._isHere(view);
+  }
+
+  hasCells(run: string): boolean {
+    const view = this._runs.get(run);
+    return !!view?.run_id && this._runIds().has(view.run_id);
+  }
+
+  /** Whether a cell with this id is in the notebook. */
+  hasCell(id: string): boolean {
+    return this._cells.has(id);
   }
 
   owned(run: string): boolean {
@@ -159,11 +182,21 @@ export class ExplorationModel implements IExplorationModel {
     return this._remove(run, keepSolution);
   }
 
-  insertSolution(run: string): boolean {
+  insertSolution(run: string): Inserted {
     const view = this._runs.get(run);
+    if (!view?.code) {
+      return 'nothing';
+    }
+    const { notebook } = this._cells;
+    const there = notebook.cells.find(
+      cell => cell.cell_type === 'code' && cell.getSource() === view.code
+    );
+    if (there && show(this.panel, there.getId(), true)) {
+      return 'there';
+    }
     const ofRun = (cell: ISharedCell) =>
-      cell.getId() === view?.cell || markOf(cell, view?.run_id) !== null;
-    return !!view?.code && insertBelow(this.panel, view.code, ofRun);
+      cell.getId() === view.cell || markOf(cell, view.run_id) !== null;
+    return insertBelow(this.panel, view.code, ofRun) ? 'inserted' : 'nothing';
   }
 
   dispose(): void {
@@ -171,6 +204,7 @@ export class ExplorationModel implements IExplorationModel {
       return;
     }
     this._isDisposed = true;
+    this._cells.notebook.changed.disconnect(this._onNotebook, this);
     this._session.kernelChanged.disconnect(this._onKernel, this);
     this._session.statusChanged.disconnect(this._onStatus, this);
     NotebookActions.executed.disconnect(this._onExecuted, this);
@@ -219,9 +253,30 @@ export class ExplorationModel implements IExplorationModel {
 
   /** Say hello where there is reason to: a kernel that does not know us notes each attempt in its log. */
   private _reach(): void {
-    if (this._link?.state === 'none' && mentionsUs(this._cells.notebook)) {
+    if (this._link?.state !== 'none') {
+      return;
+    }
+    if (isKnown(this._link.kernel.id) || mentionsUs(this._cells.notebook)) {
       void this._link.connect();
     }
+  }
+
+  /** Which runs have cells here may have changed. */
+  private _onNotebook(_: unknown, change: NotebookChange): void {
+    if (!change.cellsChange) {
+      return;
+    }
+    const now = [...this._runIds()].sort().join();
+    if (now !== this._shownRuns) {
+      this._shownRuns = now;
+      this._changed.emit();
+    }
+  }
+
+  /** Of the generated cells of the notebook. */
+  private _runIds(): Set<string> {
+    const { cells } = this._cells.notebook;
+    return new Set(cells.flatMap(cell => markOf(cell)?.run_id ?? []));
   }
 
   private _onExecuted(_: unknown, { notebook }: { notebook: Notebook }): void {
@@ -233,6 +288,8 @@ export class ExplorationModel implements IExplorationModel {
   private _onLink(link: KernelLink): void {
     if (link.state === 'none') {
       this._cells.interruptOthers(this._alive());
+    } else if (link.state === 'ready') {
+      remember(link.kernel.id);
     }
     this._changed.emit();
   }
@@ -325,7 +382,8 @@ export class ExplorationModel implements IExplorationModel {
 
   /** Fill up the cells of the newest run of each calling cell. */
   private _syncAll(which: (run: string) => boolean = () => true): void {
-    const runs = this.runs.map(({ key }) => key).filter(which);
+    const here = this._runs.all.filter(run => this._isHere(run));
+    const runs = here.map(({ key }) => key).filter(which);
     runs.forEach(run => void this._sync(run));
   }
 
@@ -366,8 +424,10 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   private _named(run: string | 'all'): RunView[] {
-    return this.runs.filter(
-      view => run === 'all' || view.key === run || view.run_id === run
+    return this._runs.all.filter(
+      view =>
+        this._isHere(view) &&
+        (run === 'all' || view.key === run || view.run_id === run)
     );
   }
 
@@ -413,5 +473,7 @@ export class ExplorationModel implements IExplorationModel {
   private _here = new Map<string, string>();
   private _syncing = new Set<string>();
   private _controls: Controls;
+  /** The ids of the runs that have cells in the notebook, when that was last told. */
+  private _shownRuns = '';
   private _isDisposed = false;
 }

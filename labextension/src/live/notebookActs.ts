@@ -42,7 +42,7 @@ export function show(
 }
 
 /**
- * Insert a code cell below the active one and make it active; whether that can be done. Cells that belong together are
+ * Insert a code cell below the active one and go to it; whether that can be done. Cells that belong together are
  * not parted: where the active one is such a cell, it is inserted below the last of them.
  */
 export function insertBelow(
@@ -65,6 +65,7 @@ export function insertBelow(
     notebook.insertCell(index, { cell_type: 'code', source, metadata });
   });
   content.activeCellIndex = index;
+  show(panel, notebook.getCell(index).getId(), true);
   return true;
 }
 

@@ -16,7 +16,7 @@ import { claimPageId } from '../link/pageId';
 import { IExplorations } from '../link/tokens';
 import { NotebookBadges } from './badge';
 import type { BadgeAction } from './badgeView';
-import { CommandIDs, Commands, report } from './commands';
+import { chooseAsking, CommandIDs, Commands, report } from './commands';
 import { GuardingExecutor } from './executor';
 import { Explorations } from './explorations';
 import { makeMine, markOf } from './mark';
@@ -60,7 +60,7 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
           void report(model.stop(run.key));
         } else if (run) {
           const candidate = markOf(cell.model)?.candidate ?? '';
-          void report(model.choose(run.key, candidate));
+          void chooseAsking(model, run, candidate, trans);
         }
       };
       const badges = new NotebookBadges(panel, model, act, trans);

@@ -1,7 +1,7 @@
 /** Takes explorations out of the notebook again, in one step that can be undone. */
 import type { ISharedCell, ISharedNotebook, YNotebook } from '@jupyter/ydoc';
 
-import { adopt, IMark, isEdited, markOf } from './mark';
+import { free, IMark, isEdited, markOf } from './mark';
 
 /**
  * Remove generated cells. Those that a person has edited stay, as ordinary cells.
@@ -24,7 +24,7 @@ export function removeCells(
   const gone = new Set(cells.filter(cell => !kept.includes(cell)));
   inOneStep(
     notebook,
-    () => kept.forEach(adopt),
+    () => kept.forEach(free),
     ...blocks(notebook, gone).map(
       ([from, to]) =>
         () =>

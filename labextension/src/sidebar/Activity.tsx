@@ -3,6 +3,8 @@
  */
 import * as React from 'react';
 
+import { Prose, unquoted } from './Prose';
+
 /** Milliseconds between two announcements. */
 const PAUSE = 4000;
 
@@ -21,9 +23,11 @@ export function Activity(props: {
     : text;
   return (
     <div className="jp-Explora-activity">
-      <p aria-hidden="true">{seen}</p>
+      <p aria-hidden="true">
+        <Prose text={seen} />
+      </p>
       <p className="jp-Explora-unseen" role="status" aria-live="polite">
-        {heard.startsWith(status) ? heard : `${status}. ${heard}`}
+        {unquoted(heard.startsWith(status) ? heard : `${status}. ${heard}`)}
       </p>
     </div>
   );

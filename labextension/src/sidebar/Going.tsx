@@ -7,6 +7,7 @@ import { isFinal } from '../link/status';
 import type { RunView } from '../messages';
 import { clip } from './format';
 import { useTrans } from './host';
+import { unquoted } from './Prose';
 import { runWords } from './words';
 
 export function Going(props: {
@@ -32,7 +33,7 @@ export function Going(props: {
       >
         {choices.map(run => (
           <option key={run.key} value={run.key}>
-            {`${runWords(run.status, trans).text}: ${clip(run.task, 60)}`}
+            {`${runWords(run.status, trans).text}: ${clip(unquoted(run.task), 60)}`}
           </option>
         ))}
       </select>

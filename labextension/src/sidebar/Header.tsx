@@ -10,6 +10,7 @@ import type { Clock } from './clock';
 import { brief, clip, count, share, span } from './format';
 import { useTrans } from './host';
 import { StatusSign } from './icons';
+import { Prose } from './Prose';
 import { runWords } from './words';
 
 /** A task of more characters or lines is clipped. */
@@ -42,8 +43,8 @@ export function StatusLine(props: {
 /** The task; a long one is clipped until it is asked for. */
 export function TaskText(props: {
   text: string;
-  /** Go to the calling cell. */
-  onGo: () => void;
+  /** Go to the calling cell, if it is there. */
+  onGo: (() => void) | null;
 }): React.JSX.Element {
   const trans = useTrans();
   const [whole, setWhole] = React.useState(false);
@@ -51,7 +52,9 @@ export function TaskText(props: {
   const long = text.length > LONG || text.split('\n').length > LINES;
   return (
     <div className="jp-Explora-task">
-      <p>{long && !whole ? clip(text, LONG) : text}</p>
+      <p>
+        <Prose text={long && !whole ? clip(text, LONG) : text} />
+      </p>
       <div className="jp-Explora-links">
         {long && (
           <button
@@ -63,9 +66,15 @@ export function TaskText(props: {
             {whole ? trans.__('Show less') : trans.__('Show all')}
           </button>
         )}
-        <button type="button" className="jp-Explora-link" onClick={props.onGo}>
-          {trans.__('Go to its cell')}
-        </button>
+        {props.onGo && (
+          <button
+            type="button"
+            className="jp-Explora-link"
+            onClick={props.onGo}
+          >
+            {trans.__('Go to its cell')}
+          </button>
+        )}
       </div>
     </div>
   );

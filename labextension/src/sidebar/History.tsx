@@ -3,12 +3,14 @@
  */
 import * as React from 'react';
 
+import { isFinal } from '../link/status';
 import type { RunView, TraceView } from '../messages';
 import { clip, moment } from './format';
 import type { IDesk } from './host';
 import { useTrans } from './host';
 import { StatusSign } from './icons';
-import { runWords } from './words';
+import { unquoted } from './Prose';
+import { outcomeWords, runWords } from './words';
 
 /** So many traces are listed until all are asked for. */
 const FEW = 5;
@@ -102,7 +104,8 @@ function isExport(trace: TraceView): boolean {
 function TraceRow(props: { trace: TraceView; desk: IDesk }): React.JSX.Element {
   const trans = useTrans();
   const { trace, desk } = props;
-  const changed = moment(trace.changed);
+  const when = moment(trace.started ?? trace.changed);
+  const words = outcomeWords(trace.outcome, trans);
   return (
     <li>
       <button
@@ -110,11 +113,18 @@ function TraceRow(props: { trace: TraceView; desk: IDesk }): React.JSX.Element {
         className="jp-Explora-entry"
         onClick={() => desk.open(trace.link)}
       >
-        <span>
-          {isExport(trace)
-            ? trans.__('Export of %1', changed)
-            : trans.__('Trace of %1', changed)}
+        <span className="jp-Explora-status">
+          {words && <StatusSign sign={words.sign} />}
+          {[
+            words?.text,
+            isExport(trace) ? trans.__('Export of %1', when) : when
+          ]
+            .filter(Boolean)
+            .join(', ')}
         </span>
+        {trace.task && (
+          <span className="jp-Explora-note">{unquoted(trace.task)}</span>
+        )}
         <span className="jp-Explora-note">{trace.link}</span>
       </button>
     </li>
@@ -139,12 +149,19 @@ function RunRow(props: {
       >
         <span className="jp-Explora-status">
           <StatusSign sign={words.sign} />
-          {words.text}
+          {[words.text, run.started !== null && moment(run.started)]
+            .filter(Boolean)
+            .join(', ')}
         </span>
-        <span className="jp-Explora-note">
-          {run.started !== null && `${moment(run.started)}: `}
-          {clip(run.task, 80)}
-        </span>
+        <span className="jp-Explora-note">{clip(unquoted(run.task), 80)}</span>
+        {run.origin && (
+          <span className="jp-Explora-note">{unquoted(run.origin)}</span>
+        )}
+        {isFinal(run) && (
+          <span className="jp-Explora-note">
+            {clip(unquoted(run.activity), 120)}
+          </span>
+        )}
       </button>
     </li>
   );

@@ -3,13 +3,14 @@
  */
 import * as React from 'react';
 
+import { isFinal } from '../link/status';
 import type { IExplorationModel } from '../link/tokens';
 import type { RunView, SubtaskView } from '../messages';
 import { canChoose, canRetry, canSkip, reachable } from './able';
 import type { IAsks } from './asks';
 import { useTrans } from './host';
 import type { Item } from './items';
-import { RetryForm } from './RetryForm';
+import { ReplaceForm, RetryForm } from './RetryForm';
 
 export interface IItemActions {
   run: RunView;
@@ -21,8 +22,9 @@ export interface IItemActions {
 }
 
 export function ItemActions(props: IItemActions): React.JSX.Element | null {
-  const { item, model } = props;
-  if (!reachable(model)) {
+  const { item, model, run } = props;
+  // An ended run is gone on from by its calling cell.
+  if (!reachable(model) || (isFinal(run) && !model.isHere(run.key))) {
     return null;
   }
   switch (item.kind) {
@@ -62,7 +64,7 @@ function SubtaskActions(
   const skip = () =>
     asks.ask('skip', model.skip(run.key, subtask.id), subtask.id);
   if (hinting) {
-    return <RetryForm onSend={retry} onClose={close} />;
+    return <RetryForm replaces={isFinal(run)} onSend={retry} onClose={close} />;
   }
   return (
     <div className="jp-Explora-buttons">
@@ -92,8 +94,22 @@ function ChooseAction(
   props: IItemActions & { candidate: string }
 ): React.JSX.Element {
   const trans = useTrans();
-  const { run, model, asks, candidate } = props;
+  const { run, model, asks, candidate, back } = props;
+  const [asking, setAsking] = React.useState(false);
   const choosing = asks.pending('choose', candidate);
+  const choose = () =>
+    asks.ask('choose', model.choose(run.key, candidate), candidate);
+  const close = () => {
+    setAsking(false);
+    back();
+  };
+  if (asking) {
+    const agree = () => {
+      choose();
+      close();
+    };
+    return <ReplaceForm onAgree={agree} onClose={close} />;
+  }
   return (
     <div className="jp-Explora-buttons">
       <button
@@ -101,11 +117,13 @@ function ChooseAction(
         className="jp-Explora-button"
         disabled={choosing}
         title={trans.__('The subtasks after it are explored anew')}
-        onClick={() =>
-          asks.ask('choose', model.choose(run.key, candidate), candidate)
-        }
+        onClick={() => (isFinal(run) ? setAsking(true) : choose())}
       >
-        {choosing ? trans.__('Changing…') : trans.__('Use this candidate')}
+        {choosing
+          ? trans.__('Changing…')
+          : isFinal(run)
+            ? trans.__('Use this one instead…')
+            : trans.__('Use this one instead')}
       </button>
     </div>
   );

@@ -122,6 +122,11 @@ function Begun(props: { draft: IDraft }): React.JSX.Element | null {
   ) : null;
 }
 
+/** As many lines as the title takes in a narrow sidebar, where styles cannot size the field by what is in it. */
+function linesOf(title: string): number {
+  return Math.min(8, Math.max(2, Math.ceil(title.length / 28)));
+}
+
 function StepRow(props: {
   step: IStep;
   number: number;
@@ -165,7 +170,7 @@ function StepRow(props: {
         data-on="title"
         className="jp-Explora-input"
         aria-label={trans.__('Step %1', number)}
-        rows={2}
+        rows={linesOf(step.title)}
         value={step.title}
         onKeyDown={onKeyDown}
         onChange={event =>

@@ -1,12 +1,16 @@
 /**
- * Retry a subtask, with a hint for the model if the user has one. Enter sends, Escape closes.
+ * Retry a subtask, with a hint for the model if the user has one; or agree that an ended run is replaced. Enter sends,
+ * Escape closes.
  */
 import * as React from 'react';
 
+import { replacedWords } from '../live/said';
 import { FormButtons } from './FormButtons';
 import { useTrans } from './host';
 
 export function RetryForm(props: {
+  /** Whether the run has ended, so that its cells are replaced. */
+  replaces: boolean;
   onSend: (hint: string) => void;
   onClose: () => void;
 }): React.JSX.Element {
@@ -19,19 +23,8 @@ export function RetryForm(props: {
     event.preventDefault();
     props.onSend(hint.trim());
   };
-  const close = (event: React.KeyboardEvent) => {
-    event.stopPropagation();
-    if (event.key === 'Escape') {
-      props.onClose();
-    }
-  };
   return (
-    <form
-      className="jp-Explora-form"
-      onSubmit={send}
-      onKeyDown={close}
-      onClick={event => event.stopPropagation()}
-    >
+    <InPlaceForm onSubmit={send} onClose={props.onClose}>
       <label htmlFor={id}>{trans.__('Hint for the model (optional)')}</label>
       <input
         id={id}
@@ -41,7 +34,59 @@ export function RetryForm(props: {
         onChange={event => setHint(event.target.value)}
         placeholder={trans.__('What should it try?')}
       />
+      {props.replaces && (
+        <p className="jp-Explora-note">{replacedWords(trans)}</p>
+      )}
       <FormButtons submit={trans.__('Retry')} onCancel={props.onClose} />
+    </InPlaceForm>
+  );
+}
+
+/** Agree that the cells of an ended run are replaced. */
+export function ReplaceForm(props: {
+  onAgree: () => void;
+  onClose: () => void;
+}): React.JSX.Element {
+  const trans = useTrans();
+  const form = React.useRef<HTMLDivElement>(null);
+  React.useEffect(() => form.current?.querySelector('button')?.focus(), []);
+  const agree = (event: React.FormEvent) => {
+    event.preventDefault();
+    props.onAgree();
+  };
+  return (
+    <div ref={form}>
+      <InPlaceForm onSubmit={agree} onClose={props.onClose}>
+        <p className="jp-Explora-note">{replacedWords(trans)}</p>
+        <FormButtons
+          submit={trans.__('Explore again')}
+          onCancel={props.onClose}
+        />
+      </InPlaceForm>
+    </div>
+  );
+}
+
+/** A form in a row of the tree: neither keys nor clicks in it are the row's. */
+function InPlaceForm(props: {
+  onSubmit: (event: React.FormEvent) => void;
+  onClose: () => void;
+  children: React.ReactNode;
+}): React.JSX.Element {
+  const close = (event: React.KeyboardEvent) => {
+    event.stopPropagation();
+    if (event.key === 'Escape') {
+      props.onClose();
+    }
+  };
+  return (
+    <form
+      className="jp-Explora-form"
+      onSubmit={props.onSubmit}
+      onKeyDown={close}
+      onClick={event => event.stopPropagation()}
+    >
+      {props.children}
     </form>
   );
 }

@@ -1,7 +1,6 @@
 /**
  * What can be done with the whole run.
  */
-import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { isFinal } from '../link/status';
@@ -9,6 +8,12 @@ import type { Control, IExplorationModel } from '../link/tokens';
 import type { Done, RunView } from '../messages';
 import { canStop, reachable } from './able';
 import type { IAsks } from './asks';
+import {
+  insertedWords,
+  insertWords,
+  keepWords,
+  removedWords
+} from '../live/said';
 import { FormButtons } from './FormButtons';
 import type { IDesk } from './host';
 import { useTrans } from './host';
@@ -43,14 +48,11 @@ export function RunActions(props: IRunActions): React.JSX.Element {
           {trans.__('Open trace')}
         </button>
       )}
-      {mayHaveCells(run) && model.owned(run.key) && <RemoveButton {...props} />}
+      {isFinal(run) && model.owned(run.key) && model.hasCells(run.key) && (
+        <RemoveButton {...props} />
+      )}
     </div>
   );
-}
-
-/** One that failed at its start has none to remove. */
-function mayHaveCells(run: RunView): boolean {
-  return isFinal(run) && (run.status !== 'failed' || run.subtasks.length > 0);
 }
 
 /** Asks for one thing, and shows that it was asked for. */
@@ -96,23 +98,22 @@ function StopButton({ run, model, asks }: IRunActions): React.JSX.Element {
 function InsertButton(props: IRunActions): React.JSX.Element {
   const trans = useTrans();
   const { run, model, asks } = props;
+  const stopped = run.status === 'stopped';
   const insert = () => {
-    const done = model.insertSolution(run.key);
+    const how = model.insertSolution(run.key);
     asks.say({
-      problem: done ? '' : trans.__('The solution could not be inserted.'),
-      said: done
-        ? trans.__('The solution is in a new cell below the active one.')
-        : '',
+      problem: how === 'nothing' ? trans.__('It could not be inserted.') : '',
+      said: how === 'nothing' ? '' : insertedWords(how, stopped, trans),
       link: ''
     });
   };
   return (
     <button
       type="button"
-      className="jp-Explora-button jp-mod-primary"
+      className={`jp-Explora-button${stopped ? '' : ' jp-mod-primary'}`}
       onClick={insert}
     >
-      {trans.__('Insert solution')}
+      {insertWords(stopped, trans)}
     </button>
   );
 }
@@ -195,27 +196,9 @@ function RemoveForm(props: {
           checked={keep}
           onChange={event => setKeep(event.target.checked)}
         />
-        <label htmlFor={id}>{trans.__('Keep the solution')}</label>
+        <label htmlFor={id}>{keepWords(trans)}</label>
       </div>
       <FormButtons submit={trans.__('Remove')} onCancel={props.onClose} />
     </form>
   );
-}
-
-function removedWords(
-  count: number,
-  stopped: boolean,
-  trans: TranslationBundle
-): string {
-  return stopped
-    ? trans._n(
-        '%1 cell removed and the run stopped. Undo in the notebook brings it back.',
-        '%1 cells removed and the run stopped. Undo in the notebook brings them back.',
-        count
-      )
-    : trans._n(
-        '%1 cell removed. Undo in the notebook brings it back.',
-        '%1 cells removed. Undo in the notebook brings them back.',
-        count
-      );
 }

@@ -22,6 +22,7 @@ import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
 import { runAt } from './place';
 import { PlanTree } from './PlanTree';
+import { Prose } from './Prose';
 import { RunActions } from './RunActions';
 import { runWords } from './words';
 
@@ -62,7 +63,7 @@ interface IExploring extends ISidebar {
 
 function Explorations(props: IExploring): React.JSX.Element {
   const { model, desk } = props;
-  const newest = model.runs.at(-1);
+  const newest = newestOf(model);
   const [picked, pick] = React.useState<string | null>(null);
   const there = runAt(model.runs, desk.place)?.key;
   React.useEffect(() => pick(null), [newest?.key]);
@@ -96,6 +97,13 @@ function Explorations(props: IExploring): React.JSX.Element {
       )}
     </>
   );
+}
+
+/** The newest run; one that another page shows, in a notebook that is not this one, only if there is no other. */
+function newestOf(model: IExplorationModel): RunView | undefined {
+  const ours = ({ key, owner }: RunView) =>
+    owner === '' || model.owned(key) || model.isHere(key);
+  return model.runs.filter(ours).at(-1) ?? model.runs.at(-1);
 }
 
 /** What stands between the user and the kernel, if anything does. */
@@ -141,16 +149,14 @@ function OneRun(props: IOneRun): React.JSX.Element {
   const asks = useAsks(model, run);
   const go = (cell: ICellOfRun, focus: boolean) => {
     const there = model.reveal(run.key, cell, focus);
-    asks.say(
-      there
-        ? null
-        : {
-            problem: trans.__('There is no cell of it in this notebook.'),
-            said: '',
-            link: ''
-          }
-    );
+    const step = run.subtasks.find(({ id }) => id === cell.subtask);
+    const missing =
+      step?.status === 'planned' && !isFinal(run)
+        ? trans.__('This step has not begun yet.')
+        : trans.__('There is no cell of it in this notebook.');
+    asks.say(there ? null : { problem: '', said: missing, link: '' });
   };
+  const here = model.isHere(run.key);
   return (
     <>
       <div className="jp-Explora-top">
@@ -164,8 +170,12 @@ function OneRun(props: IOneRun): React.JSX.Element {
         />
       </div>
       <div className="jp-Explora-scroll">
-        <OtherTabNote run={run} model={model} />
-        <TaskText text={run.task} onGo={() => go({}, true)} />
+        {here ? (
+          <OtherTabNote run={run} model={model} />
+        ) : (
+          <NotHereNote run={run} />
+        )}
+        <TaskText text={run.task} onGo={here ? () => go({}, true) : null} />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
         <Plan {...props} asks={asks} go={go} />
@@ -212,6 +222,21 @@ function OtherTabNote(props: {
   ) : null;
 }
 
+function NotHereNote({ run }: { run: RunView }): React.JSX.Element {
+  const trans = useTrans();
+  return (
+    <p className="jp-Explora-banner">
+      {isFinal(run)
+        ? trans.__(
+            'Its cells are not in this notebook, or not any more; its trace has them.'
+          )
+        : trans.__(
+            'Its cells are not in this notebook, or not any more. It can be steered here, and what it finds inserted at its end.'
+          )}
+    </p>
+  );
+}
+
 function Notices(props: {
   notices: readonly string[];
 }): React.JSX.Element | null {
@@ -222,7 +247,9 @@ function Notices(props: {
       <summary>{trans._n('%1 notice', '%1 notices', notices.length)}</summary>
       <ul className="jp-Explora-notices">
         {notices.map((notice, index) => (
-          <li key={index}>{notice}</li>
+          <li key={index}>
+            <Prose text={notice} />
+          </li>
         ))}
       </ul>
     </details>

@@ -15,7 +15,10 @@ export function canStop(run: RunView): boolean {
 }
 
 export function canEditPlan(run: RunView): boolean {
-  return run.status === 'running' && run.solution === null;
+  const toCome = run.subtasks.some(({ status }) =>
+    ['planned', 'exploring'].includes(status)
+  );
+  return run.status === 'running' && run.solution === null && toCome;
 }
 
 export function canSkip(run: RunView, subtask: SubtaskView): boolean {

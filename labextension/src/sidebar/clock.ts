@@ -7,16 +7,15 @@ import type { RunView } from '../messages';
 export class Clock {
   constructor(private now: () => number = () => Date.now() / 1000) {}
 
-  /** Seconds from the start of the run to its end, or to now; `null` before it has started. */
+  /** Seconds that the run took, or has taken by now, but for waiting for the user; `null` before it has started. */
   elapsed(run: RunView): number | null {
     if (run.started === null) {
       return null;
     }
-    const seconds =
-      run.ended === null
-        ? this.now() - this.start(run, run.started)
-        : run.ended - run.started;
-    return Math.max(0, seconds);
+    const until = run.ended ?? run.waiting_since;
+    const start = this.start(run, run.started);
+    const seconds = until === null ? this.now() - start : until - run.started;
+    return Math.max(0, seconds - run.waited);
   }
 
   /**

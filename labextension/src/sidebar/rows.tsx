@@ -8,6 +8,7 @@ import { took } from './format';
 import { useTrans } from './host';
 import { Chevron, StatusSign } from './icons';
 import type { CandidateView, SubtaskView } from '../messages';
+import { Prose } from './Prose';
 import { candidateWords, subtaskWords } from './words';
 
 /** What all rows have. */
@@ -83,17 +84,19 @@ export const SubtaskRow = React.memo(
         <StatusSign sign={words.sign} />
         <span className="jp-Explora-title">
           {name && <b>{name} </b>}
-          {title}
+          <Prose text={title} />
         </span>
         <span className="jp-Explora-note">
           {words.text}
           {candidates > 0 && ', '}
           {candidates > 0 &&
             trans._n('%1 candidate', '%1 candidates', candidates)}
-          {reason && `: ${reason}`}
+          {reason && <Prose text={`: ${reason}`} />}
         </span>
         {hint && (
-          <span className="jp-Explora-note">{trans.__('Hint: %1', hint)}</span>
+          <span className="jp-Explora-note">
+            <Prose text={trans.__('Hint: %1', hint)} />
+          </span>
         )}
       </Row>
     );
@@ -105,12 +108,14 @@ export const CandidateRow = React.memo(
     props: IRow &
       CandidateView & {
         selected: boolean;
-        /** Why it was selected. */
+        /** Why it was selected, or kept. */
         why: string;
       }
   ): React.JSX.Element => {
     const trans = useTrans();
     const words = candidateWords(props.status, trans);
+    // One that failed is kept for what its failure teaches.
+    const carried = props.selected && props.status === 'ok';
     return (
       <Row {...props} kind="candidate" title={props.line || undefined}>
         <StatusSign sign={words.sign} />
@@ -119,12 +124,12 @@ export const CandidateRow = React.memo(
         {props.round > 0 && (
           <span className="jp-Explora-note">
             {props.repairs
-              ? trans.__('round %1, repairs %2', props.round, props.repairs)
-              : trans.__('round %1', props.round)}
+              ? trans.__('repair %1 of %2', props.round, props.repairs)
+              : trans.__('repair %1', props.round)}
           </span>
         )}
-        {props.selected && (
-          <span className="jp-Explora-chip">{trans.__('selected')}</span>
+        {carried && (
+          <span className="jp-Explora-chip">{trans.__('carried forward')}</span>
         )}
         {props.seconds !== null && (
           <span className="jp-Explora-seconds">
@@ -134,7 +139,9 @@ export const CandidateRow = React.memo(
         {props.line && <span className="jp-Explora-line">{props.line}</span>}
         {props.selected && props.why && (
           <span className="jp-Explora-note">
-            {trans.__('Why selected: %1', props.why)}
+            <Prose
+              text={carried ? trans.__('Why: %1', props.why) : props.why}
+            />
           </span>
         )}
       </Row>

@@ -40,7 +40,7 @@ export function runWords(
     case 'unchecked':
       return {
         sign: 'half',
-        text: trans.__('Not checked')
+        text: trans.__('Unchecked')
       };
     case 'unsolved':
       return { sign: 'bad', text: trans.__('Unsolved') };
@@ -49,6 +49,16 @@ export function runWords(
     case 'failed':
       return { sign: 'bad', text: trans.__('Failed') };
   }
+}
+
+/** How the run of a trace ended; `null` where that is not known. */
+export function outcomeWords(
+  outcome: string,
+  trans: TranslationBundle
+): IWords | null {
+  const known = ['solved', 'unchecked', 'unsolved', 'stopped'] as const;
+  const found = known.find(one => one === outcome);
+  return found ? runWords(found, trans) : null;
 }
 
 /** `over`: whether the run is; what it was exploring then stays as it was left. */
@@ -84,15 +94,18 @@ export function candidateWords(
     case 'ok':
       return { sign: 'good', text: trans.__('ran') };
     case 'error':
-      return { sign: 'bad', text: trans.__('error') };
+      return { sign: 'bad', text: trans.__('failed') };
     case 'timeout':
-      return { sign: 'bad', text: trans.__('took too long') };
+      return { sign: 'bad', text: trans.__('timed out') };
     case 'died':
       return { sign: 'bad', text: trans.__('kernel died') };
     case 'interrupted':
       return { sign: 'stopped', text: trans.__('interrupted') };
     case 'duplicate':
-      return { sign: 'same', text: trans.__('duplicate, not run') };
+      return {
+        sign: 'same',
+        text: trans.__('same code as another, not run again')
+      };
     case 'no code':
       return { sign: 'bad', text: trans.__('no code') };
     case 'not finished':

@@ -51,9 +51,13 @@ class Sidebar:
         field.fill(hint)
         field.press("Enter")
 
-    def choose(self, id, of):
+    def choose(self, id, of, *, ended=False):
         self.candidate(id, of).locator(".jp-Explora-row").click()
-        self.button("Use this candidate").click()
+        if ended:
+            self.button("Use this one instead…").click()
+            self.button("Explore again").click()
+        else:
+            self.button("Use this one instead").click()
 
     def remove(self, *, keep_solution=False):
         self.button("Remove exploration…").click()

@@ -20,7 +20,7 @@ def pictured(cells):
 def test_removing_is_one_step_and_undo_brings_all_back_with_outputs(tab, server, play):
     notebook = begun(tab, server, play(*two_scenes()), more=("mine = 1",))
     before = notebook.until_ended()
-    notebook.command("exploracoder:remove")
+    notebook.command("exploracoder:remove", keepSolution=False)
     after = notebook.until(lambda cells: not ours(cells))
     assert [source(c) for c in after][-1] == "mine = 1" and len(after) == 3
     notebook.command("notebook:undo-cell-action")
@@ -60,7 +60,7 @@ def test_edited_cells_survive_removal_and_a_second_run_which_replaces_the_rest(t
 
     edited = candidates(cells)["2.2"]["id"]
     notebook.edit(notebook.index(edited), "also = 'mine'")
-    notebook.command("exploracoder:remove")
+    notebook.command("exploracoder:remove", keepSolution=False)
     cells = notebook.until(lambda cells: not ours(cells))
     assert {"my_own = 'work'", "also = 'mine'"} <= {source(c) for c in cells}
 

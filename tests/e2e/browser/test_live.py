@@ -136,7 +136,7 @@ def test_cells_below_a_collapsed_heading_are_not_lost(tab, server, play):
     assert not _hidden(notebook, _mine(notebook)["id"])
 
     _collapse(notebook, of_role(cells, "summary")[0])
-    notebook.command("exploracoder:remove")
+    notebook.command("exploracoder:remove", keepSolution=False)
     notebook.until(lambda cells: not ours(cells))
     assert not _hidden(notebook, _mine(notebook)["id"])
     tab.page.keyboard.press("z")

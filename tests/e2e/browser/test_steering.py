@@ -59,7 +59,7 @@ def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, pl
     ended = notebook.until_ended()
     (run,) = {metadata(c)["run_id"] for c in candidates(ended).values()}
 
-    tab.sidebar.choose("1.1", FIRST)
+    tab.sidebar.choose("1.1", FIRST, ended=True)
     cells = notebook.until(
         lambda cells: of_role(cells, "summary") and {metadata(c)["run_id"] for c in of_role(cells, "plan")} != {run},
         "a run that goes on from the one that has ended",

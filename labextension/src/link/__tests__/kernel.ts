@@ -50,6 +50,7 @@ export class FakeKernel {
   handleComms = true;
   isDisposed = false;
   status: KernelMessage.Status = 'idle';
+  id = 'kernel';
   clientId = 'my session';
   username = '';
   info: Promise<unknown> = Promise.resolve({});

@@ -14,24 +14,29 @@ const trans = nullTranslator.load('exploracoder_jupyter');
 let commands: CommandRegistry;
 let runs: RunView[];
 let removed: string[];
+let kept: boolean[];
 let cells: { model: { getMetadata: () => Partial<IMark> | undefined } }[];
 let active: number;
 
-const cellOf = (run?: string) => ({
-  model: { getMetadata: () => run && { role: 'candidate', run_id: run } }
+const cellOf = (run?: string, role = 'candidate') => ({
+  model: { getMetadata: () => run && { role, run_id: run } }
 });
 
 beforeEach(() => {
   commands = new CommandRegistry();
   runs = [runView({ run_id: 'r1' }), runView({ key: 'k2', run_id: 'r2' })];
   removed = [];
-  cells = [undefined, 'r2', 'r1'].map(cellOf) as typeof cells;
+  kept = [];
+  cells = [undefined, 'r2', 'r1'].map(run => cellOf(run)) as typeof cells;
   active = 0;
   const model = {
     get runs() {
       return runs;
     },
-    remove: (run: string) => removed.push(run),
+    remove: (run: string, { keepSolution }: { keepSolution: boolean }) => {
+      kept.push(keepSolution);
+      return removed.push(run);
+    },
     panel: {
       content: {
         get widgets() {
@@ -65,7 +70,7 @@ describe('removal', () => {
   });
 
   it('is of the latest run that is still there', async () => {
-    cells = [undefined, 'r1'].map(cellOf) as typeof cells;
+    cells = [undefined, 'r1'].map(run => cellOf(run)) as typeof cells;
     await commands.execute(CommandIDs.remove);
     expect(removed).toEqual(['r1']);
   });
@@ -89,9 +94,48 @@ describe('removal', () => {
     expect(said.message).not.toContain('stopped');
   });
 
+  describe('where there is a solution', () => {
+    const answer = async (check: boolean, label: string) => {
+      const asked = commands.execute(CommandIDs.remove, { run: 'r1' });
+      await new Promise(resolve => setTimeout(resolve));
+      const box = document.querySelector<HTMLInputElement>('[type=checkbox]')!;
+      expect(box.checked).toBe(true);
+      expect(removed).toEqual([]);
+      box.checked = check;
+      const buttons = [...document.querySelectorAll('button')];
+      buttons.find(({ textContent }) => textContent === label)!.click();
+      await asked;
+      return kept;
+    };
+
+    beforeEach(() => {
+      cells.push(cellOf('r1', 'solution') as (typeof cells)[number]);
+    });
+
+    it('asks what becomes of it, and keeps it if nothing else is said', async () => {
+      expect(await answer(true, 'Remove')).toEqual([true]);
+    });
+
+    it('removes it too if that is said', async () => {
+      expect(await answer(false, 'Remove')).toEqual([false]);
+    });
+
+    it('removes nothing on second thoughts', async () => {
+      expect(await answer(true, 'Cancel')).toEqual([]);
+    });
+
+    it('does not ask where it was said', async () => {
+      await commands.execute(CommandIDs.remove, {
+        run: 'r1',
+        keepSolution: true
+      });
+      expect(kept).toEqual([true]);
+    });
+  });
+
   it('is offered only where there is something to remove', () => {
     expect(commands.isEnabled(CommandIDs.remove)).toBe(true);
-    cells = [undefined].map(cellOf) as typeof cells;
+    cells = [cellOf()] as typeof cells;
     expect(commands.isEnabled(CommandIDs.remove)).toBe(false);
   });
 });

@@ -47,6 +47,15 @@ it('a line that says so already stays', () => {
   expect(outputs()).toEqual(before);
 });
 
+it('the line of a run that failed at once leads to nothing', () => {
+  says('Exploring statistics: Starting. See the Exploration sidebar.');
+  const activity = 'There is no such library.';
+  writeEnd(book, runView({ status: 'failed', activity, subtasks: [] }));
+  expect(outputs()[1].data).toMatchObject({
+    'text/plain': 'Exploring statistics: There is no such library.'
+  });
+});
+
 it('other outputs stay', () => {
   (cell(book, CALLER) as ISharedCodeCell).setOutputs([OTHER] as never);
   writeEnd(book, ended);

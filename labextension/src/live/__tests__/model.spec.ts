@@ -24,6 +24,7 @@ let session: {
 };
 
 beforeEach(() => {
+  sessionStorage.clear();
   kernel = new FakeKernel();
   widgets = [];
   notebook = new NotebookModel();
@@ -56,7 +57,12 @@ async function open(...runs: RunView[]): Promise<void> {
     }
   };
   const page = Promise.resolve('me');
-  model = new ExplorationModel(panel as unknown as NotebookPanel, page, trans);
+  model = new ExplorationModel(
+    panel as unknown as NotebookPanel,
+    page,
+    trans,
+    cell => cell === 'elsewhere'
+  );
   await settled();
   await settled();
 }
@@ -119,6 +125,24 @@ describe('a run that begins', () => {
     tellCells(1, insert('plan', 'elsewhere'));
     expect(await shown()).toEqual(['caller']);
     expect(model.runs).toEqual([]);
+  });
+
+  it('is known and steered though its calling cell was not saved', async () => {
+    await open(runView({ cell: 'lost', status: 'reviewing' }));
+    tellCells(1, insert('plan', 'lost'));
+    expect(await shown()).toEqual(['caller']);
+    expect(model.runs.map(({ key }) => key)).toEqual(['k1']);
+    expect([model.isHere('k1'), model.hasCells('k1')]).toEqual([false, false]);
+    expect(kernel.told('sync')).toEqual([]);
+    const done = { type: 'done', problem: '', said: '', link: '' };
+    kernel.answers.plan = () => done;
+    expect((await model.plan('k1', ['one'])).problem).toBe('');
+  });
+
+  it('stays where everything of this notebook is removed', async () => {
+    await open(runView({ cell: 'lost' }));
+    model.remove('all');
+    expect(kernel.told('stop')).toEqual([]);
   });
 
   it('says that it is there when the kernel asks', async () => {
@@ -468,6 +492,26 @@ describe('a control', () => {
     expect(execute).toHaveBeenCalledTimes(1);
     execute.mockRestore();
   });
+});
+
+it('a kernel is spoken to after a reload though nothing of it was saved', async () => {
+  await open(runView());
+  expect(model.link).toBe('ready');
+  model.dispose();
+  notebook.sharedModel.deleteCell(0);
+  await open(runView());
+  expect(model.runs).toHaveLength(1);
+});
+
+it('tells that cells of a run have gone and come back', async () => {
+  await open(runView());
+  snapshot(1, runView(), 'plan');
+  kernel.tell({ type: 'cells', run: 'k1', seq: 1, changes: [insert('plan')] });
+  await shown();
+  const told: boolean[] = [];
+  model.changed.connect(() => told.push(model.hasCells('k1')));
+  notebook.sharedModel.deleteCell(1);
+  expect(told.at(-1)).toBe(false);
 });
 
 it('a kernel is not spoken to by a notebook that has nothing to do with us', async () => {

@@ -56,6 +56,12 @@ it('keeps what the user has edited, and its undo makes it ours again', () => {
   expect(markOf(cell(book, 'one'))?.role).toBe('candidate');
 });
 
+it('frees an edited candidate of the line that keeps it from being run', () => {
+  cell(book, 'one').setSource('%%explored 1.1\nmine = 1');
+  removeCells(book, () => true);
+  expect(cell(book, 'one').getSource()).toBe('mine = 1');
+});
+
 it('keeps the solution when asked to, as the user’s own', () => {
   removeCells(
     book,

@@ -184,10 +184,12 @@ describe('what is inserted', () => {
     expect(notebook.activeCell?.model.sharedModel.getSource()).toBe('solution');
   });
 
-  it('comes below the active cell elsewhere', () => {
+  it('comes below the active cell elsewhere, and is gone to', () => {
     notebook.activeCellIndex = 0;
+    const scrolled = jest.spyOn(notebook, 'scrollToItem');
     insertBelow(panel(), 'solution', ofRun);
     expect(notebook.activeCellIndex).toBe(1);
+    expect(scrolled).toHaveBeenCalledWith(1);
   });
 });
 

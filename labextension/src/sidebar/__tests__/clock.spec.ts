@@ -31,6 +31,18 @@ it('tells how long a run has lasted by the kernel alone', () => {
   expect(clockAt(0).elapsed(ended)).toBe(7);
 });
 
+it('does not count what it waited for the user', () => {
+  const waiting = run({
+    status: 'reviewing',
+    started: START,
+    waiting_since: START + 5
+  });
+  expect(clockAt(START + 60).elapsed(waiting)).toBe(5);
+  const on = run({ started: START, waited: 55 });
+  expect(clockAt(START + 62).elapsed(on)).toBe(7);
+  expect(clockAt(0).elapsed({ ...on, ended: START + 64 })).toBe(9);
+});
+
 it('has nothing to tell before the start', () => {
   expect(clockAt(0).elapsed(run({ started: null }))).toBeNull();
 });

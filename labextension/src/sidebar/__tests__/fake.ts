@@ -7,6 +7,7 @@ import type {
   Control,
   IExplorationModel,
   IExplorations,
+  Inserted,
   LinkStatus
 } from '../../link/tokens';
 import type {
@@ -39,6 +40,9 @@ export class FakeModel implements IExplorationModel {
   /** What was asked, in words. */
   asked: string[] = [];
   mine = true;
+  here = true;
+  cellsLeft = true;
+  inserts: Inserted = 'inserted';
   cellsThere = true;
 
   constructor(runs: RunView[] = []) {
@@ -65,8 +69,14 @@ export class FakeModel implements IExplorationModel {
     Signal.clearData(this);
   }
 
-  owned(): boolean {
+  owned(_: string): boolean {
     return this.mine;
+  }
+  isHere(_: string): boolean {
+    return this.here;
+  }
+  hasCells(): boolean {
+    return this.cellsLeft;
   }
 
   isPending(run: string, control: Control, of = ''): boolean {
@@ -102,9 +112,9 @@ export class FakeModel implements IExplorationModel {
     this.asked.push(`remove ${run} ${options.keepSolution}`);
     return this.cellsThere ? 5 : 0;
   }
-  insertSolution(run: string): boolean {
+  insertSolution(run: string): Inserted {
     this.asked.push(`insert ${run}`);
-    return true;
+    return this.inserts;
   }
 
   private ask(
@@ -122,6 +132,17 @@ export class FakeModel implements IExplorationModel {
   }
 
   private waiting: { name: string; resolve: (done: Done) => void }[] = [];
+}
+
+export function trace(change: Partial<TraceView> = {}): TraceView {
+  return {
+    link: 'explorations/old.ipynb',
+    changed: 1_700_000_042,
+    started: null,
+    task: '',
+    outcome: '',
+    ...change
+  };
 }
 
 export class FakeExplorations implements IExplorations {
@@ -194,12 +215,15 @@ export function run(change: Partial<RunView> = {}): RunView {
     owner: 'page-1',
     status: 'running',
     task: 'Build a weighted graph and find the shortest path from a to c',
+    origin: '',
     libraries: ['networkx 3.4'],
     model: 'offline',
     isolation: 'namespaces: no network',
     activity: 'Subtask 2: running candidate 2.2.',
     started: 1_700_000_000,
     ended: null,
+    waited: 0,
+    waiting_since: null,
     estimate: '',
     calls: 7,
     tokens: 12345,

@@ -14,6 +14,7 @@ import * as React from 'react';
 import type { IExplorationModel } from '../../link/tokens';
 import type { RunView } from '../../messages';
 import { Clock } from '../clock';
+import { moment } from '../format';
 import { DEFAULTS } from '../host';
 import type { IPreferences } from '../host';
 import type { IPlace } from '../place';
@@ -26,7 +27,8 @@ import {
   plan,
   run,
   solved,
-  subtask
+  subtask,
+  trace
 } from './fake';
 
 jest.mock('../words', () => {
@@ -150,19 +152,27 @@ describe('before the first run', () => {
 
   it('lists older traces', () => {
     const model = new FakeModel();
-    model.traces = [{ link: 'explorations/old.ipynb', changed: NOW }];
+    model.traces = [trace()];
     const desk = show(model);
-    press(/Trace of/);
+    press(/old\.ipynb/);
     expect(desk.done).toEqual(['open explorations/old.ipynb']);
+  });
+
+  it('tells of a trace what it is about, when it began and how it ended', () => {
+    const model = new FakeModel();
+    const known = { started: NOW - 86_400, task: 'Make `G`' };
+    model.traces = [trace({ ...known, outcome: 'unsolved' })];
+    show(model);
+    const told = button(/old\.ipynb/).textContent;
+    expect(told).toContain(`Unsolved, ${moment(NOW - 86_400)}`);
+    expect(told).toContain('Make G');
   });
 
   it('lists the newest traces in sight, and exports after them', () => {
     const model = new FakeModel();
     model.traces = ['1', '2', '3', '4', '5', '6', '6-selected'].map(
-      (name, index) => ({
-        link: `explorations/${name}.ipynb`,
-        changed: NOW + index
-      })
+      (name, index) =>
+        trace({ link: `explorations/${name}.ipynb`, changed: NOW + index })
     );
     show(model);
     const links = () =>
@@ -265,7 +275,8 @@ describe('a run', () => {
       solved({ key: 'r2', task: 'New task' })
     ]);
     show(model);
-    expect(screen.getByText('New task')).toBeTruthy();
+    const shown = () => document.querySelector('.jp-Explora-task p');
+    expect(shown()?.textContent).toBe('New task');
     press(/Old task/);
     expect(screen.getByText('This is an earlier run.')).toBeTruthy();
     press('Show the newest');
@@ -273,7 +284,58 @@ describe('a run', () => {
     expect(screen.getByText('Runs of this session')).toBeTruthy();
     press(/Old task/);
     update(model, ...model.runs, run({ key: 'r3', task: 'Newest task' }));
-    expect(screen.getByText('Newest task')).toBeTruthy();
+    expect(shown()?.textContent).toBe('Newest task');
+  });
+
+  it('tells runs of one task apart', () => {
+    const origin = 'step 2 again, hint: use `dijkstra`';
+    show(new FakeModel([solved(), solved({ key: 'r2', origin })]));
+    const list = screen.getByRole('list', { name: 'Runs of this session' });
+    const [again, first] = [...list.children].map(row => row.textContent);
+    expect(again).toContain('step 2 again, hint: use dijkstra');
+    expect(first).not.toContain('again');
+    expect(first).toContain(`Solved, ${moment(1_700_000_000)}`);
+    expect(first).toContain('its check passed');
+  });
+
+  describe('whose calling cell is not in the notebook', () => {
+    const shown = () => document.querySelector('.jp-Explora-task p');
+
+    it('is shown and steered, and says so', () => {
+      const model = new FakeModel([
+        solved(),
+        run({ key: 'r2', status: 'reviewing', subtasks: [subtask()] })
+      ]);
+      show(Object.assign(model, { here: false }));
+      expect(screen.getByText(/not in this notebook/)).toBeTruthy();
+      noButton('Go to its cell');
+      press('Stop');
+      press('Begin');
+      expect(model.asked).toEqual(['stop', 'plan Build the graph']);
+    });
+
+    it('offers no new run of a cell that is not there', () => {
+      const model = Object.assign(new FakeModel([solved()]), {
+        here: false,
+        cellsLeft: false
+      });
+      show(model, { foldDone: false });
+      click(/1\.1/);
+      noButton(/Use this one/);
+      noButton(/Remove/);
+      press('Insert solution');
+      expect(model.asked.at(-1)).toBe('insert r1');
+    });
+
+    it('is not the newest where another page shows it', () => {
+      const theirs = run({ key: 'r2', owner: 'page-2', task: 'Theirs' });
+      const model = new FakeModel([solved({ task: 'Mine' }), theirs]);
+      model.isHere = (key: string) => key === 'r1';
+      model.owned = (key: string) => key === 'r1';
+      show(model);
+      expect(shown()?.textContent).toBe('Mine');
+      expect(screen.getByText('1 run is going')).toBeTruthy();
+    });
   });
 
   describe('of several', () => {
@@ -523,13 +585,61 @@ describe('controls', () => {
     const model = new FakeModel([run()]);
     show(model, { foldDone: false });
     click(/1\.3/);
-    noButton('Use this candidate');
+    noButton(/Use this one/);
     click(/1\.2/);
-    noButton('Use this candidate');
+    noButton(/Use this one/);
     click(/1\.1/);
-    press('Use this candidate');
+    press('Use this one instead');
     expect(model.asked.at(-1)).toBe('choose 1.1');
     expect(disabled(button('Changing…'))).toBe(true);
+  });
+
+  it('choose: asks first where it replaces a run that has ended', () => {
+    const model = new FakeModel([solved()]);
+    show(model, { foldDone: false });
+    click(/1\.1/);
+    press('Use this one instead…');
+    expect(screen.getByText(/the solution included/)).toBeTruthy();
+    key('Escape');
+    expect(model.asked).not.toContain('choose 1.1');
+    press('Use this one instead…');
+    press('Explore again');
+    expect(model.asked.at(-1)).toBe('choose 1.1');
+  });
+
+  it('retry: says where it replaces a run that has ended', () => {
+    show(new FakeModel([run()]));
+    click(/Find the shortest/);
+    press('Retry with a hint…');
+    expect(screen.queryByText(/the solution included/)).toBeNull();
+    cleanup();
+    show(new FakeModel([solved()]));
+    click(/Find the shortest/);
+    press('Retry with a hint…');
+    expect(screen.getByText(/the solution included/)).toBeTruthy();
+  });
+
+  it('insert: says that the solution is there already', () => {
+    const model = Object.assign(new FakeModel([solved()]), {
+      inserts: 'there'
+    });
+    show(model);
+    press('Insert solution');
+    expect(screen.getByText(/in the notebook already/)).toBeTruthy();
+  });
+
+  it('insert: of a stopped run what ran, and not as what is best to do', () => {
+    show(new FakeModel([solved({ status: 'stopped' })]));
+    noButton('Insert solution');
+    expect(button('Insert what ran').className).not.toContain('primary');
+    press('Insert what ran');
+    expect(screen.getByText(/was not run as a whole/)).toBeTruthy();
+  });
+
+  it('edit the plan: not while the solution is written', () => {
+    const done = plan().map(step => ({ ...step, status: 'done' as const }));
+    show(new FakeModel([run({ subtasks: done })]));
+    noButton('Edit the plan');
   });
 
   it('insert, export, open and remove a run that has ended', async () => {
@@ -550,7 +660,7 @@ describe('controls', () => {
     press('Remove exploration…');
     press('Remove');
     expect(model.asked.slice(-2)).toEqual(['remove r1 true', 'focus {}']);
-    expect(screen.getByText(/5 cells removed/)).toBeTruthy();
+    expect(screen.getByText(/Removed 5 cells/)).toBeTruthy();
   });
 
   it('remove the solution too, if that is wanted', () => {
@@ -573,12 +683,24 @@ describe('controls', () => {
     expect(desk.done).toEqual(['focus notebook']);
   });
 
-  it('remove: not where a run failed at its start', () => {
-    show(new FakeModel([run({ status: 'failed', subtasks: [] })]));
+  it('remove: not where there are no cells', () => {
+    const failed = run({ status: 'failed', subtasks: [] });
+    show(Object.assign(new FakeModel([failed]), { cellsLeft: false }));
     noButton(/Remove/);
     cleanup();
     show(new FakeModel([run({ status: 'failed' })]));
     expect(button('Remove exploration')).toBeTruthy();
+  });
+
+  it('remove: not once it is done, until undo', () => {
+    const model = new FakeModel([solved()]);
+    show(model);
+    const left = (cellsLeft: boolean) =>
+      act(() => Object.assign(model, { cellsLeft }).changed.emit());
+    left(false);
+    noButton(/Remove/);
+    left(true);
+    expect(button('Remove exploration…')).toBeTruthy();
   });
 
   it('remove: not where another tab has the cells', () => {
@@ -605,14 +727,12 @@ describe('the plan', () => {
 
   it('tells outcome, observation, time and reasons in words', () => {
     show(new FakeModel([run()]), { foldDone: false });
-    expect(row(/1\.2/).textContent).toContain('error');
+    expect(row(/1\.2/).textContent).toContain('failed');
     expect(row(/1\.2/).textContent).toContain("TypeError: 'int' object");
     expect(row(/1\.3/).textContent).toContain('0.12 s');
-    expect(row(/1\.3/).textContent).toContain(
-      'Why selected: ran; agrees with 1 other'
-    );
-    expect(row(/2\.1r1/).textContent).toContain('round 1, repairs 2.1');
-    expect(row(/1\.4/).textContent).toContain('duplicate, not run');
+    expect(row(/1\.3/).textContent).toContain('Why: ran; agrees with 1 other');
+    expect(row(/2\.1r1/).textContent).toContain('repair 1 of 2.1');
+    expect(row(/1\.4/).textContent).toContain('same code as another');
     expect(row(/Find the shortest/).textContent).toContain(
       'Hint: weights matter'
     );
@@ -645,6 +765,31 @@ describe('the plan', () => {
     expect(
       screen.getByText('There is no cell of it in this notebook.')
     ).toBeTruthy();
+    click(/Store its length/);
+    expect(screen.getByText('This step has not begun yet.')).toBeTruthy();
+    expect(document.querySelector('.jp-mod-problem')).toBeNull();
+  });
+
+  it('shows what stands between backticks as code', () => {
+    show(new FakeModel([run({ notices: ['See `%explora config`.'] })]));
+    const codes = [...document.querySelectorAll('code')];
+    expect(codes.map(({ textContent }) => textContent)).toEqual([
+      '%explora config',
+      'length'
+    ]);
+    expect(document.body.textContent).not.toContain('`');
+  });
+
+  it('names no failed candidate as carried forward', () => {
+    const kept = subtask({
+      status: 'failed',
+      candidates: [candidate({ status: 'error', selectable: false })],
+      selected: '1.1',
+      why: ['none ran; its failure is kept']
+    });
+    show(new FakeModel([run({ subtasks: [kept] })]));
+    expect(row(/1\.1/).textContent).toContain('none ran');
+    expect(row(/1\.1/).textContent).not.toMatch(/carried forward|selected/);
   });
 
   it('moves by keys', () => {

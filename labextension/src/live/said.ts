@@ -1,0 +1,97 @@
+/** What is asked and said in more than one place, in the same words. */
+import { Dialog, Notification, showDialog } from '@jupyterlab/apputils';
+import type { TranslationBundle } from '@jupyterlab/translation';
+
+export function keepWords(trans: TranslationBundle): string {
+  return trans.__('Keep the solution');
+}
+
+/** How many cells are gone, and how they come back. */
+export function removedWords(
+  count: number,
+  stopped: boolean,
+  trans: TranslationBundle
+): string {
+  const removed = stopped
+    ? trans._n(
+        'Removed one cell and stopped the run.',
+        'Removed %1 cells and stopped the run.',
+        count
+      )
+    : trans._n('Removed one cell.', 'Removed %1 cells.', count);
+  const undo = trans._n(
+    'Undo brings it back: press Z in command mode.',
+    'Undo brings them back: press Z in command mode.',
+    count
+  );
+  return `${removed} ${undo}`;
+}
+
+/** What happens when an ended run is gone on from. */
+export function replacedWords(trans: TranslationBundle): string {
+  return trans.__(
+    'The cell is explored again from there: a new run takes the place of this one’s cells, the solution included. Undo in the notebook brings them back, and the trace of this run stays.'
+  );
+}
+
+/** Ask before a solution is removed with the rest: whether it stays; `null`: nothing is to be removed. */
+export async function askRemoval(
+  trans: TranslationBundle
+): Promise<boolean | null> {
+  const { button, isChecked } = await showDialog({
+    title: trans.__('Remove exploration'),
+    body: trans.__('Its cells are removed from the notebook.'),
+    checkbox: { label: keepWords(trans), checked: true },
+    buttons: [
+      Dialog.cancelButton({ label: trans.__('Cancel') }),
+      Dialog.okButton({ label: trans.__('Remove') })
+    ]
+  });
+  return button.accept ? (isChecked ?? true) : null;
+}
+
+/** Ask before an ended run is gone on from with another candidate. */
+export async function askChoice(
+  candidate: string,
+  trans: TranslationBundle
+): Promise<boolean> {
+  const { button } = await showDialog({
+    title: trans.__('Use candidate %1 instead?', candidate),
+    body: replacedWords(trans),
+    buttons: [
+      Dialog.cancelButton({ label: trans.__('Cancel') }),
+      Dialog.okButton({ label: trans.__('Explore again') })
+    ]
+  });
+  return button.accept;
+}
+
+/** Say where the solution is; `stopped`: whether it is what ran, put together. */
+export function insertedWords(
+  how: 'inserted' | 'there',
+  stopped: boolean,
+  trans: TranslationBundle
+): string {
+  if (how === 'there') {
+    return trans.__(
+      'It is in the notebook already, in the cell that is selected now.'
+    );
+  }
+  return stopped
+    ? trans.__(
+        'What ran is in the new cell that is selected now. It was not run as a whole.'
+      )
+    : trans.__('The solution is in the new cell that is selected now.');
+}
+
+/** What inserting is called. */
+export function insertWords(
+  stopped: boolean,
+  trans: TranslationBundle
+): string {
+  return stopped ? trans.__('Insert what ran') : trans.__('Insert solution');
+}
+
+export function tell(message: string): void {
+  Notification.info(message, { autoClose: 5_000 });
+}
