@@ -98,6 +98,25 @@ async def test_candidates_are_programs_that_run_and_show_what_they_learn(capsys)
     assert all(len(line) < 80 for code in codes for line in code.splitlines())
 
 
+@pytest.mark.parametrize("hint", ["use median_low", "try `mode`", "it is statistics.mean"])
+async def test_what_a_hint_names_goes_first(hint):
+    low = ApiDoc("statistics.median_low", "function", "(data)", "Low middle value.", "statistics", "3")
+    apis, name = (*STATISTICS, low), next(word for word in ("median_low", "mode", "mean") if word in hint)
+    subtask = Subtask("1", TASK.text)
+    model = OfflineModel(FewApis(apis))
+    [reply] = await ask("recommend", RecommendInputs(TASK, subtask, (), apis, (), False, hint), model=model)
+    assert parse_json(reply.text, RecommendReply).apis[0] == f"statistics.{name}"
+    inputs = ProposeInputs(TASK, subtask, Introduction(""), apis, (), hint)
+    first, *_ = await ask("propose", inputs, n=5, model=model)
+    assert f"m = {name}([7, 1, 4])" in parse_code(first.text)
+
+
+async def test_an_ordinary_word_of_a_hint_names_no_api():
+    inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, (), "I mean the middle one")
+    first, *_ = await ask("propose", inputs, n=5)
+    assert "m = median([7, 1, 4])" in parse_code(first.text)
+
+
 async def test_a_failed_candidate_is_mended_or_left():
     def failed(code, error):
         return DebugInputs(TASK, Subtask("1", TASK.text), STATISTICS, (), tried(code, error=error))

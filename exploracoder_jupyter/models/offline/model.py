@@ -18,7 +18,7 @@ import anyio.to_thread
 from exploracoder_jupyter.models.offline.assemble import Variant, programs, variants
 from exploracoder_jupyter.models.offline.clauses import clauses
 from exploracoder_jupyter.models.offline.overview import planners, summary
-from exploracoder_jupyter.models.offline.pool import Pool
+from exploracoder_jupyter.models.offline.pool import Pool, named_in
 from exploracoder_jupyter.models.offline.propose import proposals
 from exploracoder_jupyter.models.offline.repairs import repaired
 from exploracoder_jupyter.models.offline.search import Aim, Judged
@@ -87,12 +87,14 @@ class OfflineModel:
                 return []
 
     async def _recommend(self, inputs: RecommendInputs) -> str:
-        """All of the retrieved APIs, those that match the clause best first."""
-        order = _order(inputs.apis, inputs.subtask.title)
+        """All of the retrieved APIs: those that a hint names, then those that match the clause best."""
+        named = [api.path for api in named_in(inputs.hint, inputs.apis)]
+        order = list(dict.fromkeys([*named, *_order(inputs.apis, inputs.subtask.title)]))
         return json.dumps({"apis": order, "satisfied": False, "reason": "ordered by the words of the subtask"})
 
     async def _propose(self, inputs: ProposeInputs, n: int) -> list[str]:
-        pool = await self._pool(inputs.apis, [inputs.subtask.title], inputs.experience)
+        texts = [inputs.subtask.title, *([inputs.hint] if inputs.hint else [])]
+        pool = await self._pool(inputs.apis, texts, inputs.experience)
         codes = await _aside(partial(proposals, inputs, pool, most=n))
         return [_fenced(code) for code in codes]
 

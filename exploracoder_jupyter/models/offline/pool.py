@@ -152,6 +152,17 @@ def _ancestors(path: str) -> list[str]:
     return found
 
 
+def named_in(text: str, apis: Iterable[ApiDoc]) -> list[ApiDoc]:
+    """The APIs that a text calls by their name, which is one word of it and no ordinary word: `use dijkstra_path`."""
+    said = {word.rstrip(".") for word in re.findall(r"[A-Za-z_][\w.]*", text)}
+    return [api for api in apis if api.path in said or (api.name in said and _coded(api.name, text))]
+
+
+def _coded(name: str, text: str) -> bool:
+    """Whether a name is written as code is: with an underscore or capitals within, in backticks, or as a call."""
+    return not name.islower() or "_" in name or f"`{name}" in text or f"{name}(" in text
+
+
 def home_of(api: ApiDoc) -> tuple[str, str]:
     """Module to import from and the name to import: for a method, those of its class."""
     path = api.path.rpartition(".")[0] if api.kind in ("method", "property") else api.path

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from exploracoder_jupyter.models.offline.binding import Surroundings
-from exploracoder_jupyter.models.offline.calls import complete
+from exploracoder_jupyter.models.offline.calls import Place, call_drafts, complete, example_drafts
 from exploracoder_jupyter.models.offline.drafts import Draft
 from exploracoder_jupyter.models.offline.examples import adapted
 from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
-from exploracoder_jupyter.models.offline.pool import Pool
+from exploracoder_jupyter.models.offline.pool import Pool, named_in
 from exploracoder_jupyter.models.offline.samples import samples, slices
 from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, place_for
 from exploracoder_jupyter.models.offline.state import attributes, variables
@@ -33,10 +33,22 @@ def proposals(inputs: ProposeInputs, pool: Pool, *, most: int) -> list[str]:
         aim, pool, state, attributes(inputs.experience), values=_values(aim, inputs), taken=targets_in(inputs.task.text)
     )
     needs = state[0].code if state else ""
-    chosen = _diverse(candidates(place, aim, needs=needs), inputs.subtask.title, most)
+    ranked = _hinted(candidates(place, aim, needs=needs), inputs.hint, place)
+    chosen = _diverse(ranked, inputs.subtask.title, most)
     target = next(iter(targets_in(inputs.subtask.title)), f"result_{inputs.subtask.id}")
     codes = [draft.code(target, shown=True) for draft in chosen]
     return codes or _pasted(pool, aim, target, most)
+
+
+def _hinted(ranked: Sequence[Judged], hint: str, place: Place) -> list[Judged]:
+    """The drafts that call what a hint names go first, and lead by so much that no other is near."""
+    named = named_in(hint, place.pool.apis.values())
+    paths = {api.path for api in named}
+    fresh = [draft for api in named for draft in (*call_drafts(api, place), *example_drafts(api, place))]
+    first = [item for item in ranked if paths.intersection(item.draft.paths)] or [Judged(d, 0.0) for d in fresh]
+    top = max((item.score for item in ranked), default=0.0) + 2 * _FAR
+    rest = [item for item in ranked if item not in first]
+    return [*(replace(item, score=item.score + top) for item in first), *rest]
 
 
 def _values(aim: Aim, inputs: ProposeInputs) -> tuple[Value, ...]:
