@@ -70,12 +70,12 @@ window.watch = panel => {
   kernel.iopubMessage.connect((_, message) => {
     const data = message.header.msg_type === 'comm_msg' ? message.content.data : {};
     if (data.type !== 'cells') return;
-    const { changes } = data, told = { changes, sent: Date.parse(message.header.date) };
-    waiting.push(told);
-    for (const { id } of changes) latest[id] = told;
+    const { changes, seq } = data;
+    waiting.push({ changes, seq, sent: Date.parse(message.header.date) });
+    for (const { id } of changes) latest[id] = seq;
   });
   window.left = () => {
-    const replaced = waiting.filter(m => m.changes.every(c => there(c) || latest[c.id] !== m));
+    const replaced = waiting.filter(m => m.changes.every(c => there(c) || latest[c.id] > m.seq));
     return [replaced.length, waiting.length - replaced.length];
   };
 };
@@ -96,6 +96,7 @@ REPLAY = """async pause => {
     shared.cells.at(-1).setOutputs(cell.outputs);
     await new Promise(done => setTimeout(done, pause));
   }
+  delete window.recorded;
 }"""
 
 
@@ -176,8 +177,9 @@ def baseline(server: Server, context: BrowserContext, cells: list[Cell], seconds
     tab.page.add_init_script(WATCH)
     tab.start()
     notebook = tab.open(server.write("baseline.ipynb", ""))
-    tab.page.evaluate("cells => { window.recorded = cells }", cells)
     before = memory(tab)
+    tab.page.evaluate("cells => { window.recorded = cells }", cells)
+    tab.page.wait_for_timeout(1000)
     tab.page.evaluate("window.tasks.length = 0")
     code = sum(cell["cell_type"] == "code" for cell in cells)
     notebook.do(REPLAY, 1000 * seconds / (2 * code))
