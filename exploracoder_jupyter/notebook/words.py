@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.events import FilesKept, Notice, RunFinished, Steered
 from exploracoder_jupyter.notebook.state import Attempt, Round, Run, Section, Shown
 from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
@@ -24,6 +25,20 @@ _VERDICTS: dict[Outcome, str] = {
     "stopped": "■ **Stopped** before the end; what was learned until then is above.",
 }
 _RULINGS: dict[Ruling, str] = {"right": "✓ right", "wrong": "✗ wrong", "unsure": "◐ unsure"}
+_STEPS = {
+    "introduce": "introduction",
+    "planners": "example plans",
+    "recommend": "APIs",
+    "recommend_global": "APIs for the solution",
+    "propose": "snippets",
+    "debug": "repairs",
+    "solve": "solution",
+    "repair": "repairs of the solution",
+    "invent": "test inputs",
+    "judge": "judging",
+    "execute": "executions",
+}
+"""Steps as people call them; others are called as they are."""
 _LONGEST_TASK = 4000
 _MOST_FILES = 20
 
@@ -135,14 +150,16 @@ def _plan_item(section: Section, *, over: bool) -> str:
     if over and not section.settled:
         state = "■ **{id}.** {title} (not finished)"
     else:
-        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({section.status})"
+        said = "ran" if section.status == "done" else section.status  # whether it did what was asked, nobody has said
+        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({said})"
     why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
     return "- " + state.format(id=prose(section.subtask.id), title=title) + why
 
 
 def _cost_line(run: Run) -> str:
     usage = run.usage
-    counts = ((usage.calls, "model call"), (usage.tokens, "token"), (usage.executions, "execution"))
+    calls = "request" if run.started and run.started.model == OFFLINE else "model call"
+    counts = ((usage.calls, calls), (usage.tokens, "token"), (usage.executions, "execution"))
     spent = ", ".join(plural(count, noun) for count, noun in counts)
     if run.finished:
         return f"Cost: {spent}, {usage.seconds:.0f} s."
@@ -184,6 +201,8 @@ def _fate(attempt: Attempt, *, over: bool) -> str:
     what = observation.error.headline if observation.error else observation.note
     said = {"ok": "ran", "error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
     reason = f" ({prose(clip(what, 160).rstrip('.'))})" if what else ""
+    if observation.status == "error" and observation.note.startswith("The program ran, but the check"):
+        return f"{name} ran, but its check failed{reason}"
     wrote = _wrote(observation.files) if candidate.subtask != "solution" else ""
     return f"{name} {said[observation.status]}{reason}{wrote}"
 
@@ -205,6 +224,10 @@ def _files(kept: FilesKept) -> str:
 def _choice(section: Section) -> str:
     if section.selection:
         reasons = "; ".join(prose(clip(reason, 200)) for reason in section.selection.reasons)
+        if section.status == "failed":
+            return (
+                f"✗ **None ran**; the failure of candidate {prose(section.selection.candidate)} is kept as experience."
+            )
         return (
             f"**Candidate {prose(section.selection.candidate)} carried forward**"
             + (f": {reasons}" if reasons else "")
@@ -218,7 +241,7 @@ def _choice(section: Section) -> str:
 
 
 def _cost_table(finished: RunFinished) -> str:
-    rows = [_cost_row(prose(step), usage) for step, usage in finished.usage_by_step.items()]
+    rows = [_cost_row(prose(_STEPS.get(step, step)), usage) for step, usage in finished.usage_by_step.items()]
     worked = sum(usage.seconds for usage in finished.usage_by_step.values())  # the run's own time is below
     rows.append(_cost_row("**all**", replace(finished.usage, seconds=worked)))
     head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"

@@ -203,7 +203,7 @@ def test_the_plan_tells_statuses_in_words_and_cost():
         "Cost so far: 1 model call, 120 tokens, 0 executions. Expected in all: about 8 calls and 12,000 tokens." in plan
     )
     done = role(viewed(events), "plan")[0]["source"]
-    assert "- ✓ **1.** Load the graph (done)\n- ✓ **2.** Count triangles (done)" in done
+    assert "- ✓ **1.** Load the graph (ran)\n- ✓ **2.** Count triangles (ran)" in done
     assert "Cost: 5 model calls, 600 tokens, 9 executions, 8 s." in done
 
 

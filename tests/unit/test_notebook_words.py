@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.events import SubtaskStarted
+from exploracoder_jupyter.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.notebook import CellView, ours
-from tests.unit.factories import failed, planned, proposed, ran, recorded, started
+from exploracoder_jupyter.types import Selection, Usage
+from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, started
 
 
 def heading(observed, *, code="x"):
@@ -39,3 +40,42 @@ def test_a_candidate_that_failed_may_have_written_too():
 
 def test_a_name_of_a_file_is_no_markup():
     assert "wrote <code>&lt;b&gt;x&lt;/b&gt;</code>" in heading(wrote(ran("1.1"), "<b>x</b>"))
+
+
+def told(role, *events):
+    """The text of the first cell of this role."""
+    view = CellView()
+    for record in recorded(events):
+        view.apply(record)
+    return next(cell["source"] for cell in view.cells if (found := ours(cell)) and found["role"] == role)
+
+
+def test_a_solution_that_failed_its_check_is_told_from_a_crash():
+    note = "The program ran, but the check failed."
+    missed, crashed = failed("s1", "AssertionError", "m == 4"), failed("s2", "KeyError", "'x'")
+    missed = replace(missed, observation=replace(missed.observation, note=note))
+    events = (started(), planned("a"), proposed("s1", "m = 3"), missed, proposed("s2", "{}['x']"), crashed)
+    said = told("subtask", *events)
+    assert "**s1** ran, but its check failed (AssertionError: m == 4)" in said
+    assert "**s2** failed (KeyError: 'x')" in said
+
+
+def test_a_failure_that_is_kept_is_not_said_to_be_carried_forward():
+    kept = Selection("1", "1.1", ("none ran", "its failure is kept as experience"))
+    events = (started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), failed("1.1"))
+    said = told("subtask", *events, CandidateSelected(kept), SubtaskFinished("1", "failed", "KeyError: 'x'"))
+    assert "✗ **None ran**; the failure of candidate 1.1 is kept as experience." in said
+    assert "carried forward" not in said
+
+
+def test_steps_are_named_as_people_call_them():
+    names = {"introduce": "introduction", "recommend": "APIs", "recommend_global": "APIs for the solution"}
+    end = replace(finished(), usage_by_step=dict.fromkeys((*names, "invent", "judge", "plan"), Usage(1)))
+    said = told("summary", started(), planned("a"), end)
+    rows = [line.split("|")[1].strip() for line in said.splitlines() if line.startswith("| ")]
+    assert rows == ["Step", *names.values(), "test inputs", "judging", "plan", "**all**"]
+
+
+def test_the_offline_model_is_sent_requests():
+    plan = told("plan", started(model="offline"), planned("a"), finished())
+    assert "Cost: 5 requests, " in plan
