@@ -1,8 +1,8 @@
 """What telling a value to a model costs, by type and size: `python benchmarks/summaries.py [--rounds N]`.
 
 Time in milliseconds and characters of the text, medians of one run, for the same value: our summary (in a forked child,
-as after a cell; and the describer alone), `repr`, pandas' `describe`, and a summariser that is often used where it is
-installed: `repr-llm` for tables, `lovely-numpy` for arrays. `>` marks what took longer than it may and was cut short.
+as after a cell; and the describer alone), `repr`, pandas' `describe`, and where they are installed two summarisers of
+others: `repr-llm` for pandas, `lovely-numpy` for arrays. `repr` of a figure tells nothing of what it shows.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import scipy.sparse
 from matplotlib.figure import Figure
 from sklearn.linear_model import LinearRegression
 
+from exploracoder_jupyter.inside.names import type_path
 from exploracoder_jupyter.inside.summaries import registry
 from exploracoder_jupyter.inside.summaries.facts import Look
 from exploracoder_jupyter.inside.summaries.short import Short
@@ -90,13 +91,13 @@ def other() -> dict[str, Action]:
     try:
         from repr_llm.pandas import summarize_dataframe
 
-        found["DataFrame"] = summarize_dataframe
+        found["pandas.DataFrame"] = summarize_dataframe
     except ImportError:
         pass
     try:
         from lovely_numpy import lo
 
-        found["ndarray"] = lambda value: str(lo(value))
+        found["numpy.ndarray"] = lambda value: str(lo(value))
     except ImportError:
         pass
     return found
@@ -122,7 +123,7 @@ def main(rounds: int, largest: int) -> None:
     for name, value in values(largest):
         actions: list[Action | None] = [lambda one: teller.tell([one])[0].text, alone, repr]
         actions.append((lambda one: repr(one.describe())) if isinstance(value, pd.DataFrame) else None)
-        actions.append(others.get(type(value).__name__))
+        actions.append(others.get(type_path(value)))
         row = [cost(action, value, rounds) if action else "" for action in actions]
         print(f"{name:<32}" + "".join(f"{cell:>24}" for cell in row), flush=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MOST = 600
-"""Characters of the summary of one value."""
+"""Characters of the summary of a value, unless its family has more to say."""
 _LAST_LINE = len("\n  ... 1,000 more cut")
 _WORTH = 60
 """A fact that does not fit is shortened to what room there is, if it is so much at least."""
@@ -12,8 +12,9 @@ _WORTH = 60
 class Draft:
     """The type of a value, its first fact on the same line, and the others below, indented."""
 
-    def __init__(self, head: str) -> None:
+    def __init__(self, head: str, most: int = MOST) -> None:
         self.text = head[:MOST]
+        self._most = most
         self._begun = False
         self._missing = 0
 
@@ -24,12 +25,12 @@ class Draft:
 
     def add(self, fact: str | None) -> None:
         """Add a fact, or note that there is none to add here (the first line is kept for the first one)."""
-        joint = "\n  " if self._begun else ": "
+        joint, text = ("\n  ", _clean(fact or "").strip("\n")) if self._begun else (": ", _clean(fact or "").strip())
         self._begun = True
-        if not fact:
+        if not text:
             return
-        line = joint + _clean(fact).strip().replace("\n", "\n    ")
-        room = MOST - _LAST_LINE - len(self.text)
+        line = joint + text.rstrip().replace("\n", "\n    ")
+        room = self._most - _LAST_LINE - len(self.text)
         if self.full:
             self._missing += 1
         elif len(line) <= room:
@@ -54,7 +55,7 @@ def _clean(text: str) -> str:
     """The text without what no message could hold, or no terminal should be shown."""
     if text.isprintable() and text.isascii():
         return text
-    kept = text[: 2 * MOST].encode("utf-8", "replace").decode()
+    kept = text[: 10 * MOST].encode("utf-8", "replace").decode()
     return "".join(letter if letter.isprintable() or letter == "\n" else _escaped(letter) for letter in kept)
 
 

@@ -67,6 +67,8 @@ class Family:
     here: bool = False
     """Whether they must run in the kernel's own process, for its library hangs in a fork of it. They then have to be
     quick, and harmless: nothing ends them."""
+    most: int = 600
+    """Characters of the summary of one value."""
     sure: Callable[[Any], bool] = field(default=lambda _value: False)
     """Whether a value of the library's own type holds nothing that is not the library's or the interpreter's: then no
     code of others runs when it is described, and no process is forked for it."""

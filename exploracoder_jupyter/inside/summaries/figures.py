@@ -245,4 +245,5 @@ FAMILY = Family(
         "matplotlib._AxesBase": _children,
         "mpl_toolkits.Axes3D": _children,
     },
+    most=1_500,
 )

@@ -58,7 +58,7 @@ class Teller:
     def _job(self, value: Any) -> apart.Job:
         def job(say: apart.Say) -> None:
             look = Look(Short(apart=True))
-            _draft(_head(value), self._facts(value, look), look, say)
+            _draft(value, self._facts(value, look), say)
 
         return job
 
@@ -132,7 +132,7 @@ def _harmless(value: Any) -> bool:
 def _told_here(value: Any) -> Summary:
     said: list[list[str]] = []
     look = Look(Short(apart=False))
-    _draft(_head(value), _known_facts(value, look), look, said.append)
+    _draft(value, _known_facts(value, look), said.append)
     return Summary(*said[-1])
 
 
@@ -141,9 +141,17 @@ def _known_facts(value: Any, look: Look) -> Iterator[Fact]:
     return known.describe(value, look) if known and known.describe else iter(())
 
 
-def _draft(head: str, facts: Iterator[Fact], look: Look, say: apart.Say) -> None:
+def _most(value: Any) -> int:
+    try:
+        known = registry.find(value)
+    except Exception:  # a class may be anything
+        return MOST
+    return known.family.most if known else MOST
+
+
+def _draft(value: Any, facts: Iterator[Fact], say: apart.Say) -> None:
     """Say, after each fact, all that there is to say so far: what was said last counts."""
-    text, schema = Draft(head), Draft(head)
+    text, schema = (Draft(_head(value), _most(value)) for _ in range(2))
     note, counted, until = "", True, float("inf")
     try:
         for fact in facts:
@@ -168,6 +176,6 @@ def _summary(value: Any, said: apart.Said) -> Summary:
     last = said.pieces[-1] if said.pieces else None
     if not (isinstance(last, list) and len(last) == 2 and all(isinstance(text, str) for text in last)):
         last = [_head(value)] * 2
-    text, schema = (text[: MOST + 200] for text in last)
+    text, schema = (text[: _most(value) + 200] for text in last)
     note = _NOTES.get(said.ending)
     return Summary(with_note(text, note), with_note(schema, note)) if note else Summary(text, schema)

@@ -184,7 +184,7 @@ def test_without_a_process_the_type_is_told_and_nothing_is_run(monkeypatch):
 
 def test_a_class_tells_itself_and_its_schema_is_its_type():
     told = tell(hostile(_repr_llm_=lie("two lines\n  of data"))())
-    assert told == Summary("Hostile: two lines\n  of data", "Hostile")
+    assert told == Summary("Hostile: two lines\n    of data", "Hostile")
 
 
 class Formatter:
