@@ -102,7 +102,7 @@ export function Facts(props: {
         )}
       </dl>
       <div className="jp-Explora-budgets">
-        {run.budget_tokens !== null && (
+        {run.budget_tokens !== null && !isOffline(run) && (
           <Budget
             name={trans.__('Token budget')}
             part={run.tokens}
@@ -147,11 +147,20 @@ export function Details(props: { run: RunView }): React.JSX.Element | null {
   ) : null;
 }
 
+/** The offline model is no language model, and costs nothing. */
+function isOffline(run: RunView): boolean {
+  return run.model === 'offline';
+}
+
 function spent(run: RunView, trans: TranslationBundle): string {
+  const executions = trans._n('%1 execution', '%1 executions', run.executions);
+  if (isOffline(run)) {
+    return executions;
+  }
   const tokens = trans.__('%1 tokens', count(run.tokens));
   return [
     trans._n('%1 model call', '%1 model calls', run.calls),
-    trans._n('%1 execution', '%1 executions', run.executions),
+    executions,
     // The budget tells them.
     ...(run.budget_tokens === null ? [tokens] : [])
   ].join(', ');

@@ -1,6 +1,6 @@
 """Reloads, closed tabs and second tabs: the notebook shows the run once and whole."""
 
-from tests.e2e.browser.lab import candidates, metadata, of_role, ours
+from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source
 from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
 
 
@@ -73,3 +73,24 @@ def test_what_a_closed_browser_tab_owned_is_taken_over(tabs, server, play):
     there = second.open(name)
     gate.open()
     assert whole(there.until_ended())
+
+
+def test_a_run_whose_cell_was_not_saved_before_a_reload_is_steered_nevertheless(tab, server, play):
+    told = play(*two_scenes())
+    notebook = tab.open(server.write("unsaved.ipynb", "mine = 1"))
+    notebook.run_and_wait(0)
+    notebook.command("notebook:insert-cell-below")
+    notebook.until(lambda cells: len(cells) == 3)
+    notebook.edit(1, cell(told, "--review"))
+    notebook.run(1)
+    tab.until(tab.sidebar.open().button("Begin").is_visible, "the plan to wait")
+    tab.reload()
+    notebook = tab.open("unsaved.ipynb")
+    assert [source(c) for c in notebook.cells()][1:] == ["mine = 1"]
+    tab.until(tab.sidebar.open().button("Begin").is_visible, "the plan, after the reload")
+    assert "not in this notebook" in tab.sidebar.text()
+    tab.sidebar.button("Begin").click()
+    tab.until(tab.sidebar.button("Insert solution").is_visible, "the solution")
+    tab.sidebar.button("Insert solution").click()
+    notebook.until(lambda cells: len(cells) == 3, "the solution in a cell")
+    assert not ours(notebook.cells())

@@ -217,7 +217,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     task: 'Build a weighted graph and find the shortest path from a to c',
     origin: '',
     libraries: ['networkx 3.4'],
-    model: 'offline',
+    model: 'qwen3-coder',
     isolation: 'namespaces: no network',
     activity: 'Subtask 2: running candidate 2.2.',
     started: 1_700_000_000,

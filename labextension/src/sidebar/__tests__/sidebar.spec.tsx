@@ -201,7 +201,7 @@ describe('a run', () => {
     for (const text of [
       /shortest path from a to c/,
       'networkx 3.4',
-      'offline',
+      'qwen3-coder',
       '0:42'
     ]) {
       expect(screen.getByText(text)).toBeTruthy();
@@ -214,6 +214,12 @@ describe('a run', () => {
     expect(screen.getByText('12K of 200K tokens')).toBeTruthy();
     const time = screen.getByRole('progressbar', { name: 'Time budget' });
     expect(time.getAttribute('aria-valuetext')).toBe('0:42 of 15:00');
+  });
+
+  it('tells of no calls and tokens where there is no language model', () => {
+    show(new FakeModel([run({ model: 'offline' })]));
+    expect(document.body.textContent).toContain('6 executions');
+    expect(document.body.textContent).not.toMatch(/model call|token/);
   });
 
   it('clips a long task until it is asked for', () => {
