@@ -111,6 +111,27 @@ async def test_what_a_hint_names_goes_first(hint):
     assert f"m = {name}([7, 1, 4])" in parse_code(first.text)
 
 
+GROUPBY = ApiDoc(
+    "frames.Frame.groupby",
+    "method",
+    "(by)",
+    "Group rows by a column.\n\n>>> df = Frame({'A': [1], 'B': [2]})\n>>> df.groupby('A')['B'].mean()\n2\n",
+    "frames",
+    "1",
+)
+
+
+@pytest.mark.parametrize(("uses", "found"), [(("df",), True), ((), False)])
+async def test_words_of_the_task_may_be_columns_of_the_users_variables(uses, found):
+    task = Task("Group df by city and compute the mean of temp; store it in `m`", ("frames",), uses=uses)
+    model = OfflineModel(FewApis((GROUPBY,)))
+    [plan] = await ask("plan", PlanInputs(task, Introduction(""), 8), model=model)
+    [title] = parse_json(plan.text, PlanReply).subtasks
+    inputs = ProposeInputs(task, Subtask("1", title), Introduction(""), (GROUPBY,), ())
+    codes = [parse_code(reply.text) for reply in await ask("propose", inputs, n=5, model=model)]
+    assert ("m = df.groupby('city')['temp'].mean()" in codes[0]) is found
+
+
 async def test_an_ordinary_word_of_a_hint_names_no_api():
     inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, (), "I mean the middle one")
     first, *_ = await ask("propose", inputs, n=5)

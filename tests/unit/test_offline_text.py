@@ -98,3 +98,16 @@ def test_wording_suggests_what_to_do_with_a_result():
     assert idioms("store it", "generator")[0].template == "list({x})"
     assert idioms("store it", "int")[0].template == "{x}"
     assert callables_in("keep numbers greater than 3") == ("lambda x: x > 3",)
+
+
+def test_pairs_are_read_as_people_write_them():
+    text = "Build a graph with the edges a-b, b-d and 1-2, store it in `G`"
+    pairs = ["('a', 'b')", "('b', 'd')", "(1, 2)"]
+    assert [value.code for value in values_in(text)][:3] == pairs
+    assert not values_in("Draw the edges well-known to me in a dark-blue")
+
+
+def test_what_becomes_of_each_group_stays_with_the_grouping():
+    assert len(clauses("Group df by city and compute the mean of temp; store it in `m`", most=8)) == 1
+    assert len(clauses("Load the words, group them by length and count each group", most=8)) == 2
+    assert len(clauses("Group df by city and draw the result", most=8)) == 2

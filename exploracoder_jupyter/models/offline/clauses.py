@@ -1,8 +1,8 @@
 """The clauses of a task: the offline model's plan.
 
 A task is split at sentence ends, semicolons and line ends, at `then`, and at `and` before a verb in the imperative; a
-clause that only introduces data ("Given the edges ...") joins the next one, and one that only stores joins the one
-before. Literals are never split.
+clause that only introduces data ("Given the edges ...") joins the next one, and one that only stores, or says what is
+to become of each group, joins the one before. Literals are never split.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _DATA_ONLY = re.compile(
     r"^\s*(?:given|with|for|from|using|let|suppose|consider|take|there (?:is|are)|here)\b", re.IGNORECASE
 )
 _STORE_ONLY = re.compile(r"^\s*(?:and\s+)?(?:store|save|assign|put|keep|call|name|return)\b", re.IGNORECASE)
+_GROUPS = re.compile(r"\bgroup\b.*\bby\b", re.IGNORECASE | re.DOTALL)
+_OF_EACH = re.compile(r"^\s*(?:and\s+)?(?:average|calculate|compute|count|find|get|report|sum|take)\b", re.IGNORECASE)
 _FORM_WORDS = "items elements list lists plain tuple set dict dictionary string text number sorted python as"
 _FORM = frozenset(stem(word) for word in _FORM_WORDS.split())
 """Words of a storing clause that speak of the result's form only."""
@@ -70,7 +72,7 @@ def _join(pieces: Sequence[str]) -> list[str]:
         held = ""
         if not joined and _only_data(whole):
             held = whole
-        elif joined and _only_stores(piece):
+        elif joined and (_only_stores(piece) or (_GROUPS.search(joined[-1]) and _OF_EACH.match(piece))):
             joined[-1] = f"{joined[-1]} and {piece}"
         else:
             joined.append(whole)

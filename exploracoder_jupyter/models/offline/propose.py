@@ -16,7 +16,7 @@ from exploracoder_jupyter.models.offline.samples import samples, slices
 from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, place_for
 from exploracoder_jupyter.models.offline.state import attributes, variables
 from exploracoder_jupyter.models.offline.values import Value, targets_in
-from exploracoder_jupyter.models.offline.wanted import user_variables
+from exploracoder_jupyter.models.offline.wanted import user_variables, with_columns
 from exploracoder_jupyter.pipeline.requests import ProposeInputs
 
 _FORMS = 3
@@ -27,7 +27,7 @@ _FAR = 0.9
 
 def proposals(inputs: ProposeInputs, pool: Pool, *, most: int) -> list[str]:
     """Snippets for the subtask, best first; none when the documentation offers nothing that can be called."""
-    aim = Aim.of(inputs.subtask.title)
+    aim = with_columns(Aim.of(inputs.subtask.title), inputs.task)
     state = (*variables(inputs.experience), *user_variables(inputs.task))
     place = place_for(
         aim, pool, state, attributes(inputs.experience), values=_values(aim, inputs), taken=targets_in(inputs.task.text)

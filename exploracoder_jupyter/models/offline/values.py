@@ -21,6 +21,7 @@ _NAME_IN_TICKS = re.compile(r"`[A-Za-z_][\w.]*`")
 _FUNCTION = re.compile(r"lambda\b[^:]*:")
 _GIVEN = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
 _SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
+_PAIRS = re.compile(r"\b(?:edges?|links?|arcs?|pairs?) ((?:\w+-\w+)(?:(?:, ?(?:and )?| and )\w+-\w+)+)(?![\w-])")
 _BETWEEN = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
 _BEFORE = re.compile(r"[A-Za-z_]+")
 _TARGET = re.compile(
@@ -127,14 +128,26 @@ def _unified(items: Sequence[object]) -> str:
 def _literals(text: str) -> list[_Found]:
     found: list[_Found] = []
     position = 0
+    pairs = _pairs(text)
     while position < len(text):
-        item = _literal_at(text, position)
+        item = pairs.get(position) or _literal_at(text, position)
         if item is not None:
             found.append(item)
             position = item.end
         else:
             name = _NAME_IN_TICKS.match(text, position)
             position = name.end() if name else position + 1
+    return found
+
+
+def _pairs(text: str) -> dict[int, _Found]:
+    """Pairs as people write them, by their position: `edges a-b, b-d`; one alone may be a word with a hyphen."""
+    found = {}
+    for run in _PAIRS.finditer(text):
+        for pair in re.finditer(r"(\w+)-(\w+)", run.group(1)):
+            start, end = run.start(1) + pair.start(), run.start(1) + pair.end()
+            ends = [part if part.isdecimal() else repr(part) for part in pair.groups()]
+            found[start] = _Found(start, end, f"({', '.join(ends)})")
     return found
 
 

@@ -14,11 +14,14 @@ from dataclasses import dataclass, replace
 from exploracoder_jupyter.models.offline.kinds import wanted_kinds
 from exploracoder_jupyter.models.offline.samples import loads, stores
 from exploracoder_jupyter.models.offline.search import Aim
-from exploracoder_jupyter.models.offline.values import Value, targets_in
-from exploracoder_jupyter.models.offline.words import parts
+from exploracoder_jupyter.models.offline.values import Value, masked, targets_in
+from exploracoder_jupyter.models.offline.words import STOP, parts
 from exploracoder_jupyter.types import Task
 
 _SHAPES = {"number": "int", "text": "str", "sequence": "list[any]", "dict": "dict[any,any]", "callable": "callable"}
+
+
+_COLUMN = re.compile(r"\b(by|of|columns?|fields?|keys?) (?:the |its |their )?([A-Za-z_]\w*)\b(?! of\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Wanted:
         aim = Aim.of(task.text)
         first = len(aim.values)
         named = [_variable(first + i, name) for i, name in enumerate((*self.parameters, *task.uses))]
-        return replace(aim, values=(*aim.values, *named))
+        return with_columns(replace(aim, values=(*aim.values, *named)), task)
 
     def form(self, code: str) -> str:
         """A program in this form."""
@@ -51,6 +54,23 @@ def wanted_by(task: Task) -> Wanted:
     checked = [name for name in _names_read(task.check or "") if name not in given]
     names = dict.fromkeys([*(name for name in named if not checked or name in checked), *checked])
     return Wanted(tuple(names) or named or ("result",))
+
+
+def with_columns(aim: Aim, task: Task) -> Aim:
+    """The aim with what may be names of columns or fields in the user's variables: `df by city`, `the mean of temp`.
+
+    Nobody has looked into the variables, so these are guesses; without variables there are none.
+    """
+    if not task.uses:
+        return aim
+    taken = {*STOP, *task.uses, *targets_in(task.text), *(value.code.strip("'\"") for value in aim.values)}
+    found = [match for match in _COLUMN.finditer(masked(aim.text)) if match.group(2).lower() not in taken]
+    first = 1 + max((value.id for value in aim.values), default=-1)
+    columns = [
+        Value(first + i, repr(m.group(2)), "str", parts(m.group(1)), start=m.start(2), end=m.end(2))
+        for i, m in enumerate(found)
+    ]
+    return replace(aim, values=(*aim.values, *columns))
 
 
 def user_variables(task: Task, *, first: int = -50) -> tuple[Value, ...]:
