@@ -31,6 +31,7 @@ _OUTCOME: dict[CandidateState, tuple[str, str]] = {
     "not finished": ("not finished", "yellow"),
     "ok": ("✓", "green"),
     "error": ("✗", "red"),
+    "check failed": ("check failed", "red"),
     "timeout": ("timeout", "red"),
     "died": ("died", "red"),
     "interrupted": ("interrupted", "yellow"),

@@ -53,7 +53,9 @@ class _Budget(TypedDict):
     budget_seconds: float | None
 
 
-CandidateState = Literal["running", "not finished", "duplicate", "no code"] | Status
+CandidateState = Literal["running", "not finished", "duplicate", "no code", "check failed"] | Status
+_CHECK_FAILED = "The program ran, but the check"
+"""How the note begins on a program that ran to its end and gave something else than its check wants."""
 SOLUTION = "solution"
 """The id of the row that collects the attempts at a solution."""
 
@@ -376,7 +378,7 @@ def _after_running(row: CandidateRow, event: CandidateObserved) -> CandidateRow:
     seen = event.observation
     return replace(
         row,
-        state=seen.status,
+        state="check failed" if seen.status == "error" and seen.note.startswith(_CHECK_FAILED) else seen.status,
         note="" if seen.ran else _problem(seen),
         seconds=seen.seconds,
         shown=next((line.strip() for line in seen.text.splitlines() if line.strip()), ""),

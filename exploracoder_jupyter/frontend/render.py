@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from html import escape
 
 from exploracoder_jupyter.events import FilesKept
-from exploracoder_jupyter.frontend.panel import CandidateRow, State, SubtaskRow
+from exploracoder_jupyter.frontend.panel import SOLUTION, CandidateRow, State, SubtaskRow
 from exploracoder_jupyter.types import Outcome, SubtaskStatus
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
@@ -146,7 +146,10 @@ def _files(kept: FilesKept) -> str:
 
 
 def _status(row: SubtaskRow, *, over: bool) -> str:
-    return "not finished" if over and row.status == "exploring" else row.status
+    """`ran` of a subtask that is done: whether it did what was asked, nobody has said."""
+    if over and row.status == "exploring":
+        return "not finished"
+    return "ran" if row.status == "done" and row.id != SOLUTION else row.status
 
 
 def _text_row(row: SubtaskRow, *, over: bool) -> str:
@@ -215,6 +218,8 @@ def _word(candidate: CandidateRow) -> str:
             return "failed"
         case "timeout":
             return "timed out"
+        case "check failed":
+            return "ran, but its check failed"
         case _:
             return candidate.state
 

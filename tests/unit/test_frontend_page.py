@@ -472,6 +472,14 @@ def test_a_trace_that_cannot_be_read_is_passed_over(desk, tmp_path):
     assert [trace["link"] for trace in answer_of(desk, HELLO)["traces"]] == ["explorations/nx-1.ipynb"]
 
 
+@pytest.mark.parametrize(("cell", "listed"), [("c", []), (None, ["explorations/nx-1.ipynb"])])
+def test_a_trace_is_listed_where_its_run_is_not_shown(desk, tmp_path, cell, listed):
+    state = State(trace=str(tmp_path / "explorations" / "nx-1.ipynb"))
+    live = LiveRun(desk, Place("k", cell, tmp_path), state, session="")
+    desk.runs.all.append(SimpleNamespace(live=live, state=state))
+    assert [trace["link"] for trace in answer_of(desk, HELLO)["traces"]] == listed
+
+
 def test_what_goes_wrong_in_the_kernel_is_answered_too(linked):
     def folder():
         raise RuntimeError("no\nfolder")

@@ -139,6 +139,13 @@ def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end():
     assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "1 s, 3 model calls, 15 tokens, 7 executions"
 
 
+def test_a_program_that_failed_its_check_is_told_from_a_crash():
+    tried = (proposed("s1", "solution"), proposed("s2", "solution"))
+    seen = (observed("s1", "error", note="The program ran, but the check failed."), observed("s2", "error"))
+    state = state_after(START, PLAN, *tried, *seen)
+    assert describe(state.solution_row) == "2 tried: 1 ran, but its check failed, 1 failed"
+
+
 def test_time_that_it_waits_for_the_user_does_not_count():
     waiting = state_after(START, PLAN, ReviewAsked())
     assert cost(waiting, 1900.0).startswith("2 s,")
