@@ -64,7 +64,7 @@ class CandidateView(BaseModel):
     round: int = 0
     repairs: str | None = None
     status: str = "running"
-    """`running`, `ok`, `error`, `timeout`, ..., `duplicate`, `no code`, `not finished`."""
+    """`running`, `ok`, `error`, `check failed`, `timeout`, ..., `duplicate`, `no code`, `not finished`."""
     seconds: float | None = None
     line: str = ""
     """One line of what was observed: the first line shown, or the error."""

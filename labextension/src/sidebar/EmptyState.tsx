@@ -42,7 +42,10 @@ export function EmptyState(props: {
           : trans.__('Put these in two cells and run both:')}
       </p>
       {example(loaded).map(source => (
-        <pre key={source}>{source}</pre>
+        // It may be wider than the sidebar: the keyboard must reach it to scroll.
+        <pre key={source} tabIndex={0}>
+          {source}
+        </pre>
       ))}
       <div className="jp-Explora-buttons">
         <button

@@ -75,7 +75,8 @@ export function subtaskWords(
         ? { sign: 'stopped', text: trans.__('not finished') }
         : { sign: 'busy', text: trans.__('exploring') };
     case 'done':
-      return { sign: 'good', text: trans.__('done') };
+      // Whether it did what was asked, nobody has said.
+      return { sign: 'good', text: trans.__('ran') };
     case 'failed':
       return { sign: 'bad', text: trans.__('failed') };
     case 'skipped':
@@ -95,6 +96,8 @@ export function candidateWords(
       return { sign: 'good', text: trans.__('ran') };
     case 'error':
       return { sign: 'bad', text: trans.__('failed') };
+    case 'check failed':
+      return { sign: 'bad', text: trans.__('ran, but its check failed') };
     case 'timeout':
       return { sign: 'bad', text: trans.__('timed out') };
     case 'died':

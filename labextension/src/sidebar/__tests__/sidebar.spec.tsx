@@ -786,6 +786,15 @@ describe('the plan', () => {
     expect(document.body.textContent).not.toContain('`');
   });
 
+  it('tells a candidate that failed its check from a crash', () => {
+    const tried = subtask({
+      status: 'exploring',
+      candidates: [candidate({ status: 'check failed', line: '' })]
+    });
+    show(new FakeModel([run({ subtasks: [tried] })]));
+    expect(row(/1\.1/).textContent).toContain('ran, but its check failed');
+  });
+
   it('names no failed candidate as carried forward', () => {
     const kept = subtask({
       status: 'failed',
