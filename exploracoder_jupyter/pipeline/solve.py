@@ -19,6 +19,10 @@ from exploracoder_jupyter.pipeline.verify import Probe, probe
 from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Selection, Verdict
 
 _MOST_REPEATED = 2
+_NOTHING = {
+    True: "The offline model found no documented call that answers the words of the task.",
+    False: "The model gave no program that could be run.",
+}
 _NEXT = {
     True: "Name a language model with --model, or write in the task which calls to make.",
     False: "Put the task in other words, or give an example of the result.",
@@ -128,9 +132,10 @@ def _progress(attempt: Experience) -> int:
 def _failed(run: Run, attempts: list[Experience], *, checked: bool) -> Ending:
     """The ending without a solution; a program that ran to its end is kept, a crash is none."""
     best = _best(run, attempts)
-    reason = _why(best, attempts, checked=checked) if best else "The model gave no program that could be run."
+    offline = run.model.name == OFFLINE
+    reason = _why(best, attempts, checked=checked) if best else _NOTHING[offline]
     kept = solution_of(best) if best and _finished([best]) else None
-    return Ending(kept, Verdict("unsolved", f"{reason} {_NEXT[run.model.name == OFFLINE]}"))
+    return Ending(kept, Verdict("unsolved", f"{reason} {_NEXT[offline]}"))
 
 
 def _why(best: Experience, attempts: list[Experience], *, checked: bool) -> str:

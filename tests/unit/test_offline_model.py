@@ -132,6 +132,16 @@ async def test_words_of_the_task_may_be_columns_of_the_users_variables(uses, fou
     assert ("m = df.groupby('city')['temp'].mean()" in codes[0]) is found
 
 
+async def test_nothing_is_guessed_where_the_documentation_answers_no_word():
+    task = Task("Which town has the highest rain in df?", ("statistics",), uses=("df",))
+    apis = (replace(STATISTICS[2], description="Count.\n\n>>> data = ['x', 'y']\n>>> mode(data)\n'x'\n>>> data\n"),)
+    model = OfflineModel(FewApis(apis))
+    inputs = ProposeInputs(task, Subtask("1", task.text), Introduction(""), apis, ())
+    for step, given in (("propose", inputs), ("solve", SolveInputs(task, apis, ()))):
+        [reply] = await ask(step, given, model=model)
+        assert reply.problem == "empty"
+
+
 async def test_an_ordinary_word_of_a_hint_names_no_api():
     inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, (), "I mean the middle one")
     first, *_ = await ask("propose", inputs, n=5)

@@ -104,6 +104,13 @@ async def test_the_best_of_what_failed_is_kept_and_told_with_a_next_step(model, 
     assert step in ending.verdict.reason
 
 
+@pytest.mark.parametrize(("model", "words"), [("offline", "no documented call"), ("some-model", "gave no program")])
+async def test_no_program_at_all_is_told_with_a_next_step(model, words):
+    ending = await unsolved(model, "", "")
+    assert ending.solution is None
+    assert words in ending.verdict.reason
+
+
 async def test_a_program_that_ran_is_kept_rather_than_a_crash():
     ending = await unsolved("offline", "1 / 0", "other = 5")
     assert ending.solution.candidate == "s2"

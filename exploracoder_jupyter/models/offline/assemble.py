@@ -52,8 +52,7 @@ def programs(task: Task, pool: Pool, experience: Sequence[Experience], *, most: 
     wanted = wanted_by(task)
     whole = wanted.aim(task)
     drafts = [*_explored(whole, pool, experience, wanted.names[:-1]), *_afresh(task, whole, pool)]
-    spoken = [item for item in drafts if speaks(item.draft, whole, pool)]
-    drafts = sorted(spoken or drafts, key=lambda item: -item.score)
+    drafts = sorted((item for item in drafts if speaks(item.draft, whole, pool)), key=lambda item: -item.score)
     return list({item.draft.code("_"): item for item in reversed(drafts)}.values())[::-1][:most]
 
 

@@ -13,7 +13,7 @@ from exploracoder_jupyter.models.offline.examples import adapted
 from exploracoder_jupyter.models.offline.glue import PLAIN, Idiom, idioms
 from exploracoder_jupyter.models.offline.pool import Pool, named_in
 from exploracoder_jupyter.models.offline.samples import samples, slices
-from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, place_for
+from exploracoder_jupyter.models.offline.search import Aim, Judged, candidates, place_for, speaks
 from exploracoder_jupyter.models.offline.state import attributes, variables
 from exploracoder_jupyter.models.offline.values import Value, targets_in
 from exploracoder_jupyter.models.offline.wanted import user_variables, with_columns
@@ -26,14 +26,15 @@ _FAR = 0.9
 
 
 def proposals(inputs: ProposeInputs, pool: Pool, *, most: int) -> list[str]:
-    """Snippets for the subtask, best first; none when the documentation offers nothing that can be called."""
+    """Snippets for the subtask, best first; none when the documentation has nothing that answers a word of it."""
     aim = with_columns(Aim.of(inputs.subtask.title), inputs.task)
     state = (*variables(inputs.experience), *user_variables(inputs.task))
     place = place_for(
         aim, pool, state, attributes(inputs.experience), values=_values(aim, inputs), taken=targets_in(inputs.task.text)
     )
     needs = state[0].code if state else ""
-    ranked = _hinted(candidates(place, aim, needs=needs), inputs.hint, place)
+    found = [item for item in candidates(place, aim, needs=needs) if speaks(item.draft, aim, pool)]
+    ranked = _hinted(found, inputs.hint, place)
     chosen = _diverse(ranked, inputs.subtask.title, most)
     target = next(iter(targets_in(inputs.subtask.title)), f"result_{inputs.subtask.id}")
     codes = [draft.code(target, shown=True) for draft in chosen]
@@ -108,6 +109,8 @@ def _pasted(pool: Pool, aim: Aim, target: str, most: int) -> list[str]:
     found: list[str] = []
     bare = Surroundings((), aim.words, aim.text)
     for api in pool.ranked(aim.words):
+        if not speaks(Draft((), (), "", (api.path,), names=(api.name,)), aim, pool):
+            continue
         for block in samples(api)[:1]:
             for slice_ in slices(block, api.name, most=1):
                 ready, _ = complete(slice_, api, pool)

@@ -73,10 +73,15 @@ def judge(draft: Draft, aim: Aim, pool: Pool) -> float:
 
 
 def speaks(draft: Draft, aim: Aim, pool: Pool) -> bool:
-    """Whether anything that the draft calls answers a word of the aim, by its name or its documentation."""
+    """Whether anything that the draft calls answers a word of the aim, by its name or its documentation.
+
+    One that calls nothing does if it uses what is there: an item of a variable.
+    """
     apis = [api for path in draft.paths if (api := pool.lookup(path))]
     near = {part for name in draft.names for part in parts(name)}.union(*(pool.text_words(api) for api in apis))
-    return not draft.names or any(best_likeness(word, near) >= 0.5 for word in aim.words)
+    if not draft.names:
+        return bool(draft.used)
+    return any(best_likeness(word, near) >= 0.5 for word in aim.words)
 
 
 def _predicate(name: str) -> bool:
