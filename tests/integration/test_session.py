@@ -186,4 +186,6 @@ def test_without_values_nothing_that_was_printed_is_sent(endpoint, tmp_path, htt
         json.loads(request.data)["messages"] for request, _ in httpserver.log if request.path.endswith("completions")
     ]
     assert asked
-    assert not any("It ran.\nOutput:" in message["content"] for messages in asked for message in messages)
+    told = [message["content"] for messages in asked for message in messages if "It ran." in message["content"]]
+    assert told
+    assert all(part.startswith("[printed ") for text in told for part in text.split("\nOutput:\n")[1:])

@@ -241,7 +241,7 @@ def test_the_summary_says_the_verdict_in_words(outcome, words):
     [summary] = role(cells, "summary")
     assert words in summary["source"]
     assert "| **all** | 5 | 500 | 100 | 9 | 9.0 |" in summary["source"], "the column adds up"
-    assert "- Time: 8 s" in summary["source"], "as the run itself counts it"
+    assert "- Time: 7 s" in summary["source"], "as the run itself counts it"
     assert "Isolation: bubblewrap; state fresh: Windows has no fork; branching: rerun" in summary["source"]
     assert ours(summary)["status"] == outcome
 
