@@ -162,7 +162,7 @@ def _cost_line(run: Run) -> str:
     counts = ((usage.calls, calls), (usage.tokens, "token"), (usage.executions, "execution"))
     spent = ", ".join(plural(count, noun) for count, noun in counts)
     if run.finished:
-        return f"Cost: {spent}, {usage.seconds:.0f} s."
+        return f"Cost: {spent}, {int(usage.seconds)} s."
     if run.estimate is None:
         return f"Cost so far: {spent}."
     return f"Cost so far: {spent}. Expected in all: {run.estimate}."
@@ -261,7 +261,7 @@ def _made_with(run: Run) -> Iterable[str]:
     yield f"Libraries: {_libraries(run)}"
     yield f"Kernel: {prose(environment.kernel)}, Python {prose(environment.python)}, {prose(environment.platform)}"
     yield f"Isolation: {prose(environment.confinement)}; branching: {prose(environment.branching)}"
-    yield f"Time: {run.usage.seconds:.0f} s; exploracoder\\_jupyter {prose(run.started.version)}"
+    yield f"Time: {int(run.usage.seconds)} s; exploracoder\\_jupyter {prose(run.started.version)}"
 
 
 def _libraries(run: Run) -> str:

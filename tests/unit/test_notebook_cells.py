@@ -204,7 +204,7 @@ def test_the_plan_tells_statuses_in_words_and_cost():
     )
     done = role(viewed(events), "plan")[0]["source"]
     assert "- ✓ **1.** Load the graph (ran)\n- ✓ **2.** Count triangles (ran)" in done
-    assert "Cost: 5 model calls, 600 tokens, 9 executions, 8 s." in done
+    assert "Cost: 5 model calls, 600 tokens, 9 executions, 7 s." in done
 
 
 def test_a_revised_plan_drops_what_was_only_planned():

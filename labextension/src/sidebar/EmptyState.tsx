@@ -8,6 +8,9 @@ import { example } from './example';
 import type { IDesk } from './host';
 import { useTrans } from './host';
 
+/** No line is broken within an option. */
+const OPTION = /(--\w+)/;
+
 export function EmptyState(props: {
   link: LinkStatus;
   desk: IDesk;
@@ -42,9 +45,12 @@ export function EmptyState(props: {
           : trans.__('Put these in two cells and run both:')}
       </p>
       {example(loaded).map(source => (
-        // It may be wider than the sidebar: the keyboard must reach it to scroll.
-        <pre key={source} tabIndex={0}>
-          {source}
+        <pre key={source}>
+          {source
+            .split(OPTION)
+            .map((part, index) =>
+              index % 2 ? <span key={index}>{part}</span> : part
+            )}
         </pre>
       ))}
       <div className="jp-Explora-buttons">

@@ -143,6 +143,12 @@ describe('before the first run', () => {
     expect(button('Copied')).toBeTruthy();
   });
 
+  it('breaks no line of the example within an option', () => {
+    show(new FakeModel());
+    const kept = document.querySelector('.jp-Explora-empty pre span');
+    expect(kept?.textContent).toBe('--check');
+  });
+
   it('shows one cell to type where it is loaded', () => {
     const desk = show(new FakeModel());
     expect(screen.queryByText(/load_ext/)).toBeNull();
