@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from exploracoder_jupyter.inside import failure, touched
 from exploracoder_jupyter.inside.caught import Caught
@@ -27,6 +27,14 @@ _MEMORY = 1_000_000
 """Bytes of growth that are worth a message by themselves."""
 
 
+class _Running(NamedTuple):
+    """The outermost cell that is being run."""
+
+    code: str
+    request: object
+    """The message that asked for it, none where the shell is no kernel's."""
+
+
 class Aftermath:
     """Watches the cells of a shell."""
 
@@ -36,6 +44,9 @@ class Aftermath:
         self._caught, self._files = Caught(), touched.Touched()
         self._names: dict[str, Seen] | None = None
         self._memory = 0
+        self._publisher = shell.display_pub
+        """As it is now: what captures the outputs of a cell takes the shell's place of it."""
+        self._running: _Running | None = None
         shell.events.register("pre_run_cell", self._begin)
         shell.events.register("post_run_cell", self._end)
 
@@ -47,18 +58,25 @@ class Aftermath:
         found: Aftermath = shell.explora_aftermath
         return found
 
-    def _begin(self, _info: Any) -> None:
+    def _begin(self, info: Any) -> None:
+        now = _Running(info.raw_cell, getattr(self._shell, "parent_header", None))
+        if self._running is not None and self._running.request is now.request:
+            return  # a cell that a cell runs, as `%%capture` does, is part of that
+        self._running = now
         self._names = _tried(lambda: look(self._shell.user_ns))
         self._memory = _memory()
         for part in (self._displays.renew, self._files.begin, self._caught.begin):
             _tried(part)
 
     def _end(self, result: Any) -> None:
+        if self._running is None or self._running.code != result.info.raw_cell:
+            return
+        self._running = None
         try:
             self._displays.renew()
             content = self._content(result)
             if content["memory"] > _MEMORY or any(value for key, value in content.items() if key != "memory"):
-                self._shell.display_pub.publish({MIME: content})
+                self._publisher.publish({MIME: content})
         except Exception:  # a cell may have broken anything in here; then nothing is known of it
             return
 

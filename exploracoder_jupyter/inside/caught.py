@@ -22,11 +22,13 @@ class Caught:
         self._warnings: dict[str, int] = {}
         self._logs: dict[str, int] = {}
         self._undo: list[tuple[Any, str, Any, Any]] = []
+        self._listening: object = None
+        """New each time: who kept one of these functions has it put back in a later cell."""
 
     def begin(self) -> None:
         """Listen, from now on and anew."""
         self.end()
-        self._warnings, self._logs = {}, {}
+        self._warnings, self._logs, self._listening = {}, {}, object()
         self._wrap(warnings, "showwarning", self._hear_warning)
         self._wrap(logging.Logger, "callHandlers", self._hear_record)
 
@@ -36,15 +38,16 @@ class Caught:
             if getattr(owner, name, None) is ours:
                 setattr(owner, name, before)
         self._undo.clear()
+        self._listening = None
         return _lines(self._warnings), _lines(self._logs)
 
     def _wrap(self, owner: Any, name: str, hear: Any) -> None:
-        before = getattr(owner, name)
+        before, listening = getattr(owner, name), self._listening
 
         @functools.wraps(before)
         def heard(*arguments: Any, **named: Any) -> Any:
             try:
-                if self._undo:
+                if self._listening is listening:
                     hear(*arguments)
             except Exception:  # what cannot be told is not told
                 pass

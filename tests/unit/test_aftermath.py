@@ -45,13 +45,14 @@ def told(shell):
     """Runs code between the two events, and gives what is published."""
     published = []
     shell.display_pub.publish = published.append
-    aftermath = Aftermath(shell)
+    shell.explora_aftermath = aftermath = Aftermath(shell)
 
     def run(code, error=None):
         published.clear()
-        aftermath._begin(None)
+        cell = Cell(code, error)
+        aftermath._begin(cell.info)
         exec(code, shell.user_ns)
-        aftermath._end(Cell(code, error))
+        aftermath._end(cell)
         return published[0][MIME] if published else None
 
     return run
@@ -59,6 +60,36 @@ def told(shell):
 
 def test_a_cell_that_does_nothing_sends_nothing(told):
     assert told("pass") is None
+
+
+def test_what_a_cell_runs_as_a_cell_is_part_of_it(told, shell):
+    def run_inside(code):
+        cell = Cell(code)
+        if code:  # IPython ends an empty cell without having begun it
+            shell.explora_aftermath._begin(cell.info)
+        exec(code, shell.user_ns)
+        shell.explora_aftermath._end(cell)
+
+    shell.user_ns["run_inside"] = run_inside
+    content = told(
+        "import warnings\nx = [1]\nrun_inside('y = [2]')\nrun_inside('')\nwarnings.showwarning('w', UserWarning, '', 1)"
+    )
+    assert {change["name"] for change in content["changes"]} == {"x", "y", "warnings"}
+    assert content["warnings"] == ["UserWarning: w"]
+
+
+def test_a_cell_that_was_never_ended_does_not_silence_the_next_one(told, shell):
+    shell.parent_header = {"msg_id": "lost"}
+    shell.explora_aftermath._begin(Cell("lost"))
+    shell.parent_header = {"msg_id": "next"}
+    assert [change["name"] for change in told("a = [1]")["changes"]] == ["a"]
+
+
+def test_the_message_goes_past_what_captures_outputs(told, shell):
+    captured = []
+    shell.user_ns.update(shell=shell, capture=SimpleNamespace(publish=captured.append))
+    assert told("shell.display_pub = capture; a = [1]") is not None
+    assert captured == []
 
 
 def test_changes_carry_all_that_a_change_has(told):
@@ -247,6 +278,20 @@ def test_what_the_user_has_put_over_it_meanwhile_stays_and_goes_on(caught, monke
         warnings.showwarning = own
         warnings.warn("later", UserWarning, stacklevel=1)
     assert heard == ["later"]
+    monkeypatch.undo()
+
+
+def test_what_is_put_back_in_a_later_cell_does_not_count_twice(caught, monkeypatch):
+    monkeypatch.setattr(warnings, "showwarning", lambda *_: None)
+    caught.begin()
+    logging.captureWarnings(True)
+    caught.end()
+    caught.begin()
+    logging.captureWarnings(False)
+    caught.end()
+    caught.begin()
+    warnings.showwarning("once", UserWarning, "", 1)
+    assert caught.end()[0] == ["UserWarning: once"]
     monkeypatch.undo()
 
 
