@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 _fork: Callable[[], int] | None = getattr(os, "fork", None)
+_IGNORE_ALL: list[Any] = [("ignore", None, Warning, None, 0)]
 
 
 def forkable() -> bool:
@@ -18,17 +19,17 @@ def forkable() -> bool:
 def fork() -> int:
     """Fork this process: 0 in the child.
 
-    Python 3.12 and later warn of threads that a fork does not carry: known. There is no way to keep them from it that
-    leaves the process's filters alone: to restore them forgets which warnings were shown already.
+    Python 3.12 and later, and some libraries, warn of threads that a fork does not carry: known. The list of filters is
+    exchanged as a whole: whatever tells `warnings` of a change makes it forget which warnings were shown already.
 
     Raises:
         OSError: the system refused the fork, or knows none.
     """
     if _fork is None:
         raise OSError("this system has no fork")
-    if sys.version_info >= (3, 12):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            return _fork()
-    else:
+    filters = warnings.filters
+    warnings.filters = _IGNORE_ALL
+    try:
         return _fork()
+    finally:
+        warnings.filters = filters

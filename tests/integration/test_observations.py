@@ -105,6 +105,31 @@ logging.info('unheard')
     assert (again.warnings, again.logs) == ((), ())
 
 
+async def test_cells_within_cells_are_told_with_the_outermost_and_captures_see_nothing_of_it(branch):
+    code = "%%capture shown\nmade = [1]\nwarnings.warn('inside')\ndisplay(3)"
+    observation = await run(branch, code)
+    assert set(changes(observation)) == {"made", "shown"}
+    assert (await run(branch, "[one.data for one in shown.outputs]")).outputs[0]["data"]["text/plain"] == (
+        "[{'text/plain': '3'}]"
+    )
+    nested = await run(branch, "get_ipython().run_cell('b = [1]'); get_ipython().run_cell(''); warnings.warn('after')")
+    assert (set(changes(nested)), nested.warnings) == ({"b"}, ("UserWarning: after",))
+
+
+async def test_what_hooks_of_forks_warn_of_is_not_shown(branch):
+    hook = "os.register_at_fork(before=lambda: warnings.warn('forked', RuntimeWarning, stacklevel=2))"
+    observation = await run(branch, f"class Own:\n    def __repr__(self): return 'own'\n{hook}\nown = Own()")
+    assert changes(observation)["own"].summary == "Own: own"
+    again = await run(branch, "own")
+    assert [output["output_type"] for output in (*observation.outputs, *again.outputs)] == ["execute_result"]
+
+
+async def test_telling_a_value_moves_no_file(branch):
+    code = "class Reads:\n    def __repr__(self): return file.read(1)\n"
+    await run(branch, f"{code}file = open('data.csv', 'rb', buffering=0)\nreads = Reads()")
+    assert (await run(branch, "file.tell()")).text == "0"
+
+
 async def test_files_that_were_written_are_named(branch):
     code = "os.makedirs('out'); open('out/a.txt', 'w').write('x'); open('data.csv', 'a').write('2\\n'); 0"
     assert (await run(branch, code)).files == ("data.csv", "out/a.txt")

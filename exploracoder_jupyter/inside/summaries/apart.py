@@ -15,6 +15,7 @@ import json
 import os
 import select
 import signal
+import stat
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -100,6 +101,7 @@ def _serve(jobs: Sequence[Job], each: float, writing: int) -> NoReturn:
     """The child's whole life."""
     try:
         _hush()
+        _part(writing)
         for job in jobs:
             signal.setitimer(signal.ITIMER_REAL, each)
             job(lambda piece: _send(writing, [piece]))
@@ -121,6 +123,46 @@ def _hush() -> None:
         nothing = os.open(os.devnull, os.O_WRONLY)
         for number in (1, 2):
             os.dup2(nothing, number)
+
+
+def _part(kept: int) -> None:
+    """Share no place in a file with the parent, and no connection: what is read here is not read there."""
+    with open(os.devnull, "r+b", buffering=0) as nothing:
+        for number in _descriptors():
+            if number != kept:
+                _part_from(number, nothing.fileno())
+
+
+def _descriptors() -> list[int]:
+    with contextlib.suppress(OSError):
+        return [int(name) for name in os.listdir("/proc/self/fd")]
+    return []
+
+
+def _part_from(number: int, nothing: int) -> None:
+    with contextlib.suppress(OSError):  # the descriptor of the list itself is closed by now
+        mode = os.fstat(number).st_mode
+        if stat.S_ISREG(mode):
+            _open_anew(number, nothing)
+        elif stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode):
+            os.dup2(nothing, number)
+
+
+def _open_anew(number: int, nothing: int) -> None:
+    """The same file at the same place, for reading; nothing where that is refused. What is written goes nowhere."""
+    import fcntl  # not known to every system on which this module is loaded
+
+    try:
+        place = os.lseek(number, 0, os.SEEK_CUR)
+        readable = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
+        anew = os.open(f"/proc/self/fd/{number}", os.O_RDONLY) if readable else os.dup(nothing)
+    except OSError:
+        os.dup2(nothing, number)
+        return
+    if readable:
+        os.lseek(anew, place, os.SEEK_SET)
+    os.dup2(anew, number)
+    os.close(anew)
 
 
 class _Nowhere(io.TextIOBase):

@@ -4,8 +4,10 @@ import contextlib
 import gc
 import os
 import signal
+import socket
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -134,6 +136,49 @@ def test_nothing_that_happens_there_reaches_this_process(capfd):
     assert apart.run([spoil], each=20, seconds=20) == [apart.Said(["done"], "done")]
     assert held == []
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell what is open")
+def test_files_and_connections_stay_where_they_are(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("abcdef")
+    ours, theirs = socket.socketpair()
+    reading, writing = os.pipe()
+    theirs.send(b"sent")
+    os.write(writing, b"piped")
+    with path.open("r+b", buffering=0) as file, (tmp_path / "log").open("w") as log, ours, theirs:
+        path.unlink()
+        file.seek(2)
+        log.write("held back")
+
+        def use(out):
+            out(file.read(2).decode())
+            log.flush()
+            out(len(os.read(reading, 9)))
+            with contextlib.suppress(OSError):
+                ours.recv(9)
+            with contextlib.suppress(OSError):
+                file.write(b"xx")
+
+        (said,) = apart.run([use], each=20, seconds=20)
+        assert said == apart.Said(["cd", 0], "done")
+        assert (file.read(), ours.recv(9), os.read(reading, 9)) == (b"cdef", b"sent", b"piped")
+    os.close(reading), os.close(writing)
+    assert (tmp_path / "log").read_text() == "held back"
+
+
+def test_a_fork_makes_no_warning_appear_and_none_appear_again(monkeypatch):
+    def hooked():
+        warnings.warn("a fork", RuntimeWarning, stacklevel=2)
+        return os.fork()
+
+    monkeypatch.setattr(forking, "_fork", hooked)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            warnings.warn("once", UserWarning, stacklevel=1)
+            apart.run([say(1)])
+    assert [str(one.message) for one in shown] == ["once"]
 
 
 def test_handlers_of_an_exit_do_not_run_there(tmp_path):
