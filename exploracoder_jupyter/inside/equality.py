@@ -1,7 +1,8 @@
 """Equality as a check means it: `==` where that has a truth, content where it has none, NaN equal to NaN.
 
 `same(given, wanted)` is what `given == wanted` becomes in a check. The wanted side decides, for the given one was made
-by the program under test: an object that says it equals everything equals nothing here. The source of this file runs
+by the program under test: an object that says it equals everything equals nothing here, on whichever side it stands,
+for not every check tells which side is the wanted one. `unittest.mock.ANY` may be wanted. The source of this file runs
 in the branch, after the program: standard library only, other libraries only where they are loaded already.
 """
 
@@ -39,10 +40,11 @@ def same(given: Any, wanted: Any) -> bool:
 
 
 def _asked(given: Any, wanted: Any) -> tuple[Any, Exception | None]:
-    """What `==` says, asked of the wanted side first and of the given one only if it does not equal just anything."""
+    """What `==` says, asked of the wanted side first; a side that equals just anything is not asked."""
     wanted_kind, given_kind = _kind(wanted), _kind(given)
+    believed = wanted_kind.__module__ == "unittest.mock" or not _equals_anything(wanted)
     try:
-        answer = wanted_kind.__eq__(wanted, given)
+        answer = wanted_kind.__eq__(wanted, given) if believed else NotImplemented
         if answer is NotImplemented and not _equals_anything(given):
             answer = given_kind.__eq__(given, wanted)
     except Exception as problem:
@@ -53,7 +55,7 @@ def _asked(given: Any, wanted: Any) -> tuple[Any, Exception | None]:
 def _equals_anything(value: Any) -> bool:
     try:
         answer = _kind(value).__eq__(value, object())
-        return answer is not NotImplemented and bool(answer)
+        return answer is not NotImplemented and not hasattr(answer, "__len__") and bool(answer)
     except Exception:
         return False
 
@@ -155,10 +157,14 @@ def _arrays(given: Any, wanted: Any) -> bool | None:
         return None
     one, other = numpy.asarray(given), numpy.asarray(wanted)
     if one.size == other.size == 1:
-        return same(one.item(), other.item())
+        one, other = one.ravel(), other.ravel()
     if one.shape != other.shape:
         return False
-    return _sequences(one.tolist(), other.tolist()) if "O" in one.dtype.kind + other.dtype.kind else _plain(one, other)
+    kinds = {one.dtype.kind, other.dtype.kind}
+    if "O" in kinds:
+        return _sequences(list(one.flat), list(other.flat))
+    mixed = len(kinds) > 1 and bool(kinds & {"M", "m"})  # times have the numbers behind them for items
+    return not mixed and _plain(one, other)
 
 
 def _plain(one: Any, other: Any) -> bool:

@@ -8,6 +8,7 @@ back before the check does, so that a program which assigns to it or changes it 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Sequence, Set
 from functools import cache
@@ -17,7 +18,7 @@ from exploracoder_jupyter.types import Task
 
 _SAME = "_explora_same"
 _KEPT = "_explora_kept"
-_LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.Load)
+_TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 _QUANTIFIERS = ("all", "any")
 _MOST_SHOWN = 300
 
@@ -45,11 +46,12 @@ def {kept}(names):
 def decided(code: str, goldens: Sequence[str] = ()) -> str:
     """The code of a check with its equalities decided by content where they have no truth of their own.
 
-    The copies of the `goldens` are put back before it; the check fails where they are gone. They are the wanted side of
-    a comparison, whichever side they stand on.
+    The copies of the `goldens` are put back before it; the check fails where they are gone. They and what the check
+    itself makes are the wanted side of a comparison, whichever side they stand on.
     """
-    rewriter = _Equalities(frozenset(goldens))
-    tree = rewriter.visit(ast.parse(code))
+    tree = ast.parse(code)
+    rewriter = _Equalities(_owned(tree, goldens))
+    tree = rewriter.visit(tree)
     first = [f"{name} = {_KEPT}[{name!r}]" for name in goldens]
     if not rewriter.found:
         return _behind_futures(ast.parse(code), first) if first else code
@@ -101,6 +103,40 @@ def _compared(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield sides[-2], sides[-1]
 
 
+def _owned(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
+    """The names that hold nothing that the program made: goldens, types, imports, and what is made of those alone."""
+    imported = [
+        alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
+    ]
+    owned = {*goldens, *_TYPES, *((alias.asname or alias.name).split(".")[0] for alias in imported)}
+    bound = list(_bound(tree))
+    makers = {name: [value for other, value in bound if other == name] for name, _ in bound}
+    for _ in makers:
+        owned |= {
+            name
+            for name, values in makers.items()
+            if all(value is not None and _names(value) <= owned for value in values)
+        }
+    return frozenset(owned - {name for name in makers if name in _TYPES})
+
+
+def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that the check binds, each with what it comes from; `None` where that is not to be seen."""
+    known: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.For | ast.comprehension):
+            source = node.iter if isinstance(node, ast.For | ast.comprehension) else node.value
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                stores = [inner for inner in ast.walk(target) if isinstance(inner, ast.Name)]
+                known.update(stores)
+                yield from ((name.id, source) for name in stores)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.arg, None
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in known:
+            yield node.id, None
+
+
 def _names(node: ast.AST) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
@@ -108,9 +144,9 @@ def _names(node: ast.AST) -> set[str]:
 class _Equalities(ast.NodeTransformer):
     """Puts the helper where the truth of an equality is taken."""
 
-    def __init__(self, goldens: Set[str]) -> None:
+    def __init__(self, owned: Set[str]) -> None:
         self.found = False
-        self._goldens = goldens
+        self._owned = owned
         self._swapped = False
         """Whether the wanted side of the latest equality is the left one."""
 
@@ -177,10 +213,7 @@ class _Equalities(ast.NodeTransformer):
 
     def _is_wanted(self, node: ast.expr) -> bool:
         """Whether nothing that the program made is in it."""
-        return all(
-            isinstance(inner, _LITERALS) or (isinstance(inner, ast.Name) and inner.id in self._goldens)
-            for inner in ast.walk(node)
-        )
+        return _names(node) <= self._owned
 
 
 def _named(node: ast.expr) -> ast.expr:

@@ -71,6 +71,9 @@ class Wallet:
         (np.array(["a", "b"]), np.array(["a", "b"])),
         (np.array([1, "a", NAN], dtype=object), np.array([1, "a", NAN], dtype=object)),
         (np.array([3]), 3),
+        (np.array(["2020-01-01"], "M8[D]"), np.array(["2020-01-01"], "M8[ns]")),
+        (np.array(["NaT"], "M8[D]"), np.array(["NaT"], "M8[ns]")),
+        (np.array(["2020-01-01"], "M8[ns]"), np.datetime64("2020-01-01")),
         (np.array([1, 2]), [1, 2]),
         (np.float32(NAN), NAN),
         (pl.DataFrame({"a": [1.0, NAN, None]}), pl.DataFrame({"a": [1.0, NAN, None]})),
@@ -99,6 +102,10 @@ def test_equal_content_is_equal(given, wanted):
         (pd.Series([1, 1]), pd.DataFrame({"a": [1, 1]})),
         (np.array([1, 2]), np.array([1, 2, 3])),
         (np.array([1, 1]), 1),
+        (np.array([5]), np.array([5], "M8[ns]")),
+        (np.array([5, 6], "m8[ns]"), np.array([5, 6])),
+        (np.array([5], "m8[ns]"), np.array([5], "M8[ns]")),
+        (np.array([5], object), np.array([5], "M8[ns]")),
         (np.array([[1, 2]]), np.array([1, 2])),
         (pl.DataFrame({"a": [1]}), pl.DataFrame({"b": [1]})),
         (pl.Series([1, 2]), pl.Series([1, 3])),
@@ -210,6 +217,41 @@ def test_what_cannot_be_copied_is_kept_by_name_and_said():
     exec("a = golden; b = [1]; golden = 0; other.append(2)", variables)
     exec(after.code, variables)
     assert variables["golden"] is given
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "want = [1, 2]\nassert {}",
+        "import numpy\nwant = numpy.array([1, 2])\nassert {}",
+        "one: int = 1\nwant = list(n for n in (one, one + 1))\nassert {}",
+        "for want in [[1, 2]]:\n    assert {}",
+    ],
+)
+@pytest.mark.parametrize("sides", ["result == want", "want == result"])
+def test_what_the_check_makes_is_wanted_on_either_side(check, sides):
+    assert passes(check.format(sides), result=pd.Series([1, 2]))
+    assert not passes(check.format(sides), result=pd.Series([1, 3]))
+
+
+@pytest.mark.parametrize(
+    "check", ["assert sum([2, 3]) == result", "want = len(str(result)) * 0 + 5\nassert want == result", "5 == result"]
+)
+def test_a_result_that_equals_everything_passes_on_neither_side(check):
+    assert passes(check, result=5)
+    assert not passes(check, result=Everything())
+
+
+def test_a_name_that_is_bound_to_what_the_program_made_is_not_wanted():
+    for bind in ("want = 5\nwant = result", "want = 5\nwant += result", "for want in [result]: pass"):
+        with pytest.raises(AssertionError, match="the left side is 4"):
+            exec(check_code(Task("t", ("m",), check=f"{bind}\nassert want == 5")), {"result": 4 - ("+=" in bind) * 5})
+
+
+def test_a_check_may_want_anything():
+    check = "from unittest.mock import ANY\nassert {}"
+    assert passes(check.format("result == {'id': ANY, 'n': 3}"), result={"id": 9, "n": 3})
+    assert passes(check.format("ANY == result"), result=4)
 
 
 def test_functions_and_modules_that_a_check_compares_with_are_put_back():
