@@ -7,15 +7,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries.columns import (
+    SMALL,
     TEXT,
     Told,
+    around,
     beginning,
+    begun,
     cell,
+    is_small,
+    label,
     missing,
     moment,
     more,
     number,
     overview,
+    reach,
     rows,
     sampled,
     span,
@@ -39,14 +45,28 @@ def _table(table: Any, look: Look) -> Iterator[Fact]:
     note = sampled(len(places), length) if places is not None else ""
     yield Fact(f"{length:,} rows x {width:,} columns, {size(table.nbytes)}{note}")
     fields = [table.schema.field(place) for place in range(width)]
-    yield from overview([(cut(field.name, look.letters), _kind(field.type)) for field in fields], look)
-    for field, place in zip(fields[: look.columns], range(width), strict=False):
-        known = Told() if look.late else _told(table.column(place), look, places)
-        yield known.fact(cut(field.name, look.letters), _field_kind(field))
-    yield from more(width, look)
+    yield from overview([(label(field.name, look), _kind(field.type)) for field in fields], look)
+    columns = _columns(table, fields, look, places)
+    if is_small(length, width):
+        yield from around(columns, _rows(table, fields, look, length))
+        yield from _metadata(table.schema, look)
+        return
+    yield from columns
     yield from _metadata(table.schema, look)
-    columns = [_cells(table.column(place), look.rows, look) for place in range(min(width, look.columns))]
-    yield from rows([cut(field.name, look.letters) for field in fields[: look.columns]], zip(*columns, strict=True))
+    yield from _rows(table, fields, look, look.rows)
+
+
+def _columns(table: Any, fields: list[Any], look: Look, places: Any) -> Iterator[Fact]:
+    for field, place in zip(fields[: look.columns], range(len(fields)), strict=False):
+        known = Told() if look.late else _told(table.column(place), look, places)
+        yield known.fact(label(field.name, look), _field_kind(field))
+    yield from more(len(fields), look)
+
+
+def _rows(table: Any, fields: list[Any], look: Look, most: int) -> Iterator[Fact]:
+    columns = [_cells(table.column(place), most, look) for place in range(min(len(fields), look.columns))]
+    names = [label(field.name, look) for field in fields[: look.columns]]
+    yield from rows(names, zip(*columns, strict=True), of=table.num_rows)
 
 
 def _array(array: Any, look: Look) -> Iterator[Fact]:
@@ -56,8 +76,7 @@ def _array(array: Any, look: Look) -> Iterator[Fact]:
     yield Fact(f"{len(array):,} values{chunks}, {size(array.nbytes)}{note}")
     yield _told(array, look, places).fact("values", _kind(array.type))
     if len(array):
-        first = ", ".join(_cells(array, 8, look))
-        yield Fact(f"begins: {first}{', ...' if len(array) > 8 else ''}", shows=True)
+        yield begun(_cells(array, SMALL if len(array) <= SMALL else 8, look), len(array))
 
 
 def _schema(schema: Any, look: Look) -> Iterator[Fact]:
@@ -69,7 +88,7 @@ def _schema(schema: Any, look: Look) -> Iterator[Fact]:
 def _fields(schema: Any, look: Look) -> Iterator[Fact]:
     fields = [schema.field(place) for place in range(min(len(schema), look.columns))]
     for field in fields:
-        yield Fact(f"{cut(field.name, look.letters)}: {_field_kind(field)}")
+        yield Fact(f"{label(field.name, look)}: {_field_kind(field)}")
     yield from more(len(schema), look)
 
 
@@ -80,7 +99,7 @@ def _metadata(schema: Any, look: Look) -> Iterator[Fact]:
 
 
 def _field(field: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(f"{cut(field.name, look.letters)}: {_field_kind(field)}")
+    yield Fact(f"{label(field.name, look)}: {_field_kind(field)}")
 
 
 def _type(dtype: Any, look: Look) -> Iterator[Fact]:
@@ -191,9 +210,9 @@ def _floats(taken: Any, *, exact: bool) -> Told:
 
 
 def _range(taken: Any) -> tuple[str, ...]:
-    reach = span(*(number(end) for end in _ends(taken)))
+    extent = reach(*_ends(taken))
     mean = _compute().mean(taken).as_py()
-    return (reach,) if reach.startswith("all ") else (reach, f"mean {number(float(mean))}")
+    return (extent,) if extent.startswith("all ") else (extent, f"mean {number(float(mean))}")
 
 
 def _moments(taken: Any) -> tuple[str, ...]:
@@ -235,6 +254,8 @@ def _cell(one: Any, look: Look) -> str:
         return beginning(texts[0], look)
     if is_.is_nested(one.type) or is_.is_union(one.type) or is_.is_dictionary(one.type):
         return look.short(one[0].as_py()) if one.nbytes < LONG else _length(one, look)
+    if str(one.type) in ("float", "halffloat"):
+        return f"{one[0].as_py():.8g}"
     if "binary" in str(one.type):
         return f"{one[0].as_buffer().size:,} bytes"
     return cell(_readable(one)[0].as_py(), look) if is_.is_temporal(one.type) else cell(one[0].as_py(), look)

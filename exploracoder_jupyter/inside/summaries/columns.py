@@ -17,11 +17,14 @@ LINE = 240
 """Characters of one row of a sample."""
 TEXT = 100
 """Characters by which long texts are told apart."""
+SMALL = 10
+"""Up to so many rows all are shown, and before statistics."""
 
 ORDERED = frozenset({int, float, Decimal, date, time, timedelta})
 
 _GOLDEN = 0.6180339887498949
 _MOMENT = re.compile(r"(\d{4,}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d)?(\.\d+)?([+-]\d\d:\d\d)?")
+_NO_TEXTS = frozenset({"", "none", "null", "nat", "na", "n/a", "<na>", "true", "false"})
 _name = type.__dict__["__name__"].__get__
 
 
@@ -76,10 +79,21 @@ def share(part: int, whole: int) -> str:
 
 
 def number(value: Any) -> str:
-    """A machine number with as many digits as tell something."""
+    """A statistic with as many digits as tell something."""
     if isinstance(value, float) and 1e6 <= abs(value) < 1e15:
         return f"{value:.0f}"
     return f"{value:.6g}" if isinstance(value, float | complex) else str(value)
+
+
+def exactly(value: float | complex) -> str:
+    """A number that is itself in the data: two that differ are rarely told alike."""
+    return f"{value:.15g}" if isinstance(value, float) and 1e11 <= abs(value) < 1e15 else f"{value:.12g}"
+
+
+def reach(low: Any, high: Any) -> str:
+    """From where to where numbers reach, in more digits if they are told alike otherwise."""
+    ends = number(low), number(high)
+    return span(str(low), str(high)) if ends[0] == ends[1] and low != high else span(*ends)
 
 
 def span(low: str, high: str) -> str:
@@ -126,8 +140,24 @@ def _begin(text: Any, look: Look) -> str:
 
 def beginning(text: str, look: Look) -> str:
     """A text that may itself be only the beginning of a longer one, in one cell."""
+    if len(text) <= look.letters:
+        return worded(text)
     line = " ".join(text.split())
     return line if len(line) <= look.letters and len(text) < TEXT else f"{line[: look.letters]}..."
+
+
+def worded(text: str) -> str:
+    """A short text as it is, or in quotes where it would be taken for another one or for no text at all."""
+    plain = text == " ".join(text.split()) and "|" not in text and text.lower() not in _NO_TEXTS
+    return text if plain and not _is_number(text) else repr(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def objects(values: Sequence[Any], look: Look, *, exact: bool = True) -> Told:
@@ -152,17 +182,19 @@ def cell(value: Any, look: Look) -> str:
     """A value of a table in one cell of a row."""
     kind = type(value)
     if kind is str:
-        return cut(value, look.letters)
+        return worded(value) if len(value) <= look.letters else cut(value, look.letters)
     if value is None or kind is bool or (kind is int and abs(value) < 1 << 64):
         return str(value)
     if kind in (float, complex):
-        return number(value)
+        return exactly(value)
     if kind.__module__.partition(".")[0] in ("datetime", "decimal", "numpy", "pandas"):
         return _known(value, look)
     return look.short(value)
 
 
 def _known(value: Any, look: Look) -> str:
+    if type(value).__name__ in ("float16", "float32"):
+        return exactly(float(str(value)))
     plain = value.item() if hasattr(value, "item") and "time" not in type(value).__name__ else value
     if type(plain) in (str, bool, int, float, complex):
         return cell(plain, look)
@@ -176,11 +208,11 @@ def label(name: Any, look: Look) -> str:
     return cell(name, look)
 
 
-def rows(names: Iterable[str], lines: Iterable[Iterable[str]]) -> Iterator[Fact]:
-    """The first rows as compact text."""
+def rows(names: Iterable[str], lines: Iterable[Iterable[str]], *, of: int) -> Iterator[Fact]:
+    """The first of so many rows, or all, as compact text."""
     told = [" | ".join(line) for line in lines]
     if told:
-        yield Fact("first rows:", shows=True)
+        yield Fact("all rows:" if len(told) == of else "first rows:", shows=True)
         for line in (" | ".join(names), *told):
             yield Fact(f"  {cut(line, LINE)}", shows=True)
 
@@ -199,6 +231,25 @@ def _groups(columns: Sequence[tuple[str, str]], look: Look) -> Iterator[Fact]:
         grouped.setdefault(kind, []).append(name)
     for kind, names in sorted(grouped.items(), key=lambda group: -len(group[1]))[: look.columns]:
         yield Fact(f"{len(names):,} of {kind}: {listed(names, look.columns)}")
+
+
+def begun(first: Sequence[str], of: int) -> Fact:
+    """The first of so many values, or all, on a line."""
+    more = ", ..." if len(first) < of else ""
+    return Fact(f"{'begins' if more else 'all'}: {', '.join(first)}{more}", shows=True)
+
+
+def is_small(length: int, width: int) -> bool:
+    """Whether all rows of a table are shown, before statistics."""
+    return 0 < length <= SMALL and width <= WIDE
+
+
+def around(columns: Iterable[Fact], shown: Iterable[Fact]) -> Iterator[Fact]:
+    """Rows of a small table after the types of its columns, and what else is known of the columns after them."""
+    known = list(columns)
+    yield from (Fact(fact.schema or "") if fact.shows else fact for fact in known)
+    yield from shown
+    yield from (Fact(fact.text, shows=True) for fact in known if fact.shows)
 
 
 def more(count: int, look: Look) -> Iterator[Fact]:

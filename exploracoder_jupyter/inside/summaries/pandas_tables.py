@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries.columns import (
+    SMALL,
+    around,
+    begun,
     cell,
+    is_small,
     label,
     more,
     overview,
@@ -36,8 +40,12 @@ def _frame(frame: Any, look: Look) -> Iterator[Fact]:
     yield from labels_line(frame.columns, look)
     yield from overview(list(_types(frame, look)), look)
     yield from index_lines(frame.index, look, places)
-    yield from _columns(frame, look, places)
-    yield from _rows(frame, look)
+    columns = _columns(frame, look, places)
+    if is_small(length, width):
+        yield from around(columns, _rows(frame, look, length))
+    else:
+        yield from columns
+        yield from _rows(frame, look, look.rows)
     yield from _attributes(frame, look)
 
 
@@ -65,14 +73,14 @@ def _columns(frame: Any, look: Look, places: Any) -> Iterator[Fact]:
     yield from more(frame.shape[1], look)
 
 
-def _rows(frame: Any, look: Look) -> Iterator[Fact]:
-    head = frame.iloc[: look.rows, : look.columns]
+def _rows(frame: Any, look: Look, most: int) -> Iterator[Fact]:
+    head = frame.iloc[:most, : look.columns]
     index = [] if is_plain(frame.index) else [head.index]
     columns = [head.iloc[:, place] for place in range(head.shape[1])]
     names = [*["index" for _ in index], *(label(name, look) for name in head.columns)]
     arrays = [*index, *(column.array for column in columns)]
     lines = ((label(array[row], look) for array in arrays) for row in range(len(head)))
-    yield from rows(names, lines)
+    yield from rows(names, lines, of=len(frame))
 
 
 def _attributes(values: Any, look: Look) -> Iterator[Fact]:
@@ -91,7 +99,8 @@ def _series(series: Any, look: Look) -> Iterator[Fact]:
     if is_plain(series.index):
         yield _beginning(series.array, look)
     else:
-        yield from rows(["index", name], _pairs(series.iloc[: look.rows], look))
+        most = SMALL if is_small(len(series), 1) else look.rows
+        yield from rows(["index", name], _pairs(series.iloc[:most], look), of=len(series))
     yield from _attributes(series, look)
 
 
@@ -117,8 +126,8 @@ def _array(array: Any, look: Look) -> Iterator[Fact]:
 
 
 def _beginning(values: Any, look: Look) -> Fact:
-    first = [label(value, look) for value in values[:8]]
-    return Fact(f"begins: {', '.join(first)}{', ...' if len(values) > 8 else ''}", shows=True)
+    most = SMALL if len(values) <= SMALL else 8
+    return begun([label(value, look) for value in values[:most]], len(values))
 
 
 def _scalar(value: Any, look: Look) -> Iterator[Fact]:

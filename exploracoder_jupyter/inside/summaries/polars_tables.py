@@ -11,15 +11,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries.columns import (
+    SMALL,
     TEXT,
     Told,
+    around,
     beginning,
+    begun,
     cell,
+    is_small,
+    label,
     missing,
     moment,
     more,
     number,
     overview,
+    reach,
     rows,
     sampled,
     span,
@@ -42,22 +48,30 @@ def _frame(frame: Any, look: Look) -> Iterator[Fact]:
     places = _places(frame, look)
     note = sampled(len(places), length) if places is not None else ""
     yield Fact(f"{length:,} rows x {width:,} columns, {size(_bytes(frame))}{note}")
-    yield from overview([(cut(name, look.letters), _kind(dtype)) for name, dtype in frame.schema.items()], look)
-    for column in frame.iter_columns() if width <= look.columns else frame[:, : look.columns].iter_columns():
+    yield from overview([(label(name, look), _kind(dtype)) for name, dtype in frame.schema.items()], look)
+    columns = _columns(frame, look, places)
+    if is_small(length, width):
+        yield from around(columns, _rows(frame, look, length))
+        return
+    yield from columns
+    yield from _rows(frame[: look.rows, : look.columns], look, length)
+
+
+def _columns(frame: Any, look: Look, places: Any) -> Iterator[Fact]:
+    for column in frame.iter_columns() if frame.width <= look.columns else frame[:, : look.columns].iter_columns():
         known = Told() if look.late else _told(column, look, places)
-        yield known.fact(cut(column.name, look.letters), _kind(column.dtype))
-    yield from more(width, look)
-    yield from _rows(frame[: look.rows, : look.columns], look)
+        yield known.fact(label(column.name, look), _kind(column.dtype))
+    yield from more(frame.width, look)
 
 
 def _series(series: Any, look: Look) -> Iterator[Fact]:
     places = _places(series, look)
     note = sampled(len(places), len(series)) if places is not None else ""
     yield Fact(f"{len(series):,} values, {size(_bytes(series))}{note}")
-    yield _told(series, look, places).fact(cut(series.name, look.letters) or "values", _kind(series.dtype))
+    yield _told(series, look, places).fact(label(series.name, look) if series.name else "values", _kind(series.dtype))
     if len(series):
-        first = ", ".join(_cells(series[:8], look))
-        yield Fact(f"begins: {first}{', ...' if len(series) > 8 else ''}", shows=True)
+        most = SMALL if len(series) <= SMALL else 8
+        yield begun(_cells(series[:most], look), len(series))
 
 
 def _lazy(frame: Any, look: Look) -> Iterator[Fact]:
@@ -130,14 +144,14 @@ def _floats(taken: Any, *, exact: bool) -> Told:
 
 
 def _range(taken: Any) -> tuple[str, ...]:
-    reach = span(number(taken.min()), number(taken.max()))
+    extent = reach(taken.min(), taken.max())
     mean = taken.mean()  # older versions have none of decimals
-    return (reach,) if reach.startswith("all ") or mean is None else (reach, f"mean {number(float(mean))}")
+    return (extent,) if extent.startswith("all ") or mean is None else (extent, f"mean {number(float(mean))}")
 
 
-def _rows(head: Any, look: Look) -> Iterator[Fact]:
+def _rows(head: Any, look: Look, length: int) -> Iterator[Fact]:
     columns = [_cells(column, look) for column in head.iter_columns()]
-    yield from rows([cut(name, look.letters) for name in head.columns], zip(*columns, strict=True))
+    yield from rows([label(name, look) for name in head.columns], zip(*columns, strict=True), of=length)
 
 
 def _cells(series: Any, look: Look) -> list[str]:
@@ -154,6 +168,8 @@ def _cell(one: Any, look: Look) -> str:
     if (name == "Binary" or one.dtype.is_nested()) and one.estimated_size() >= LONG:
         return _length(one, look)
     value = one.to_list()[0]
+    if name == "Float32":
+        return f"{value:.8g}"
     if one.dtype.is_nested():
         return look.short(value)
     return f"{len(value):,} bytes" if name == "Binary" else cell(value, look)

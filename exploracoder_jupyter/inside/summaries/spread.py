@@ -13,6 +13,7 @@ from exploracoder_jupyter.inside.summaries.columns import (
     moment,
     number,
     objects,
+    reach,
     sampled,
     share,
     span,
@@ -92,12 +93,12 @@ def _range(finite: Any, deviation: bool) -> tuple[str, ...]:
     if finite.dtype.kind == "c":
         low, high = (number(abs(finite).min().item()), number(abs(finite).max().item()))
         return (f"magnitude {span(low, high)}",)
-    reach = span(number(finite.min().item()), number(finite.max().item()))
-    if reach.startswith("all "):
-        return (reach,)
+    extent = reach(finite.min().item(), finite.max().item())
+    if extent.startswith("all "):
+        return (extent,)
     wide = finite.astype("float64")
     mean = f"mean {number(wide.mean().item())}"
-    return (reach, mean, f"std {number(wide.std().item())}") if deviation else (reach, mean)
+    return (extent, mean, f"std {number(wide.std().item())}") if deviation else (extent, mean)
 
 
 def _zeros(finite: Any, total: int) -> tuple[str, ...]:
@@ -137,7 +138,10 @@ def nested(array: Any, look: Look, most: int) -> str:
 def _quoted(value: Any, look: Look) -> str:
     if type(value).__name__ == "MaskedConstant":
         return "masked"
-    return f"'{cell(str(value), look)}'" if isinstance(value, str) else cell(value, look)
+    if isinstance(value, str):
+        text = str(value)
+        return repr(text) if len(text) <= look.letters else f"'{cell(text, look)}'"
+    return cell(value, look)
 
 
 def fingerprint(array: Any) -> str:

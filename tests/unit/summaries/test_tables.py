@@ -45,20 +45,59 @@ def sales() -> pd.DataFrame:
 def test_a_frame_is_told_by_its_columns() -> None:
     head, *lines = text(sales()).splitlines()
     assert head.startswith("10 rows x 7 columns, ")
-    assert lines == [
+    assert lines[:11] == [
+        *schema(sales()).splitlines()[1:],
+        "all rows:",
+        "  id | when | city | note | paid | share | more",
+        "  1 | 2024-01-01 | Berlin | Berlin | True | 0.5 | {'a': 1}",
+        "  2 | 2024-01-02 | Berlin | Berlin | True | nan | {'a': 1}",
+    ]
+    assert lines[-7:] == [
+        "  10 | NaT | Oslo | nan | False | 1.5 | [1]",
         "id: int64, 1 to 10, mean 5.5",
         "when: datetime64[ns, UTC], 1 missing (10 %), 2024-01-01 to 2024-01-09",
         "city: category of 4 (Berlin 4, Paris 3, Rome 2)",
         f"note: {sales()['note'].dtype}, 1 missing (10 %), 3 distinct (Berlin 4, Paris 3, Rome 2)",
         "paid: bool, 60 % True",
         "share: float64, 1 missing (10 %), 0.5 to 1.5, mean 1.38889",
-        "more: object, of dict 5, list 5",
-        "first rows:",
-        "  id | when | city | note | paid | share | more",
-        "  1 | 2024-01-01 | Berlin | Berlin | True | 0.5 | {'a': 1}",
-        "  2 | 2024-01-02 | Berlin | Berlin | True | nan | {'a': 1}",
-        "  3 | 2024-01-03 | Berlin | Berlin | True | 1.5 | {'a': 1}",
     ]
+
+
+def test_of_a_longer_frame_statistics_come_before_the_first_rows() -> None:
+    lines = text(pd.DataFrame({"id": range(1, 12)})).splitlines()
+    assert lines[1:4] == ["id: int64, 1 to 11, mean 6", "first rows:", "  id"]
+    assert len(lines) == 7
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_numbers_that_differ_late_are_told_apart(kind: Any) -> None:
+    told = text(kind({"amount": [12345.678912, 12345.68, 1234567.891]}))
+    assert "12345.678912\n  12345.68\n  1234567.891" in told
+    assert "12345.678912 to 12345.68," in text(kind({"amount": [12345.678912, 12345.68]}))
+
+
+@pytest.mark.parametrize("kind", [pd.Series, pl.Series, pa.array])
+def test_short_floats_have_only_their_own_digits(kind: Any) -> None:
+    assert "0.1, 2.5" in text(kind(np.array([0.1, 2.5], "float32")))
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_all_rows_of_a_small_table_are_told(kind: Any) -> None:
+    lines = text(kind({"k": list("abcdefghij"), "v": [*range(10)]})).splitlines()
+    assert lines[3] == "all rows:"
+    assert lines[5:15] == [f"  {letter} | {place}" for place, letter in enumerate("abcdefghij")]
+
+
+def test_all_of_a_short_series_is_told() -> None:
+    assert text(pd.Series([3, 1, 2, 9, 7], index=list("vwxyz"))).endswith("v | 3\n  w | 1\n  x | 2\n  y | 9\n  z | 7")
+    assert text(pd.Series(range(10))).endswith("all: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9")
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_texts_that_could_be_taken_for_something_else_are_quoted(kind: Any) -> None:
+    told = text(kind({" s": [" a ", "a", ""], "n": ["nan", None, "1"]}))
+    gone = "nan" if kind is pd.DataFrame else "null"
+    assert f"  ' s' | n\n  ' a ' | 'nan'\n  a | {gone}\n  '' | '1'" in told
 
 
 def test_the_schema_of_a_frame_names_columns_and_counts() -> None:
@@ -118,16 +157,16 @@ PANDAS = [
     (of_type([datetime.date(2024, 1, 1)], pa.date32()), ["all 2024-01-01"]),
     (of_type([datetime.timedelta(1)], pa.duration("ns")), ["all 1 days"]),
     (of_type([True, None], pa.bool_()), ["100 % True"]),
-    (pd.Series([1.5, None], name="x"), ["2 values, ", "x: float64, 1 missing (50 %), all 1.5", "begins: 1.5, nan"]),
+    (pd.Series([1.5, None], name="x"), ["2 values, ", "x: float64, 1 missing (50 %), all 1.5", "all: 1.5, nan"]),
     (pd.Series([1, 2], index=["a", "b"]), ["unnamed: int64, 1 to 2", "index: Index of ", "  a | 1"]),
     (pd.Series(dtype=float), ["0 values", "unnamed: float64"]),
     (pd.RangeIndex(3), ["3 labels", "RangeIndex of int64 from 0"]),
     (pd.RangeIndex(5, 20, 5), ["index: RangeIndex by 5, 5 to 15"]),
     (pd.date_range("2024", periods=30, tz="Europe/Berlin"), ["freq D", "Europe/Berlin", "2024-01-01 to 2024-01-30"]),
     (pd.CategoricalIndex(["a", "b", "a"]), ["index: CategoricalIndex, category of 2, with duplicates (a 2, b 1)"]),
-    (pd.interval_range(0, 3), ["IntervalIndex of interval[int64, right], 0 to 3", "begins: (0, 1], "]),
+    (pd.interval_range(0, 3), ["IntervalIndex of interval[int64, right], 0 to 3", "all: (0, 1], "]),
     (PERIODS, ["freq M, 2024-01 to 2024-03"]),
-    (LEVELS, ["MultiIndex of 2 levels", "level k: ", "2 labels", "begins: (x, 1), (y, 2)"]),
+    (LEVELS, ["MultiIndex of 2 levels", "level k: ", "2 labels", "all: (x, 1), (y, 2)"]),
     (pd.Index(["a", "a"], name="q"), ["index: Index 'q' of ", "with duplicates", "all a"]),
     (pd.Index([]), ["0 labels"]),
     (sales().groupby("city", observed=True), ["groups of 10 rows x 7 columns", "by city"]),
@@ -140,7 +179,7 @@ PANDAS = [
     (pd.Interval(0, 1), ["0 to 1, closed right"]),
     (pd.NaT, ["a missing value"]),
     (pd.NA, ["a missing value"]),
-    (pd.Categorical(["a", "b", "a"], ordered=True), ["values: ordered category of 2 (a 2, b 1)", "begins: a, b, a"]),
+    (pd.Categorical(["a", "b", "a"], ordered=True), ["values: ordered category of 2 (a 2, b 1)", "all: a, b, a"]),
     (pd.array([1, None], dtype="Int64"), ["2 values, ", "Int64, 1 missing (50 %)"]),
     (sales().style, ["a styled frame", "10 rows x 7 columns"]),
 ]
@@ -189,8 +228,8 @@ POLARS = [
     ),
     (pl.DataFrame(), ["0 rows x 0 columns"]),
     (pl.DataFrame({"a": []}), ["0 rows x 1 columns", "a: Null"]),
-    (FRAME["l"], ["4 values, ", "begins: [1, 2], null, [], [5,000 items]"]),
-    (pl.Series([b"x" * 5000, b"abc"]), ["begins: about 5.0 kB, 3 bytes"]),
+    (FRAME["l"], ["4 values, ", "all: [1, 2], null, [], [5,000 items]"]),
+    (pl.Series([b"x" * 5000, b"abc"]), ["all: about 5.0 kB, 3 bytes"]),
     (pl.Series([]), ["0 values", "values: Null"]),
     (pl.Series(["x" * 1000]), ["x" * 40 + "..."]),
     (FRAME.lazy(), ["lazy, not collected"]),
@@ -243,10 +282,10 @@ ARROW = [
     (TABLE.to_batches()[0], ["3 rows x 17 columns"]),
     (pa.table({}), ["0 rows x 0 columns"]),
     (pa.table({"a": pa.array([], pa.int8())}), ["0 rows x 1 columns", "a: int8"]),
-    (pa.array([1, None]), ["2 values, ", "values: int64, 1 null (50 %), all 1", "begins: 1, null"]),
+    (pa.array([1, None]), ["2 values, ", "values: int64, 1 null (50 %), all 1", "all: 1, null"]),
     (pa.chunked_array([[1], [2]]), ["2 values in 2 chunks"]),
     (pa.chunked_array([], pa.int8()), ["0 values in 0 chunks"]),
-    (TABLE["l"], ["begins: [1], null, [5,000 items]"]),
+    (TABLE["l"], ["all: [1], null, [5,000 items]"]),
     (TABLE.schema.with_metadata({"owner": "x"}), ["17 columns", "id: int64", "metadata for owner"]),
     (pa.field("a", pa.int8(), nullable=False), ["a: int8 not null"]),
     (pa.list_(pa.int8()), ["list<item: int8>"]),
