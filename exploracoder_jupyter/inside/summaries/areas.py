@@ -6,9 +6,10 @@ import sys
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries import spans
+from exploracoder_jupyter.inside.summaries.captions import quoted
 from exploracoder_jupyter.inside.summaries.facts import Look, cut, listed
 from exploracoder_jupyter.inside.summaries.scales import axis_teller, in_data
-from exploracoder_jupyter.inside.summaries.series import Series, bins, box, label_of, mro, named, quoted
+from exploracoder_jupyter.inside.summaries.series import Series, bins, box, label_of, mro, named
 from exploracoder_jupyter.inside.summaries.spans import Tell, number
 
 _MOST_SLICES = 10

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries import spans
-from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut, listed
+from exploracoder_jupyter.inside.summaries.captions import bare, captioned, entries, quoted
+from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, listed
 
 _MOST = 10
 _DATA = ("x", "y", "z", "lat", "lon", "values", "labels", "r", "theta", "locations", "open", "close")
@@ -16,10 +17,10 @@ _CHARTS = ("layer", "hconcat", "vconcat", "concat")
 
 def _plotly(figure: Any, look: Look) -> Iterator[Fact]:
     traces = figure.data
-    yield Fact(f"{len(traces) or 'no'} trace{'' if len(traces) == 1 else 's'}{_titled(_text(figure.layout.title))}")
-    axes = [f"{name} {cut(title, 40)!r}" for name, title in _axes(figure.layout)]
-    if axes:
-        yield Fact(f"axes: {listed(axes, _MOST)}")
+    yield captioned(
+        f"{len(traces) or 'no'} trace{'' if len(traces) == 1 else 's'}{_titled(_text(figure.layout.title))}"
+    )
+    yield from _named_axes([*_axes(figure.layout)])
     for trace in traces[:_MOST]:
         yield _trace(trace, look)
     if len(traces) > _MOST:
@@ -33,7 +34,12 @@ def _text(title: Any) -> str:
 
 
 def _titled(title: str) -> str:
-    return f', "{cut(title, 80)}"' if title else ""
+    return f", {quoted(title, 80)}" if title else ""
+
+
+def _named_axes(titles: list[tuple[str, str]]) -> Iterator[Fact]:
+    if titles:
+        yield captioned(f"axes: {listed([f'{name} {quoted(title)}' for name, title in titles], _MOST)}")
 
 
 def _axes(layout: Any) -> Iterator[tuple[str, str]]:
@@ -46,10 +52,10 @@ def _axes(layout: Any) -> Iterator[tuple[str, str]]:
 def _trace(trace: Any, look: Look) -> Fact:
     mode, name = getattr(trace, "mode", None), trace.name
     data = [(key, getattr(trace, key)) for key in _DATA if getattr(trace, key, None) is not None]
-    what = f"  {trace.type}" + (f" ({mode})" if mode else "") + (f' "{cut(name, 40)}"' if name else "")
+    what = f"  {trace.type}" + (f" ({mode})" if mode else "") + (f" {quoted(name)}" if name else "")
     what += ": " + ", ".join(f"{key} of {_length(values)}" for key, values in data) if data else ""
     told = "; ".join(f"{key} {_range(values, look)}" for key, values in data)
-    return Fact(f"{what}; {told}" if told else what, shows=bool(told), schema=what)
+    return Fact(f"{what}; {told}" if told else what, shows=True, schema=bare(what))
 
 
 def _length(values: Any) -> str:
@@ -78,7 +84,7 @@ def _altair(chart: Any, look: Look, depth: int = 0) -> Iterator[Fact]:
         parts = _held(chart, name)
         if parts is not None:
             kind = {"layer": "layers", "hconcat": "side by side", "vconcat": "one above the other"}.get(name, "charts")
-            yield Fact(f"{'  ' * depth}{len(parts)} {kind}{_titled(_title(chart))}")
+            yield captioned(f"{'  ' * depth}{len(parts)} {kind}{_titled(_title(chart))}")
             yield from _data(_held(chart, "data"), look, depth)
             for part in parts[:_MOST] if depth < 3 else []:
                 yield from _altair(part, look, depth + 1)
@@ -90,12 +96,15 @@ def _single(chart: Any, look: Look, depth: int) -> Iterator[Fact]:
     inner = _held(chart, "spec")
     mark = _held(chart, "mark")
     words = f"mark {_held(mark, 'type') if not isinstance(mark, str) else mark}" if mark is not None else "no mark"
-    yield Fact(f"{'  ' * depth}{words if inner is None else 'repeated chart'}{_titled(_title(chart))}")
+    yield captioned(f"{'  ' * depth}{words if inner is None else 'repeated chart'}{_titled(_title(chart))}")
     encoding = _held(chart, "encoding")
     channels = encoding._kwds if encoding is not None else {}
-    told = [f"{name}={_channel(one)}" for name, one in channels.items() if not _missing(one)]
-    if told:
-        yield Fact(f"{'  ' * depth}encodes {listed(told, _MOST)}")
+    given = {name: one for name, one in channels.items() if not _missing(one)}
+    if given:
+        told, plain = (
+            listed([f"{name}={way(one)}" for name, one in given.items()], _MOST) for way in (_channel, _field)
+        )
+        yield Fact(f"{'  ' * depth}encodes {told}", shows=True, schema=f"{'  ' * depth}encodes {plain}")
     yield from _data(_held(chart, "data"), look, depth)
     if _held(chart, "transform"):
         yield Fact(f"{'  ' * depth}{len(_held(chart, 'transform'))} transforms")
@@ -119,10 +128,17 @@ def _title(chart: Any) -> str:
 
 
 def _channel(channel: Any) -> str:
-    """`price:Q`, `mean(price)`, as it was written."""
+    """The field, or the value that stands in its place."""
+    if not isinstance(channel, list) and _held(channel, "value") is not None:
+        return str(_held(channel, "value"))
+    return _field(channel)
+
+
+def _field(channel: Any) -> str:
+    """`price:Q`, `mean(price)`, as it was written; a value by its type."""
     if isinstance(channel, list):
-        return listed([_channel(one) for one in channel], _MOST)
-    for name in ("shorthand", "field", "value"):
+        return listed([_field(one) for one in channel], _MOST)
+    for name in ("shorthand", "field"):
         if _held(channel, name) is not None:
             kind = _held(channel, "type") if name == "field" else None
             return str(_held(channel, name)) + (f":{kind}" if kind else "")
@@ -142,16 +158,14 @@ def _data(data: Any, look: Look, depth: int) -> Iterator[Fact]:
 
 
 def _bokeh(plot: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(f"{len(plot.renderers)} renderers{_titled(_text(plot.title))}")
-    axes = [f"{name} {cut(str(axis.axis_label), 40)!r}" for name, axis in _sides(plot) if axis.axis_label]
-    if axes:
-        yield Fact(f"axes: {listed(axes, _MOST)}")
+    yield captioned(f"{len(plot.renderers)} renderers{_titled(_text(plot.title))}")
+    yield from _named_axes([(name, str(axis.axis_label)) for name, axis in _sides(plot) if axis.axis_label])
     for renderer in plot.renderers[:_MOST]:
         if hasattr(renderer, "glyph"):
             yield from _glyph(renderer, look)
-    entries = [str(_given(item.label)) for legend in plot.legend for item in legend.items]
-    if entries:
-        yield Fact(f"legend: {listed(entries, _MOST)}")
+    labels = [str(_given(item.label)) for legend in plot.legend for item in legend.items]
+    if labels:
+        yield entries("", labels, _MOST)
 
 
 def _sides(plot: Any) -> Iterator[tuple[str, Any]]:
@@ -174,7 +188,7 @@ def _layout(layout: Any, look: Look) -> Iterator[Fact]:
     yield Fact(f"{len(layout.children)} parts")
     for part in layout.children[:_MOST]:
         inner = part[0] if isinstance(part, tuple) else part
-        yield Fact(f"  {type(inner).__name__}{_titled(_text(getattr(inner, 'title', None)))}")
+        yield captioned(f"  {type(inner).__name__}{_titled(_text(getattr(inner, 'title', None)))}")
 
 
 def _traces(figure: Any) -> str:

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from exploracoder_jupyter.inside.summaries import areas
 from exploracoder_jupyter.inside.summaries import series as curves
+from exploracoder_jupyter.inside.summaries.captions import bare, captioned, entries, quoted
 from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look
 from exploracoder_jupyter.inside.summaries.scales import axis_teller, limits
-from exploracoder_jupyter.inside.summaries.series import Series, mro, quoted
+from exploracoder_jupyter.inside.summaries.series import Series, mro
 from exploracoder_jupyter.inside.summaries.sketch import sketch
 from exploracoder_jupyter.inside.summaries.spans import number
 
@@ -56,13 +57,13 @@ def _figure(figure: Any, look: Look) -> Iterator[Fact]:
     words = getattr(figure, "get_suptitle", str)()
     title = f" {quoted(words)}" if words else ""
     inches = [number(side) for side in figure.get_size_inches().tolist()] if "Figure" in mro(figure) else []
-    yield Fact(f"{len(plots) or 'no'} axes{title}" + (f", {' x '.join(inches)} inches" if inches else ""))
+    yield captioned(f"{len(plots) or 'no'} axes{title}" + (f", {' x '.join(inches)} inches" if inches else ""))
     shown = [_shown(axes, look) for axes in plots[:_MOST_AXES]]
     for one in shown:
         yield from _one(one, plots)
     if len(plots) > _MOST_AXES:
         yield Fact(f"{len(plots) - _MOST_AXES:,} more axes")
-    yield from (_legend(legend) for legend in figure.legends)
+    yield from map(_legend, figure.legends)
     yield from _sketched([(one.axes, one.series) for one in shown])
 
 
@@ -127,10 +128,9 @@ def _one(shown: _Shown, plots: list[Any]) -> Iterator[Fact]:
         yield from _colour_bar(name, axes, plots)
         return
     plain = _head(name, axes, plots) + ("" if shown.series or shown.rest else ", empty")
-    limited = _limited(axes, shown.series)
-    yield Fact(plain + limited, shows=bool(limited), schema=plain)
+    yield Fact(plain + _limited(axes, shown.series), shows=True, schema=bare(plain))
     for one in shown.series:
-        yield Fact(f"  {one.text}", shows=bool(one.data), schema=f"  {one.what}")
+        yield Fact(f"  {one.text}", shows=True, schema=f"  {one.schema}")
     yield from _untold(shown)
     legend = axes.get_legend()
     if legend is not None:
@@ -180,16 +180,12 @@ def _colour_bar(name: str, axes: Any, plots: list[Any]) -> Iterator[Fact]:
     what = f"{name}: colour bar{of}" + (f" {quoted(label)}" if label else "") + f", {bar.cmap.name}"
     low, high = bar.mappable.get_clim()
     known = low is not None and high is not None
-    yield Fact(what + (f", {number(low)} to {number(high)}" if known else ""), shows=known, schema=what)
+    yield Fact(what + (f", {number(low)} to {number(high)}" if known else ""), shows=True, schema=bare(what))
 
 
-def _legend(legend: Any) -> Fact:
-    title = legend.get_title().get_text()
-    entries = ", ".join(quoted(text.get_text(), 30) for text in legend.get_texts()[:_MOST_SERIES])
-    more = len(legend.get_texts()) - _MOST_SERIES
-    return Fact(
-        "  legend" + (f" {quoted(title)}" if title else "") + f": {entries}" + (f", {more} more" if more > 0 else "")
-    )
+def _legend(legend: Any, indent: str = "  ") -> Fact:
+    labels = [text.get_text() for text in legend.get_texts()]
+    return entries(legend.get_title().get_text(), labels, _MOST_SERIES, indent)
 
 
 def _untold(shown: _Shown) -> Iterator[Fact]:
@@ -204,17 +200,16 @@ def _artist(artist: Any, look: Look) -> Iterator[Fact]:
     axes = getattr(inner, "axes", None)
     told = _series(artist, axes, look) if axes is not None else None
     if told is None:
-        yield Fact(
-            "in no axes" if axes is None else f"in axes {quoted(axes.get_title())}" if axes.get_title() else "in axes"
-        )
+        title = axes.get_title() if axes is not None else ""
+        yield captioned("in no axes" if axes is None else f"in axes {quoted(title)}" if title else "in axes")
         return
-    yield Fact(told.text, shows=bool(told.data), schema=told.what)
+    yield Fact(told.text, shows=True, schema=told.schema)
     if told.form:
         yield from _sketched([(axes, [told])])
 
 
 def _entries(legend: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(_legend(legend).text.strip())
+    yield _legend(legend, indent="")
 
 
 def _grid(grid: Any, look: Look) -> Iterator[Fact]:

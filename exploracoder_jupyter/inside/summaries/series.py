@@ -6,13 +6,13 @@ import sys
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.inside.summaries import spans
+from exploracoder_jupyter.inside.summaries.captions import bare, quoted
 from exploracoder_jupyter.inside.summaries.facts import Look, cut
 from exploracoder_jupyter.inside.summaries.scales import axis_teller, in_data
 from exploracoder_jupyter.inside.summaries.spans import Tell, number
 
 _MOST_BARS = 2000
 _FEW_BARS = 8
-_LABEL = 40
 
 
 class Series(NamedTuple):
@@ -35,10 +35,10 @@ class Series(NamedTuple):
         """All of it on a line."""
         return f"{self.what}{'; ' if ': ' in self.what else ': '}{self.data}" if self.data else self.what
 
-
-def quoted(text: Any, most: int = _LABEL) -> str:
-    """A title or label, in quotes."""
-    return f'"{cut(str(text), most)}"'
+    @property
+    def schema(self) -> str:
+        """Kind and number of points."""
+        return bare(self.what)
 
 
 def mro(artist: Any) -> list[str]:

@@ -19,10 +19,10 @@ class TestPlotly:
         figure.update_layout(title="Sales", xaxis_title="year", yaxis={"title": "units", "type": "log"})
         assert text(figure).splitlines() == [
             '1 trace, "Sales"',
-            "axes: x 'year', y 'units (log)'",
+            'axes: x "year", y "units (log)"',
             '  scatter (lines) "north": x of 3, y of 3; x 1 to 3; y 701 to 703, 1 not finite',
         ]
-        assert schema(figure).splitlines()[-1] == '  scatter (lines) "north": x of 3, y of 3'
+        assert schema(figure).splitlines()[-1] == "  scatter (lines): x of 3, y of 3"
         assert measure(figure) == "1 traces"
 
     def test_kinds_of_traces(self, go):
@@ -44,7 +44,9 @@ class TestPlotly:
         express = pytest.importorskip("plotly.express")
         figure = express.scatter(TABLE, x="year", y="sales", color="kind", title="T")
         before = figure.to_json()
-        assert "axes: x 'year', y 'sales'" in text(figure) and '"secret_a"' in text(figure)
+        assert 'axes: x "year", y "sales"' in text(figure) and '"secret_a"' in text(figure)
+        assert schema(figure).splitlines()[:3] == ["2 traces", "axes: x, y", "  scatter (markers): x of 1, y of 1"]
+        assert "secret" not in schema(figure)
         assert figure.to_json() == before
 
 
@@ -60,7 +62,12 @@ class TestAltair:
             "encodes x=year:O, y=mean(sales)",
             "data DataFrame 2 x 3: year, sales, kind",
         ]
-        assert "secret" not in schema(chart) and "701" not in schema(chart)
+        assert "Sales" not in schema(chart) and "secret" not in schema(chart) and "701" not in schema(chart)
+
+    def test_a_value_in_the_place_of_a_field_is_data(self, alt):
+        chart = alt.Chart(TABLE).mark_bar().encode(x="year:O", color=alt.value("secret"))
+        assert "encodes color=secret, x=year:O" in text(chart)
+        assert "encodes color=ColorValue, x=year:O" in schema(chart)
 
     def test_kinds_of_charts(self, alt):
         chart = alt.Chart(TABLE).mark_bar().encode(x="year:O")
@@ -93,11 +100,16 @@ class TestBokeh:
         plot.line([1, 2, 3], [701, 702, float("nan")], legend_label="north")
         assert text(plot).splitlines() == [
             '1 renderers, "Sales"',
-            "axes: below 'year'",
+            'axes: below "year"',
             "  Line: x of 3, y of 3; x 1 to 3; y 701 to 702, 1 not finite",
-            "legend: north",
+            'legend: "north"',
         ]
-        assert "701" not in schema(plot)
+        assert schema(plot).splitlines() == [
+            "1 renderers",
+            "axes: below",
+            "  Line: x of 3, y of 3",
+            "legend of 1",
+        ]
         assert measure(plot) == "1 renderers"
 
     def test_an_empty_one_and_layouts(self, plotting):

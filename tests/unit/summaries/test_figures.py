@@ -48,14 +48,16 @@ def test_a_line_plot_is_told_by_its_axes_series_and_legend(axes):
     assert told[5].startswith("<svg") and told[5].count("<polyline") == 2
 
 
-def test_the_schema_has_titles_and_counts_and_nothing_of_the_data(axes):
-    axes.plot([701, 702], [801, 802], label="north")
+def test_the_schema_has_counts_and_nothing_of_the_data_or_of_titles_and_labels(axes):
+    axes.plot([701, 702], [801, 802], label='of "secret", a')
     axes.scatter([703], [803], c=[903])
     axes.bar([704], [804])
-    axes.set(title="Sales", xlim=(600, 777))
+    axes.set(title="mean of secret", xlim=(600, 777), xlabel="secret", yscale="log")
+    axes.legend(title="secret")
+    axes.figure.suptitle("secret")
     axes.annotate("a secret", (702, 802))
     told = schema(axes.figure)
-    assert 'axes "Sales"' in told and 'line "north": 2 points' in told
+    assert "inches\naxes, x, y (log)\n  bars: 1\n  line: 2 points\n" in told and "  legend of 1" in told
     assert not any(str(value) in told for value in (701, 702, 703, 704, 801, 802, 803, 804, 903, 777, "secret", "svg"))
 
 
@@ -147,6 +149,7 @@ def test_parts_of_a_divided_figure():
 
 def test_parts_of_a_figure_are_told_too(axes):
     (line,) = axes.plot([1, 2], [3, 4], label="way")
+    assert schema(line) == "line: 2 points" and schema(axes.legend()) == "legend of 1"
     bars = axes.bar(["a"], [5])
     title = axes.set_title("T")
     assert text(axes).startswith('axes "T"')
