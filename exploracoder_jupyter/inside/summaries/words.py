@@ -106,7 +106,8 @@ def spread(value: Any, most: int = LOOKED_AT) -> list[Any]:
 def structure(value: Any) -> str:
     """What a value is and holds, without any of it: `list of 100 dict(id: int, tags: list of str)`.
 
-    The keys of a dict are data. They are names of fields where two or more dicts in a row have the same ones.
+    The keys of a dict are data. They are names of fields where two or more dicts in a list or tuple have the same ones,
+    and these are identifiers: keys of a dict of dicts are as well names of people.
     """
     kind = type(value)
     if not is_one_of(kind, (*COLLECTIONS, *MAPPINGS)):
@@ -121,33 +122,34 @@ def contents(value: Any) -> str:
     if is_one_of(type(value), MAPPINGS):
         entries = list(islice(value.items(), LOOKED_AT))
         return f"{_kinds([key for key, _ in entries], 1)} to {_kinds([item for _, item in entries], 1)}"
-    return _kinds(spread(value), 1)
+    return _kinds(spread(value), 1, in_row=is_one_of(type(value), SEQUENCES))
 
 
-def _kinds(items: Sequence[Any], depth: int) -> str:
-    """The kinds of the items, the most frequent first."""
+def _kinds(items: Sequence[Any], depth: int, *, in_row: bool = False) -> str:
+    """The kinds of the items, the most frequent first. `in_row`: all that are alike are of lists or tuples."""
     found: dict[int, list[Any]] = {}
     for item in items:
         found.setdefault(id(type(item)), []).append(item)
     groups = sorted(found.values(), key=len, reverse=True)
-    told = list(dict.fromkeys(_kind(group, depth) for group in groups[:_MOST_KINDS]))
+    told = list(dict.fromkeys(_kind(group, depth, in_row) for group in groups[:_MOST_KINDS]))
     return " | ".join([*told, "..."] if len(groups) > _MOST_KINDS else told) or "nothing"
 
 
-def _kind(group: list[Any], depth: int) -> str:
+def _kind(group: list[Any], depth: int, in_row: bool) -> str:
     """The kind of values that are all of one type."""
     kind, name = type(group[0]), type_path(group[0])
     if depth >= _DEEPEST or not is_one_of(kind, (*COLLECTIONS, *MAPPINGS)) or not any(map(len, group)):
         return name
     if is_one_of(kind, MAPPINGS):
-        return _mapping(name, group, depth)
+        return _mapping(name, group, depth, in_row)
     if kind is tuple and len(group) > 1 and len({*map(len, group)}) == 1 and len(group[0]) <= _MOST_KINDS:
-        return f"tuple({', '.join(_kinds(column, depth + 1) for column in zip(*group, strict=True))})"
-    return f"{name} of {_kinds(_together(group), depth + 1)}"
+        columns = zip(*group, strict=True)
+        return f"tuple({', '.join(_kinds(column, depth + 1, in_row=in_row) for column in columns)})"
+    return f"{name} of {_kinds(_together(group), depth + 1, in_row=is_one_of(kind, SEQUENCES))}"
 
 
-def _mapping(name: str, group: list[Any], depth: int) -> str:
-    if not _alike(group):
+def _mapping(name: str, group: list[Any], depth: int, in_row: bool) -> str:
+    if not (in_row and type(group[0]) is dict and _alike(group)):
         keys, values = _together(group), _together([one.values() for one in group])
         return f"{name} of {_kinds(keys, depth + 1)} to {_kinds(values, depth + 1)}"
     names = list(islice(group[0], _MOST_FIELDS))
@@ -157,9 +159,13 @@ def _mapping(name: str, group: list[Any], depth: int) -> str:
 
 def _alike(group: list[Any]) -> bool:
     """Whether these are records: the same fields in all of them."""
-    if len(group) < 2 or any(type(key) is not str for one in group for key in islice(one, LOOKED_AT)):
+    if len(group) < 2 or not all(_is_name(key) for one in group for key in islice(one, LOOKED_AT)):
         return False
     return len({len(one) for one in group}) == 1 and all(one.keys() == group[0].keys() for one in group)
+
+
+def _is_name(key: Any) -> bool:
+    return type(key) is str and key.isidentifier()
 
 
 def _together(group: Iterable[Iterable[Any]]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter, OrderedDict
 from types import SimpleNamespace
 
 import pytest
@@ -300,6 +301,11 @@ VALUES = {
     "dict": {SECRET: SECRET, "other": {SECRET: 1}},
     "record": [{"name": SECRET}, {"name": SECRET}],
     "single": [{SECRET: 1}],
+    "dicts": {"a": {SECRET: 1}, "b": {SECRET: 2}},
+    "ordered": OrderedDict(a={SECRET: 1}, b={SECRET: 2}),
+    "counters": [Counter([SECRET]), Counter([SECRET])],
+    "dicts in records": [{"a": {SECRET: 1}}, {"a": {SECRET: 2}}],
+    "names with blanks": [{f"{SECRET} 1": 1}, {f"{SECRET} 1": 2}],
     "object": SimpleNamespace(field=SECRET),
     "repr": hostile(__repr__=lie(SECRET))(),
     "default": lambda value=SECRET: value,
