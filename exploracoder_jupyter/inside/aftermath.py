@@ -63,7 +63,7 @@ class Aftermath:
         if self._running is not None and self._running.request is now.request:
             return  # a cell that a cell runs, as `%%capture` does, is part of that
         self._running = now
-        self._names = _tried(lambda: look(self._shell.user_ns))
+        self._names = _tried(lambda: look(self._shell.user_ns, self._shell.transform_cell(info.raw_cell)))
         self._memory = _memory()
         for part in (self._displays.renew, self._files.begin, self._caught.begin):
             _tried(part)

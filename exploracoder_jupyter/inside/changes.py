@@ -13,7 +13,8 @@ from typing import Any, Literal, NamedTuple
 from exploracoder_jupyter.inside.names import bound_by, imported_by, is_public, mentioned_by
 from exploracoder_jupyter.inside.summaries import objects, registry
 
-_SECONDS = 0.02
+_SECONDS_MENTIONED = 0.02
+_SECONDS_OTHERS = 0.005
 
 
 class Seen(NamedTuple):
@@ -40,11 +41,16 @@ class Changed(NamedTuple):
     imported: bool
 
 
-def look(namespace: Mapping[str, Any], *, seconds: float = _SECONDS) -> dict[str, Seen]:
-    """The public names; those that were bound last are measured first, as many as time allows."""
+def look(namespace: Mapping[str, Any], code: str) -> dict[str, Seen]:
+    """The public names, measured as time allows: those that the code mentions, then those that were bound last."""
+    found = {name: value for name, value in reversed(list(namespace.items())) if is_public(name)}
+    mentioned = {name: found.pop(name) for name in mentioned_by(code) if name in found}
+    return _seen(mentioned, _SECONDS_MENTIONED) | _seen(found, _SECONDS_OTHERS)
+
+
+def _seen(values: Mapping[str, Any], seconds: float) -> dict[str, Seen]:
     until = time.monotonic() + seconds
-    found = [(name, value) for name, value in list(namespace.items()) if is_public(name)]
-    return {name: Seen(id(value), _measure(value, until)) for name, value in reversed(found)}
+    return {name: Seen(id(value), _measure(value, until)) for name, value in values.items()}
 
 
 def _measure(value: Any, until: float) -> str | None:
@@ -62,7 +68,7 @@ def _measure(value: Any, until: float) -> str | None:
 def changed(before: Mapping[str, Seen], namespace: Mapping[str, Any], code: str) -> list[Changed]:
     """What has changed since the look before, the most telling first: what the code mentions last, imports last."""
     bound, imported = bound_by(code), imported_by(code)
-    after = look(namespace)
+    after = look(namespace, code)
     found = []
     for name, now in after.items():
         then = before.get(name)

@@ -1,6 +1,7 @@
 """Which files below the working directory a cell has written.
 
-Folders with much in them are given up on, and not looked at again: it must not cost anything to speak of.
+Folders with much in them, and those that take long time and again, are given up on and not looked at any more: it must
+not cost anything to speak of.
 """
 
 from __future__ import annotations
@@ -8,11 +9,14 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections import Counter
 
 _CACHES = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache", ".git"])
 _MOST_ENTRIES = 2_000
 _MOST_TOLD = 60
 _SECONDS = 0.05
+_MOST_LATE = 2
+"""Looks that take too long. A single one tells more of the machine than of the folder."""
 
 States = dict[str, tuple[int, int]]
 """Size and time of change of each file, by relative path."""
@@ -25,6 +29,7 @@ class Touched:
         self._folder = ""
         self._before: States | None = None
         self._given_up: set[str] = set()
+        self._late: Counter[str] = Counter()
 
     def begin(self) -> None:
         """Look at what is there."""
@@ -44,21 +49,34 @@ class Touched:
     def _look(self) -> States | None:
         if not self._folder or self._folder in self._given_up:
             return None
-        found = _look(self._folder)
-        if found is None:
+        try:
+            return _look(self._folder)
+        except TimeoutError:
+            self._late[self._folder] += 1
+            much = self._late[self._folder] >= _MOST_LATE
+        except OverflowError:
+            much = True
+        if much:
             self._given_up.add(self._folder)
-        return found
+        return None
 
 
-def _look(folder: str) -> States | None:
-    """The regular files below the folder, unless there are too many entries or it takes too long."""
+def _look(folder: str) -> States:
+    """The regular files below the folder.
+
+    Raises:
+        OverflowError: there are too many entries.
+        TimeoutError: it takes too long.
+    """
     until, entries = time.monotonic() + _SECONDS, 0
     found: States = {}
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in _CACHES]
         entries += len(folders) + len(names)
-        if entries > _MOST_ENTRIES or time.monotonic() > until:
-            return None
+        if entries > _MOST_ENTRIES:
+            raise OverflowError
+        if time.monotonic() > until:
+            raise TimeoutError
         for name in names:
             path = os.path.join(parent, name)
             try:

@@ -324,6 +324,19 @@ def test_a_folder_with_much_in_it_is_given_up(watched, monkeypatch):
     assert watcher.end() == []
 
 
+@pytest.mark.parametrize("times, told", [(1, ["new"]), (2, [])])
+def test_a_folder_is_given_up_when_it_takes_long_more_than_once(watched, monkeypatch, times, told):
+    watcher, folder = watched
+    monkeypatch.setattr(touched, "_SECONDS", -1)
+    for _ in range(times):
+        watcher.begin()
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    watcher.begin()
+    (folder / "new").write_text("x")
+    assert watcher.end() == told
+
+
 def test_a_folder_that_is_gone_has_no_files(watched, monkeypatch):
     watcher, folder = watched
     gone = folder / "gone"
