@@ -8,8 +8,8 @@ from typing import Any
 
 from exploracoder_jupyter.inside.summaries import sparse_arrays
 from exploracoder_jupyter.inside.summaries.columns import label, missing, sampled
-from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut, listed, size
-from exploracoder_jupyter.inside.summaries.spread import begins, elements, fingerprint, plain, sample, told
+from exploracoder_jupyter.inside.summaries.facts import BRIEF, Fact, Family, Look, cut, listed, size
+from exploracoder_jupyter.inside.summaries.spread import begins, elements, fingerprint, nested, plain, sample, told
 
 MAPPED = 1_000
 """Elements that are read of a file that is mapped: each can be a page from the disk."""
@@ -107,6 +107,13 @@ def _legacy(source: Any, look: Look) -> Iterator[Fact]:
     yield Fact("random numbers, the older interface")
 
 
+def _brief(array: Any, look: Look) -> str:
+    values = plain(array)
+    if not values.ndim or not 0 < values.size <= BRIEF:
+        return ""
+    return f"{nested(values, look, BRIEF)} of {cut(str(values.dtype), KIND)}"
+
+
 def _measure(array: Any) -> str:
     values = plain(array)
     return f"{_shape(values)}{fingerprint(values)}"
@@ -152,4 +159,5 @@ FAMILY = Family(
         **sparse_arrays.MEASURES,
     },
     sure=_sure,
+    briefs={"numpy.ndarray": _brief},
 )

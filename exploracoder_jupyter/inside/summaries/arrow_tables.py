@@ -29,7 +29,7 @@ from exploracoder_jupyter.inside.summaries.columns import (
     tops,
     truths,
 )
-from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut, listed, size
+from exploracoder_jupyter.inside.summaries.facts import BRIEF, Fact, Family, Look, cut, listed, size
 
 HEAVY = 10_000_000
 """Bytes of a sample: where values are long, fewer are taken."""
@@ -77,6 +77,10 @@ def _array(array: Any, look: Look) -> Iterator[Fact]:
     yield _told(array, look, places).fact("values", _kind(array.type))
     if len(array):
         yield begun(_cells(array, SMALL if len(array) <= SMALL else 8, look), len(array))
+
+
+def _brief(array: Any, look: Look) -> str:
+    return f"[{', '.join(_cells(array, BRIEF, look))}] of {_kind(array.type)}" if 0 < len(array) <= BRIEF else ""
 
 
 def _schema(schema: Any, look: Look) -> Iterator[Fact]:
@@ -289,4 +293,5 @@ FAMILY = Family(
         "pyarrow.ParquetFile": _file,
     },
     {"pyarrow.Table": _table_measure, "pyarrow.RecordBatch": _table_measure},
+    briefs={"pyarrow.Array": _brief, "pyarrow.ChunkedArray": _brief},
 )

@@ -58,6 +58,13 @@ changed. It runs nothing but the library's own attributes. What follows a `#` is
 value that keeps its shape a checksum of its content can be added: `3 x 2 #8a41`."""
 
 
+Brief = Callable[[Any, Look], str]
+"""All that a small value holds in a few words: `[1, 2] of int64`; empty if it is not small."""
+
+BRIEF = 8
+"""Elements of a value within a value up to which they are told, not their number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """The describers of related types, by top-level package and class name: `pandas.DataFrame`, `builtins.list`."""
@@ -72,6 +79,8 @@ class Family:
     sure: Callable[[Any], bool] = field(default=lambda _value: False)
     """Whether a value of the library's own type holds nothing that is not the library's or the interpreter's: then no
     code of others runs when it is described, and no process is forked for it."""
+    briefs: Mapping[str, Brief] = field(default_factory=dict)
+    """What is told of values within values, where they are small."""
 
 
 def size(count: float) -> str:

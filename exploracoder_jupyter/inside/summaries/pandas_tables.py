@@ -16,7 +16,7 @@ from exploracoder_jupyter.inside.summaries.columns import (
     overview,
     rows,
 )
-from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, listed, size
+from exploracoder_jupyter.inside.summaries.facts import BRIEF, Fact, Family, Look, listed, size
 from exploracoder_jupyter.inside.summaries.pandas_columns import (
     index_lines,
     is_plain,
@@ -107,6 +107,17 @@ def _series(series: Any, look: Look) -> Iterator[Fact]:
 def _pairs(series: Any, look: Look) -> Iterator[list[str]]:
     for place in range(len(series)):
         yield [label(series.index[place], look), cell(series.array[place], look)]
+
+
+def _brief(values: Any, look: Look) -> str:
+    """Of a series or an index."""
+    if not 0 < len(values) <= BRIEF:
+        return ""
+    index = getattr(values, "index", None)
+    if index is None or is_plain(index):
+        held = values if hasattr(values, "levels") else values.array
+        return f"[{', '.join(label(value, look) for value in held)}] of {kind(values.dtype)}"
+    return f"{{{', '.join(map(': '.join, _pairs(values, look)))}}} of {kind(values.dtype)}"
 
 
 def _index(index: Any, look: Look) -> Iterator[Fact]:
@@ -244,4 +255,5 @@ FAMILY = Family(
         "pandas.ExtensionArray": _length_measure,
     },
     sure=_sure,
+    briefs={"pandas.Series": _brief, "pandas.Index": _brief},
 )

@@ -57,7 +57,11 @@ def _bytes(value: Any, look: Look) -> Iterator[Fact]:
 
 def _range(value: range, look: Look) -> Iterator[Fact]:
     count = "many numbers" if abs(value.stop - value.start) >> 60 else words.counted(len(value), "number")
-    yield Fact(f"{count}, {words.whole(value.start)} to {words.whole(value.stop)}, step {value.step}", True, count)
+    if not value:
+        yield Fact("empty")
+        return
+    ends = f"{words.whole(value[0])} to {words.whole(value[-1])}"
+    yield Fact(f"{count}, {ends}, step {words.whole(value.step)}", True, count)
 
 
 def _collection(base: Any) -> Describe:

@@ -33,7 +33,7 @@ from exploracoder_jupyter.inside.summaries.columns import (
     tops,
     truths,
 )
-from exploracoder_jupyter.inside.summaries.facts import Fact, Family, Look, cut, listed, size
+from exploracoder_jupyter.inside.summaries.facts import BRIEF, Fact, Family, Look, cut, listed, size
 
 HEAVY = 10_000_000
 """Bytes of a sample: where values are long, fewer are taken."""
@@ -72,6 +72,10 @@ def _series(series: Any, look: Look) -> Iterator[Fact]:
     if len(series):
         most = SMALL if len(series) <= SMALL else 8
         yield begun(_cells(series[:most], look), len(series))
+
+
+def _brief(series: Any, look: Look) -> str:
+    return f"[{', '.join(_cells(series, look))}] of {_kind(series.dtype)}" if 0 < len(series) <= BRIEF else ""
 
 
 def _lazy(frame: Any, look: Look) -> Iterator[Fact]:
@@ -204,4 +208,5 @@ FAMILY = Family(
     },
     {"polars.DataFrame": _frame_measure, "polars.Series": _series_measure},
     here=True,
+    briefs={"polars.Series": _brief},
 )

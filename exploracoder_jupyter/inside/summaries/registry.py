@@ -21,7 +21,7 @@ from exploracoder_jupyter.inside.summaries import (
     polars_tables,
     tensors,
 )
-from exploracoder_jupyter.inside.summaries.facts import Describe, Family, Measure
+from exploracoder_jupyter.inside.summaries.facts import Brief, Describe, Family, Measure
 
 FAMILIES: tuple[Family, ...] = (
     arrays.FAMILY,
@@ -54,6 +54,7 @@ class Known(NamedTuple):
     own: bool
     """Whether the type is the library's own: else a class of others is based on it, and may run anything."""
     family: Family
+    brief: Brief | None
 
     def told(self, value: Any, *, apart: bool) -> bool:
         """Whether the value may be described in a fork of the kernel's process, or else in that process itself."""
@@ -73,7 +74,7 @@ def find(value: Any) -> Known | None:
         family = _BY_NAME.get(name)
         if family is not None:
             own = _root(cls) == _root(kind)
-            return Known(family.kinds.get(name), family.measures.get(name), own, family)
+            return Known(family.kinds.get(name), family.measures.get(name), own, family, family.briefs.get(name))
     return None
 
 

@@ -61,7 +61,7 @@ class Short:
         return f"{self._told(item[0], depth)}: {self._told(item[1], depth)}"
 
     def _known(self, value: Any, depth: int) -> str | None:
-        """What the describer of the value's type says first, where it may run in this process."""
+        """What a small value holds, or else what its describer says first, where that may run in this process."""
         known = registry.find(value)
         if known is None or not known.own:
             return None
@@ -69,8 +69,9 @@ class Short:
         if depth >= _DEEPEST or not known.describe or not known.told(value, apart=self.apart):
             return f"{path}: {known.shape(value)}" if known.measure else path
         look = Look(Short(self.apart, self.letters // 2), rows=1, columns=3)
-        fact = next(iter(known.describe(value, look)), None)
-        return f"{path}: {fact.text}" if fact else path
+        held = known.brief(value, look) if known.brief else ""
+        fact = None if held else next(iter(known.describe(value, look)), None)
+        return f"{path}: {fact.text if fact else held}" if fact or held else path
 
     def _asked(self, value: Any) -> str:
         path = type_path(value)

@@ -68,8 +68,10 @@ TOLD = {
     "str": ("a\n'b'", "str: \"a\\n'b'\"", "str: 5 characters"),
     "bytes": (b"ab\0", "bytes: 3 bytes\n  begins b'ab\\x00'", "bytes: 3 bytes"),
     "memoryview": (memoryview(b"abc"), "memoryview: 3 bytes\n  begins b'abc'", "memoryview: 3 bytes"),
-    "range": (range(0, 10, 3), "range: 4 numbers, 0 to 10, step 3", "range: 4 numbers"),
-    "vast range": (range(2**99), f"range: many numbers, 0 to {2**99}, step 1", "range: many numbers"),
+    "range": (range(0, 10, 3), "range: 4 numbers, 0 to 9, step 3", "range: 4 numbers"),
+    "range down": (range(5, 0, -2), "range: 3 numbers, 5 to 1, step -2", "range: 3 numbers"),
+    "empty range": (range(0), "range: empty", "range: empty"),
+    "vast range": (range(2**99), f"range: many numbers, 0 to {2**99 - 1}, step 1", "range: many numbers"),
     "list": (
         list(range(100)),
         "list: 100 items: int\n  [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 88 more]\n  min 0, max 99, mean 49.5",
