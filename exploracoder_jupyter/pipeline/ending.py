@@ -1,7 +1,7 @@
 """How a run ends, in words: a solution, if there is one, and what was checked of it and what was not.
 
-`solved` is said only when the user's check passed, or when the outputs for generated inputs were judged right and at
-least one of them came from a program that ran to its end.
+`solved` is said only when the user's check passed, or when the program ran to its end on a generated input and each of
+those on which it did was itself judged right.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def refined_ending(refined: Refined, checked: Checked, sharing: Sharing) -> tupl
     said = ["its check passed", finding] if checked.proves else [finding, check]
     sentence = "; ".join(said)
     reason = f"{sentence[:1].upper()}{sentence[1:]}. {checked.remark}".strip()
-    outcome: Outcome = "solved" if checked.proves or right else "unchecked"
+    outcome: Outcome = "solved" if checked.proves or 0 < right == _ran(refined) else "unchecked"
     return Ending(ending.solution, Verdict(outcome, reason)), (*reasons, finding)
 
 
@@ -71,11 +71,15 @@ def solution_of(attempt: Experience) -> Solution:
 
 
 def _right(refined: Refined) -> int:
-    """On how many inputs the kept program ran to its end and was judged right."""
+    """On how many inputs the kept program ran to its end and was judged right; each by an opinion of its own."""
     if refined.judgement is None or refined.judgement.ruling != "right":
         return 0
-    doubted = {opinion.input for opinion in refined.judgement.opinions if opinion.ruling != "right"}
-    return sum(item.observation.ran and item.input not in doubted for item in refined.results)
+    right = {opinion.input for opinion in refined.judgement.opinions if opinion.ruling == "right"}
+    return sum(item.observation.ran and item.input in right for item in refined.results)
+
+
+def _ran(refined: Refined) -> int:
+    return sum(item.observation.ran for item in refined.results)
 
 
 def _finding(refined: Refined, right: int, sharing: Sharing) -> str:
@@ -87,10 +91,16 @@ def _finding(refined: Refined, right: int, sharing: Sharing) -> str:
     if right:
         return f"judged right on {_inputs(right)}{_rest(refined, right)}"
     if judgement.ruling == "right":
-        how = "on no generated input it ran to its end" if sharing == "values" else "by no value that it gave"
-        return f"judged right, but {how}"
+        return f"judged right, but {_not_right(refined, sharing)}"
     opinion = next((item for item in judgement.opinions if item.ruling == judgement.ruling), None)
     return f"judged {judgement.ruling}{_where(refined, opinion)}{_because(judgement.reason)}{ended}"
+
+
+def _not_right(refined: Refined, sharing: Sharing) -> str:
+    """Why a verdict of right says nothing."""
+    if sharing != "values":
+        return "by no value that it gave"
+    return "nothing was said of the inputs" if _ran(refined) else "on no generated input it ran to its end"
 
 
 def _why_not(refined: Refined) -> str:
@@ -104,9 +114,9 @@ def _inputs(number: int) -> str:
 
 
 def _rest(refined: Refined, right: int) -> str:
-    failed = refined.unusable + sum(not item.observation.ran for item in refined.results)
-    doubted = len(refined.results) + refined.unusable - failed - right
-    parts = [f"{failed} could not be run" if failed else "", f"{doubted} not judged right" if doubted else ""]
+    failed = refined.unusable + len(refined.results) - _ran(refined)
+    left = _ran(refined) - right
+    parts = [f"{failed} could not be run" if failed else "", f"{left} not judged" if left else ""]
     told = ", ".join(part for part in parts if part)
     return f" ({told})" if told else ""
 

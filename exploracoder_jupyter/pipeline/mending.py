@@ -63,6 +63,11 @@ def fenced(text: str) -> list[tuple[str, Block]]:
     return found
 
 
+def unfenced(text: str) -> str:
+    """The prose alone, a blank line in place of every fenced block."""
+    return _FENCE.sub("\n", text.replace("\r\n", "\n"))
+
+
 def values(text: str) -> Iterator[JsonValue]:
     """The JSON values that the text may mean, the surest first; a list in prose is a list of texts.
 

@@ -200,6 +200,23 @@ async def test_right_is_not_believed_where_no_input_ran_to_its_end():
     assert "on no generated input it ran to its end" in ending.verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("t1: right\n\nright", "Judged right on 1 generated input (1 not judged); no check was given."),
+        (
+            "t1: right\nt2: not quite right\nright",
+            "Judged right on 1 generated input (1 not judged); no check was given.",
+        ),
+        ("right", "Judged right, but nothing was said of the inputs; no check was given."),
+    ],
+)
+async def test_only_inputs_with_an_opinion_of_their_own_are_judged_right(reply, reason):
+    ending = await run_task(a_tested_run(judge=reply))
+    assert ending.verdict.outcome == "unchecked"
+    assert ending.verdict.reason == reason
+
+
 async def test_an_input_that_fails_by_itself_is_dropped_and_told():
     tests = [{"title": "broken", "before": "1 / 0", "after": "root(1)"}, {"title": "one", "after": "print(root(1))"}]
     run = a_tested_run(invent=json.dumps({"tests": tests}), judge="t2: right\nright")

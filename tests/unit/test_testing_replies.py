@@ -106,6 +106,19 @@ def said(text):
         ("t1: right\nt2: unsure", "unsure"),
         ("Test 1: right\nTest 2: wrong - too few", "wrong"),
         ("t1: right\nt2: wrong\nright", "unsure"),
+        ("t1: right\nt2: unsure\nright", "unsure"),
+        ("t1: right\nt2: wrong\n```\nwrong\n```", "wrong"),
+        ("t1: right\n```\n```\nt2: wrong", "wrong"),
+        ("wrong\n\nright", "unsure"),
+        ("t1: right\nt2: right\nWrong: the ties are lost.", "wrong"),
+        ("t1: right\nWrong values are dropped as asked.", "right"),
+        ("Overall, correct except for ties.", "unsure"),
+        ("Verdict: right only if sorted; here it is not.", "unsure"),
+        ("t1: right\nt2: right\nVerdict: right, but not for ties", "unsure"),
+        ("t1: wrong, off by one\n\nwrong\n\nCorrect:\n```python\n" + PROGRAM + "\n```", "wrong"),
+        ('{"verdict": "partially correct"}', "unsure"),
+        ('{"verdict": "Correct."}', "right"),
+        ('{"verdict": "right", "tests": {"t1": "wrong", "t2": "right"}}', "unsure"),
         ('{"verdict": "wrong", "tests": [{"test": "t2", "verdict": "wrong", "reason": "too few"}]}', "wrong"),
         ("right\n```python\n" + PROGRAM + "\n```", "right"),
         ("```python\n" + PROGRAM + "\n```", "wrong"),
@@ -120,6 +133,37 @@ def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
     ruled = parse_ruling(text, IDS)
     assert [(item.input, item.ruling) for item in ruled.judgement.opinions] == [("t1", "right"), ("t2", "wrong")]
     assert ruled.judgement.reason == "it pairs NaN with NaN."
+
+
+@pytest.mark.parametrize(
+    ("text", "opinions"),
+    [
+        ("### t1\nWrong: the mean shown is 4.\nCorrect is 5.\n### t2\nright", {"t1": "wrong", "t2": "right"}),
+        ("t1: wrong, 4 is shown\nt1: right\nt2: right", {"t1": "wrong", "t2": "right"}),
+        ("t1: correct output would be 3 but 4 is shown\nt2: right", {"t1": "unsure", "t2": "right"}),
+        ("t1: right, except for ties\nt2: right (an empty list)", {"t1": "unsure", "t2": "right"}),
+        ("t1: right as it stands\nt2: right, it should be 3", {"t1": "right", "t2": "unsure"}),
+        ("t1: right-hand sides are lost\nt2: right - the NaN does not count", {"t1": "unsure", "t2": "right"}),
+        ("t1: right\nt2: not quite right, misses 3", {"t1": "right"}),
+        ("| t1 | right | |\n|---|---|---|\n| t2 | wrong | gives 4 |", {"t1": "right", "t2": "wrong"}),
+        ("t1: right\nt2: wrong\nt3: right\n```\nwrong\n```", {"t1": "right", "t2": "wrong", "t3": "right"}),
+        ('{"verdict": "wrong", "tests": [{"test": "t1", "verdict": "not entirely right"}]}', {"t1": "unsure"}),
+        ('{"verdict": "wrong", "tests": {"t1": {"verdict": "wrong"}, "2": "right"}}', {"t1": "wrong", "t2": "right"}),
+    ],
+)
+def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
+    assert said(text)[1] == opinions
+
+
+def test_why_a_reply_that_says_two_things_is_unsure_is_told():
+    assert parse_ruling("t1: right\nt2: wrong\nVerdict: right, as asked", IDS).judgement.reason.startswith(
+        "right is said of"
+    )
+    assert parse_ruling("wrong\nright", IDS).judgement.reason == "different verdicts are given"
+
+
+def test_a_verdict_in_a_fence_is_no_program():
+    assert said("t1: wrong\n```\nwrong\n```")[2] is None
 
 
 @pytest.mark.parametrize("end", ["", "\n### Verdict\nwrong", "\nVerdict: wrong", "\n**Verdict**\n\n**wrong**"])
