@@ -19,6 +19,7 @@ from exploracoder_jupyter.inside.summaries import (
     pandas_tables,
     plain,
     polars_tables,
+    processes,
     tensors,
 )
 from exploracoder_jupyter.inside.summaries.facts import Brief, Describe, Family, Measure
@@ -37,6 +38,7 @@ FAMILIES: tuple[Family, ...] = (
     pandas_tables.FAMILY,
     plain.FAMILY,
     polars_tables.FAMILY,
+    processes.FAMILY,
     tensors.FAMILY,
 )
 

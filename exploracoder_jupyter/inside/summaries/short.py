@@ -63,9 +63,11 @@ class Short:
     def _known(self, value: Any, depth: int) -> str | None:
         """What a small value holds, or else what its describer says first, where that may run in this process."""
         known = registry.find(value)
-        if known is None or not known.own:
+        if known is None:
             return None
         path = type_path(value)
+        if not known.own:  # what has to be told in the kernel itself is told wrong by its own `repr` in a fork
+            return path if known.family.here else None
         if depth >= _DEEPEST or not known.describe or not known.told(value, apart=self.apart):
             return f"{path}: {known.shape(value)}" if known.measure else path
         look = Look(Short(self.apart, self.letters // 2), rows=1, columns=3)
