@@ -124,6 +124,12 @@ async def test_what_hooks_of_forks_warn_of_is_not_shown(branch):
     assert [output["output_type"] for output in (*observation.outputs, *again.outputs)] == ["execute_result"]
 
 
+async def test_a_handler_of_child_signals_hears_of_no_child_that_tells_values(branch):
+    code = "import signal\nheard = []\nsignal.signal(signal.SIGCHLD, lambda *_: heard.append(1))"
+    await run(branch, f"{code}\nclass Own:\n    def __repr__(self): return 'own'\nown = Own()")
+    assert (await run(branch, "len(heard)")).text == "0"
+
+
 async def test_telling_a_value_moves_no_file(branch):
     code = "class Reads:\n    def __repr__(self): return file.read(1)\n"
     await run(branch, f"{code}file = open('data.csv', 'rb', buffering=0)\nreads = Reads()")

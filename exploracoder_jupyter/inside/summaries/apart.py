@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn
 
 from exploracoder_jupyter.inside.forking import fork, forkable
+from exploracoder_jupyter.inside.unheard import unheard
 
 SECONDS_EACH = 0.5
 SECONDS_ALL = 1.5
@@ -59,7 +60,8 @@ def run(jobs: Sequence[Job], *, seconds: float = SECONDS_ALL, each: float = SECO
     said: list[Said] = []
     until = time.monotonic() + seconds
     while possible() and len(said) < len(jobs) and time.monotonic() < until:
-        more = _run_in_a_child(jobs[len(said) :], each, until)
+        with unheard():
+            more = _run_in_a_child(jobs[len(said) :], each, until)
         if not more:
             break
         said += more

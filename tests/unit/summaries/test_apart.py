@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -115,6 +116,33 @@ def test_who_reaps_by_himself_is_not_in_the_way(handler):
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert [one.ending for one in said] == ["late", "died", "done"]
+
+
+def test_a_handler_hears_of_the_users_own_children_only():
+    heard = []
+    before = signal.signal(signal.SIGCHLD, lambda *_: heard.append(1))
+    try:
+        apart.run([die, say(1)], each=20, seconds=20)
+        assert heard == []
+        own = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "0.1")
+        (said,) = apart.run([lambda out: time.sleep(1)], each=20, seconds=20)
+        assert (said.ending, heard) == ("done", [1])
+        assert os.waitpid(own, 0)[0] == own
+        assert signal.getsignal(signal.SIGCHLD) not in (signal.SIG_DFL, before)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_in_another_thread_the_handlers_stay_as_they_are():
+    said = []
+    before = signal.signal(signal.SIGCHLD, lambda *_: None)
+    try:
+        thread = threading.Thread(target=lambda: said.extend(apart.run([say(1)], each=20, seconds=20)))
+        thread.start()
+        thread.join()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert said == [apart.Said([1], "done")]
 
 
 def reap():
