@@ -6,6 +6,7 @@ this is for a process that may be spoilt (`apart`). Names of fields, attributes 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -18,6 +19,8 @@ from exploracoder_jupyter.inside.summaries.words import counted, has_plain_repr,
 
 _LONGEST = 200
 _MOST_METHODS = 12
+_CONSTANT = re.compile(r"""b?'(?:\\.|[^'\\])*'|b?"(?:\\.|[^"\\])*"|(?<![\w.])-?\d[\w.]*""")
+"""A text or number within an annotation, as in `typing.Literal['north', 2]`: data may have made it."""
 _dict = type.__dict__["__dict__"].__get__
 _bases = type.__dict__["__mro__"].__get__
 _direct_bases = type.__dict__["__bases__"].__get__
@@ -157,7 +160,8 @@ class _Words(str):
 def _annotation(found: Any) -> Any:
     if found is getattr(sys.modules.get("inspect"), "_empty", None):
         return found
-    return _Words(cut(found if isinstance(found, str) else getattr(found, "__qualname__", None) or str(found), 60))
+    written = found if isinstance(found, str) else getattr(found, "__qualname__", None) or str(found)
+    return _Words(cut(_CONSTANT.sub("...", written), 60))
 
 
 def _function(value: Any, look: Look) -> Iterator[Fact]:

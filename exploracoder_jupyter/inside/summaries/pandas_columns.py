@@ -37,8 +37,13 @@ def kind(dtype: Any) -> str:
     """A type of elements in words."""
     categories = getattr(dtype, "categories", None)
     if categories is None:
-        return str(dtype)
+        return dtype_name(dtype)
     return f"{'ordered ' if dtype.ordered else ''}category of {len(categories):,}"
+
+
+def dtype_name(dtype: Any) -> str:
+    """A type of elements as pandas writes it, without the value that fills up sparse ones: that is data."""
+    return f"Sparse[{dtype.subtype}]" if type(dtype).__name__ == "SparseDtype" else str(dtype)
 
 
 def sample_note(places: Any, count: int) -> str:
@@ -106,7 +111,7 @@ def index_lines(index: Any, look: Look, places: Any) -> Iterator[Fact]:
     known = told(index, look, places) if len(index) else Told()
     words = [type(index).__name__, *_named(index.name, look)]
     if type(index).__name__ not in ("RangeIndex", "CategoricalIndex"):
-        words.append(f"of {index.dtype}")
+        words.append(f"of {dtype_name(index.dtype)}")
     told_kind = f"{' '.join(words)}{_frequency(index)}{_repeated(index, places)}"
     yield known.fact("index", told_kind)
 
@@ -144,7 +149,7 @@ def _levels(index: Any, look: Look) -> Iterator[Fact]:
     for level in index.levels[: look.columns]:
         name = "unnamed" if level.name is None else label(level.name, look)
         places = sample_places(len(level), look.sample)
-        yield told(level, look, places).fact(f"level {name}", f"{level.dtype}, {len(level):,} labels")
+        yield told(level, look, places).fact(f"level {name}", f"{dtype_name(level.dtype)}, {len(level):,} labels")
 
 
 def labels_line(columns: Any, look: Look) -> Iterator[Fact]:

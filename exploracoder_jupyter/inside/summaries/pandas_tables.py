@@ -7,6 +7,7 @@ from typing import Any
 
 from exploracoder_jupyter.inside.summaries.columns import (
     SMALL,
+    Told,
     around,
     begun,
     cell,
@@ -18,12 +19,14 @@ from exploracoder_jupyter.inside.summaries.columns import (
 )
 from exploracoder_jupyter.inside.summaries.facts import BRIEF, Fact, Family, Look, listed, size
 from exploracoder_jupyter.inside.summaries.pandas_columns import (
+    dtype_name,
     index_lines,
     is_plain,
     kind,
     labels_line,
     line,
     sample_note,
+    told,
 )
 from exploracoder_jupyter.inside.summaries.spread import HASHED, fingerprint, sample_places
 
@@ -94,7 +97,7 @@ def _series(series: Any, look: Look) -> Iterator[Fact]:
     places = sample_places(len(series), look.sample)
     yield Fact(f"{len(series):,} values{_memory(series)}{sample_note(places, len(series))}")
     name = "unnamed" if series.name is None else label(series.name, look)
-    yield line(name, series, look, places) if len(series) else Fact(f"{name}: {kind(series.dtype)}")
+    yield _named(name, series, look, places)
     yield from index_lines(series.index, look, places)
     if is_plain(series.index):
         yield _beginning(series.array, look)
@@ -102,6 +105,13 @@ def _series(series: Any, look: Look) -> Iterator[Fact]:
         most = SMALL if is_small(len(series), 1) else look.rows
         yield from rows(["index", name], _pairs(series.iloc[:most], look), of=len(series))
     yield from _attributes(series, look)
+
+
+def _named(name: str, series: Any, look: Look, places: Any) -> Fact:
+    """The values by the name of the series, which is left out of the schema: of a row of a frame it is its label."""
+    known = told(series, look, places) if len(series) else Told()
+    of = kind(series.dtype)
+    return Fact(known.fact(name, of).text, shows=True, schema=Told(known.counts).fact("values", of).text)
 
 
 def _pairs(series: Any, look: Look) -> Iterator[list[str]]:
@@ -188,7 +198,7 @@ def _frame_measure(frame: Any) -> str:
     if width > MANY:
         return shape
     names = [name if type(name) is str else type(name).__name__ for name in frame.columns]
-    types = ", ".join(sorted({str(dtype) for dtype in frame.dtypes.array}))
+    types = ", ".join(sorted({*map(dtype_name, frame.dtypes.array)}))
     return f"{shape} of {types} #{hash((*names, *_contents(frame))) & 0xFFFFFFFF:08x}"
 
 
@@ -206,11 +216,11 @@ def _content(values: Any) -> str:
 
 
 def _series_measure(series: Any) -> str:
-    return f"{len(series)} values of {series.dtype}{_content(series._values)}"
+    return f"{_length_measure(series)}{_content(series._values)}"
 
 
 def _length_measure(values: Any) -> str:
-    return f"{len(values)} values of {values.dtype}"
+    return f"{len(values)} values of {dtype_name(values.dtype)}"
 
 
 def _sure(value: Any) -> bool:

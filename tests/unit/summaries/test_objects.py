@@ -3,6 +3,7 @@
 import functools
 import json
 from dataclasses import dataclass, field
+from typing import Annotated, Literal
 
 import attrs
 import pydantic
@@ -183,6 +184,19 @@ def test_a_documentation_that_holds_values_is_not_told():
     made = dataclass(type("Made", (), {"__annotations__": {"key": str}, "key": "s3cret"}))
     text, schema = tell(made)
     assert "s3cret" not in text + schema
+
+
+def chosen(
+    way: 'Literal["s3cret"]', size: "Annotated[int, -98761]" = 0, kind: Literal["s3cret"] = "s3cret"
+) -> "Literal['s3cret, it\\'s', b's3cret']":
+    """Choose."""
+
+
+def test_constants_in_annotations_are_no_part_of_the_schema():
+    assert tell(chosen).schema.splitlines()[0] == (
+        f"function: {HERE}.chosen(way: Literal[...], size: Annotated[int, ...] = ..., kind: Literal = ...)"
+        " -> Literal[..., ...]"
+    )
 
 
 def test_modules_by_name_and_version():

@@ -63,6 +63,19 @@ def test_a_frame_is_told_by_its_columns() -> None:
     ]
 
 
+def test_the_name_of_a_series_is_no_part_of_its_schema() -> None:
+    row = sales().iloc[0].rename("zqx")
+    assert schema(row).splitlines()[1].startswith("values: object")
+    assert "zqx: object" in text(row)
+    assert schema(pd.Series([], name="zqx", dtype="int64")).splitlines()[1] == "values: int64"
+
+
+def test_what_fills_up_sparse_values_is_data() -> None:
+    sparse = pd.Series(pd.arrays.SparseArray([98761, 1, 98761], fill_value=98761))
+    assert "98761" not in schema(sparse) + measure(sparse) + measure(sparse.to_frame()) + measure(sparse.array)
+    assert "Sparse[int64], 33 % stored" in schema(sparse)
+
+
 def test_of_a_longer_frame_statistics_come_before_the_first_rows() -> None:
     lines = text(pd.DataFrame({"id": range(1, 12)})).splitlines()
     assert lines[1:4] == ["id: int64, 1 to 11, mean 6", "first rows:", "  id"]
@@ -144,7 +157,7 @@ PANDAS = [
     (pd.DataFrame({"a": pd.array(["q", None, "q"], dtype="string")}), ["a: string, 1 missing (33 %), all q"]),
     (pd.DataFrame({"a": PERIODS}), ["a: period[M], 2024-01 to 2024-03"]),
     (pd.DataFrame({"a": pd.interval_range(0, 3)}), ["a: interval[int64, right], 0 to 3"]),
-    (pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1])}), ["a: Sparse[int64, 0], 33 % stored, 0 to 1"]),
+    (pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 1])}), ["a: Sparse[int64], 33 % stored, 0 to 1"]),
     (pd.DataFrame({"a": [Decimal("1.5"), None]}, dtype=object), ["a: object, each of Decimal, 1 missing (50 %)"]),
     (pd.DataFrame({"a": [datetime.date(2024, 1, 1)] * 2}), ["a: object, each of date, all 2024-01-01"]),
     (pd.DataFrame({"a": pd.to_timedelta([1, 2], unit="h")}), ["0 days 01:00:00 to 0 days 02:00:00"]),
