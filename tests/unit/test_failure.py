@@ -211,6 +211,8 @@ FAILING = [
     "raise ExceptionGroup(SECRET, [ValueError(SECRET)])",
     "d = {SECRET: 1}\nd['patient 4712']",
     "def f(x, y=SECRET):\n    pass\nf()",
+    "from dataclasses import dataclass\n@dataclass\nclass Config:\n    name: str = SECRET\nConfg()",
+    "from dataclasses import make_dataclass\nConfig = make_dataclass('Config', [('name', str, SECRET)])\nConfg()",
     "class A:\n    pass\na = A()\na.patients = SECRET\na.patient",
     "exec(f'raise ValueError({SECRET!r})')",
     "df = pd.DataFrame({'a': [SECRET]})\ndf['b'] + df.loc[SECRET]",

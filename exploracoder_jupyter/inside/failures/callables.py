@@ -17,6 +17,8 @@ from exploracoder_jupyter.inside.summaries.facts import cut
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
 _CONSTANTS = (bool, int, float, type(None))
+_MADE = ("__main__", "types")
+"""Modules of what the user's code defines; the second is given to classes that `make_dataclass` makes."""
 _LONGEST = 160
 _LONGEST_DOC = 100
 _own = type.__dict__["__dict__"].__get__
@@ -61,7 +63,7 @@ def signature(value: Any) -> str:
         return "(...)"
     if parameters and parameters[0].name in ("self", "cls"):
         del parameters[0]
-    shown = [_bare(parameter, data=_home(value) == "__main__") for parameter in parameters]
+    shown = [_bare(parameter, data=_home(value) in _MADE) for parameter in parameters]
     return cut(str(inspect.Signature(shown)), _LONGEST)
 
 
@@ -135,6 +137,10 @@ def _held(module: Any, name: str) -> Any:
 
 
 def _documentation(value: Any) -> str:
-    text = _own(value).get("__doc__") if issubclass(type(value), type) else value.__doc__
-    lines = text.strip().splitlines() if isinstance(text, str) else []
+    """Its first line; none of what dataclasses write there by themselves, which holds values of defaults."""
+    is_class = issubclass(type(value), type)
+    found = _own(value).get("__doc__") if is_class else value.__doc__
+    text = found.strip() if isinstance(found, str) else ""
+    made = is_class and text.startswith(f"{_name(value).rpartition('.')[2]}(")
+    lines = [] if made else text.splitlines()
     return cut(lines[0], _LONGEST_DOC) if lines else ""
