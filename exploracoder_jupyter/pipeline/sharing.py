@@ -2,7 +2,8 @@
 
 `schema` keeps names, types, shapes, names of columns and files, the type of an error and where it was raised; of
 messages only those that speak of code and not of data, where they have one of the interpreter's own forms: a missing
-name, attribute or module, arguments that do not fit. `none` keeps only whether the code ran. Code is always sent: the
+name, attribute or module, arguments that do not fit. What is missing there is named if the code that ran has the name:
+it can come from data, as in `getattr(row, key)`. `none` keeps only whether the code ran. Code is always sent: the
 model wrote it. Applied to the inputs of every request, so nothing can slip past it into a prompt.
 """
 
@@ -35,6 +36,9 @@ _FORMS = {
 }
 """What a message must begin with to be kept, up to there, by the type of the error."""
 
+_GIVEN = re.compile(rf"\b(name|named|variable|attribute|unexpected keyword argument) ({_NAME})")
+"""A name that was looked for, and may come from data; not those of types, modules and parameters that there are."""
+_WORD = re.compile(r"\w+")
 _WARNING = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 
 
@@ -79,13 +83,18 @@ def _without_values(observation: Observation, error: ErrorInfo | None) -> Observ
 
 def _error(error: ErrorInfo, code: str) -> ErrorInfo:
     report = of_code(error.schema, code)
-    return ErrorInfo(error.name, _without_data(error), report=report, schema=report, nearest=error.nearest)
+    return ErrorInfo(error.name, _without_data(error, code), report=report, schema=report, nearest=error.nearest)
 
 
-def _without_data(error: ErrorInfo) -> str:
+def _without_data(error: ErrorInfo, code: str) -> str:
     form = _FORMS.get(error.name)
     found = re.match(form, error.message) if form else None
-    return found.group() if found else ""
+    if found is None:
+        return ""
+    written = {*_WORD.findall(code)}
+    return _GIVEN.sub(
+        lambda given: given[0] if {*_WORD.findall(given[2])} <= written else f"{given[1]} '...'", found.group()
+    )
 
 
 def _category(warning: str) -> str:

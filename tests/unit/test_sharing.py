@@ -7,6 +7,8 @@ import pytest
 from exploracoder_jupyter.pipeline.prompts import render
 from exploracoder_jupyter.pipeline.requests import (
     DebugInputs,
+    InventInputs,
+    JudgeInputs,
     ProposeInputs,
     RecommendInputs,
     RepairInputs,
@@ -77,6 +79,7 @@ RAN = Experience(
     ),
 )
 TASK = Task("t", ("m",))
+DISTINCT = "patient 4711"
 
 
 def inputs():
@@ -88,6 +91,8 @@ def inputs():
         "debug": DebugInputs(TASK, subtask, (), seen, SEEN),
         "solve": SolveInputs(TASK, (), seen),
         "repair": RepairInputs(TASK, (), seen, seen),
+        "invent": InventInputs(TASK, SEEN, 3),
+        "judge": JudgeInputs(TASK, (), seen, SEEN, (SEEN, RAN)),
     }
 
 
@@ -149,8 +154,11 @@ def test_none_keeps_nothing_but_whether_it_ran():
         assert gone not in told
 
 
-def told(name, message):
-    failed = replace(SEEN, observation=Observation("error", error=ErrorInfo(name, message, "secret")))
+def told(name, message, code="df = load(rows['x'])"):
+    candidate = replace(SEEN.candidate, code=code)
+    failed = replace(
+        SEEN, candidate=candidate, observation=Observation("error", error=ErrorInfo(name, message, "secret"))
+    )
     [kept] = shared(SolveInputs(Task("t", ("m",)), (), (failed,)), "schema").experience
     return kept.observation.error
 
@@ -195,7 +203,39 @@ def test_in_schema_a_message_that_may_hold_data_is_left_out(name, message):
     ],
 )
 def test_in_schema_a_message_about_code_is_kept(name, message, kept):
-    assert told(name, message) == ErrorInfo(name, kept)
+    assert told(name, message, "nx.size_(n=1); import nx.sub; nx.sub.f()") == ErrorInfo(name, kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "code", "kept"),
+    [
+        (
+            "TypeError",
+            "K.__init__() got an unexpected keyword argument 'Miller'",
+            "K(**row)",
+            "K.__init__() got an unexpected keyword argument '...'",
+        ),
+        (
+            "AttributeError",
+            "'Config' object has no attribute 'Miller'",
+            "getattr(cfg, key)",
+            "'Config' object has no attribute '...'",
+        ),
+        ("AttributeError", "module 'lib' has no attribute 'M'", "f(Miller)", "module 'lib' has no attribute '...'"),
+        ("ModuleNotFoundError", "No module named 'Miller'", "import_module(key)", "No module named '...'"),
+        ("NameError", "name 'Miller' is not defined", "eval(key)", "name '...' is not defined"),
+    ],
+)
+def test_in_schema_a_name_that_is_not_in_the_code_is_left_out(name, message, code, kept):
+    assert told(name, message, code) == ErrorInfo(name, kept)
+
+
+@pytest.mark.parametrize("step", inputs())
+def test_a_value_found_nowhere_but_in_the_data_is_in_no_prompt(step):
+    def sent(level):
+        return "".join(message.content for message in render(step, shared(inputs()[step], level)))
+
+    assert DISTINCT in sent("values") and DISTINCT not in sent("schema") + sent("none")
 
 
 @pytest.mark.parametrize(
