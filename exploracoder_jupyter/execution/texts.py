@@ -14,10 +14,20 @@ TEXT_BUDGET: Final = 4000
 LLM_MIME: Final = "text/llm+plain"
 """What a value offers for models, preferred to `text/plain`."""
 
+SHORT: Final = 400
+"""Characters of a value's `text/plain` up to which it is shown beside that, if it says something else."""
+
 SCHEMA_MIME: Final = "application/vnd.exploracoder.schema+plain"
 """The same without anything of the data."""
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+_NO_WORDS = re.compile(
+    r"<Figure size .*>|<\S+ (?:object )?at 0x[0-9a-f]+>| at 0x[0-9a-f]+|^\s*\d+(?=\s)|\b(?:Name|Length|dtype|array)\b",
+    re.MULTILINE,
+)
+"""Of a `text/plain`: types and addresses, numbers of rows, and what stands around values."""
+_NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+_WORD = re.compile(r"[^\W\d]\w*")
 _FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
 _HEADING = re.compile(r"\A(\w[\w.]*) +Traceback \(most recent call last\)")
 _OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string>)")
@@ -83,7 +93,24 @@ def cut_middle(text: str, budget: int) -> str:
 def _text_of(output: Output) -> str:
     if output["output_type"] == "stream":
         return _overwritten(str(output["text"]))
-    return _told(output, LLM_MIME) or _told(output, "text/plain")
+    told, plain = _told(output, LLM_MIME), _told(output, "text/plain")
+    if told and plain and (len(plain) > SHORT or not _adds(plain, told)):
+        return told
+    return "\n".join(filter(None, (told, plain)))
+
+
+def _adds(plain: str, told: str) -> bool:
+    """Whether a word or a number of the text is missing in the other one, or has fewer digits there."""
+    kept = _NO_WORDS.sub(" ", plain)
+    if {*_WORD.findall(kept.lower())} - {*_WORD.findall(told.lower())}:
+        return True
+    numbers = [float(one) for one in _NUMBER.findall(told)]
+    return any(not _is_among(one, numbers) for one in _NUMBER.findall(kept))
+
+
+def _is_among(number: str, others: Sequence[float]) -> bool:
+    places = len(number.partition(".")[2])
+    return any(round(other, places) == float(number) for other in others)
 
 
 def _schema_of(output: Output) -> str:

@@ -245,7 +245,7 @@ def test_an_error_is_collected_whole_and_told_short():
 def test_the_text_prefers_what_is_meant_for_models():
     collector = collect(
         ("stream", stream("10%\r50%\r100%\ndone\n")),
-        ("execute_result", {"data": {"text/plain": "<long repr>", "text/llm+plain": "frame 3x4"}, "metadata": {}}),
+        ("execute_result", {"data": {"text/plain": "<frame>", "text/llm+plain": "frame 3x4"}, "metadata": {}}),
         ("display_data", {"data": {"image/png": "aGk="}, "metadata": {}}),
     )
     assert shown_text(collector.outputs()) == "100%\ndone\nframe 3x4"
@@ -268,3 +268,38 @@ def test_kernel_and_engine_agree_on_the_types_of_texts_for_models():
 def test_a_long_text_says_how_much_is_left_out():
     text = cut_middle("a" * 600 + "b" * 900, 100)
     assert text == "a" * 60 + "\n[... 1,400 characters left out ...]\n" + "b" * 40
+
+
+def told_and_plain(told, plain):
+    return [{"output_type": "display_data", "data": {LLM_MIME: told, "text/plain": plain}, "metadata": {}}]
+
+
+@pytest.mark.parametrize(
+    ("told", "plain"),
+    [
+        ("Rate: 1 attribute", "Rate(12.5 %)"),
+        ("numpy.ndarray: 2 to 12345.7", "array([2, 12345.678912])"),
+        ("Rate: 12345.7", "12345.68"),
+        ("Rate: 5", "Rate -5"),
+    ],
+)
+def test_a_short_text_that_says_more_is_shown_beside_the_summary(told, plain):
+    assert shown_text(told_and_plain(told, plain)) == f"{told}\n{plain}"
+
+
+@pytest.mark.parametrize(
+    ("told", "plain"),
+    [
+        (
+            "pandas.DataFrame: 2 rows\n  all rows:\n    a | b\n    0.333333333333 | x\n    1 | y",
+            "     a  b\n0  0.333333  x\n1  1.000000  y",
+        ),
+        ("numpy.ndarray: all: [1, -2] of int64", "array([1, -2])"),
+        ("builtins.object: ", "<object object at 0x7f01>"),
+        ("Own: told by itself", "<__main__.Own at 0x7f01>"),
+        ("matplotlib.figure.Figure: 1 axes", "<Figure size 640x480 with 1 Axes>"),
+        ("list: 9 items", "x" * 401),
+    ],
+)
+def test_a_text_that_is_long_or_says_the_same_is_not(told, plain):
+    assert shown_text(told_and_plain(told, plain)) == told

@@ -74,10 +74,10 @@ def test_where_an_endless_cell_was_is_observed():
 
 
 def test_texts_for_models_are_told_and_not_kept_among_the_outputs():
-    data = {"text/plain": "<G>", "text/llm+plain": "3 nodes: 'a'", SCHEMA_MIME: "3 nodes"}
+    data = {"text/plain": "<G>", "text/llm+plain": "3 nodes of G: 'a'", SCHEMA_MIME: "3 nodes"}
     collector = collected(("stream", {"name": "stdout", "text": "a"}), ("execute_result", {"data": data}))
     observation = observe(Ending("finished", {"status": "ok"}), collector, timeout=3)
-    assert observation.text == "a\n3 nodes: 'a'"
+    assert observation.text == "a\n3 nodes of G: 'a'"
     assert observation.schema == "[printed 1 character in 1 line]\n3 nodes"
     assert [output.get("data") for output in observation.outputs] == [None, {"text/plain": "<G>"}]
 
