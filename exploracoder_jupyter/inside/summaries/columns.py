@@ -17,6 +17,8 @@ LINE = 240
 """Characters of one row of a sample."""
 TEXT = 100
 """Characters by which long texts are told apart."""
+CROWDED = 300
+"""Characters of rows from which on numbers have fewer digits, so that more rows are shown."""
 SMALL = 10
 """Up to so many rows all are shown, and before statistics."""
 
@@ -210,7 +212,10 @@ def label(name: Any, look: Look) -> str:
 
 def rows(names: Iterable[str], lines: Iterable[Iterable[str]], *, of: int) -> Iterator[Fact]:
     """The first of so many rows, or all, as compact text."""
-    told = [" | ".join(line) for line in lines]
+    cells = [list(line) for line in lines]
+    if sum(len(" | ".join(line)) for line in cells) > CROWDED:
+        cells = [*map(list, zip(*map(_rounded, zip(*cells, strict=True)), strict=True))]
+    told = [" | ".join(line) for line in cells]
     if told:
         yield Fact("all rows:" if len(told) == of else "first rows:", shows=True)
         for line in (" | ".join(names), *told):
@@ -231,6 +236,12 @@ def _groups(columns: Sequence[tuple[str, str]], look: Look) -> Iterator[Fact]:
         grouped.setdefault(kind, []).append(name)
     for kind, names in sorted(grouped.items(), key=lambda group: -len(group[1]))[: look.columns]:
         yield Fact(f"{len(names):,} of {kind}: {listed(names, look.columns)}")
+
+
+def _rounded(column: Sequence[str]) -> Sequence[str]:
+    """The cells of a column with fewer digits, unless some that differ would be told alike."""
+    fewer = [number(float(one)) if len(one) > 8 and "." in one and _is_number(one) else one for one in column]
+    return fewer if len({*fewer}) == len({*column}) else column
 
 
 def begun(first: Sequence[str], of: int) -> Fact:

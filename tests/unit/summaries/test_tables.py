@@ -89,6 +89,13 @@ def test_numbers_that_differ_late_are_told_apart(kind: Any) -> None:
     assert "12345.678912 to 12345.68," in text(kind({"amount": [12345.678912, 12345.68]}))
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_where_rows_are_long_numbers_have_the_digits_that_tell_them_apart(kind: Any) -> None:
+    thirds = {name: [1 / 3, 2 / 3, 1.0] * 2 for name in "abcd"}
+    told = text(kind({**thirds, "near": [12345.678912, 12345.678955] * 3}))
+    assert "  0.333333 | 0.333333 | 0.333333 | 0.333333 | 12345.678912" in told
+
+
 @pytest.mark.parametrize("kind", [pd.Series, pl.Series, pa.array])
 def test_short_floats_have_only_their_own_digits(kind: Any) -> None:
     assert "0.1, 2.5" in text(kind(np.array([0.1, 2.5], "float32")))
