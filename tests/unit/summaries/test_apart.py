@@ -254,7 +254,15 @@ def test_no_descriptor_is_left_open():
     assert descriptors() == before
 
 
-def test_an_interrupt_leaves_no_process():
+@pytest.fixture
+def interruptible():
+    """Also where the tests were started with interrupts ignored, as a shell does in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_leaves_no_process(interruptible):
     def interrupt(out):
         time.sleep(0.3)  # Python drops what interrupts it within the fork itself
         os.kill(os.getppid(), signal.SIGINT)
