@@ -22,6 +22,9 @@ import { commOverSubshell } from './subshell';
 /** How long a kernel with subshells may take to answer, in milliseconds. */
 const PATIENCE = 10_000;
 
+/** How often a kernel that called is answered again, where an answer came to nothing. */
+const MORE_ATTEMPTS = 2;
+
 /** Why a request has no answer. */
 export type Silence = 'closed' | 'timeout' | 'none';
 
@@ -220,9 +223,25 @@ export class KernelLink implements IDisposable {
       opening.reason === 'call' && parent.session === this.kernel.clientId;
     this._opened.emit(opening);
     if (called || this._control === null) {
-      void this.connect();
+      void this._answerCall();
     }
   };
+
+  /** An attempt under way may have begun before the kernel knew us; when one comes to nothing, there is another. */
+  private async _answerCall(): Promise<void> {
+    const restarts = this._restarts;
+    await this.connect();
+    for (let more = 0; more < MORE_ATTEMPTS; more++) {
+      if (
+        this._control !== null ||
+        this._isDisposed ||
+        restarts !== this._restarts
+      ) {
+        return;
+      }
+      await this.connect();
+    }
+  }
 
   private _receive(data: unknown): void {
     if (!this._isDisposed) {

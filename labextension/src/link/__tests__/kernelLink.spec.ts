@@ -68,6 +68,19 @@ describe('a connection', () => {
     expect(kernel.comms).toHaveLength(1);
   });
 
+  it('is made again when an attempt from before the kernel knew us comes to nothing', async () => {
+    const { answers } = kernel;
+    kernel.answers = {};
+    const early = link.connect();
+    await settled();
+    kernel.answers = answers;
+    kernel.open('call', 'my session');
+    kernel.comms[0].onClose({});
+    await early;
+    await settled();
+    expect([link.state, kernel.comms.length]).toEqual(['ready', 2]);
+  });
+
   it('is silent when another page’s cell calls', async () => {
     await link.connect();
     kernel.open('call');
