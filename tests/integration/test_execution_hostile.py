@@ -65,7 +65,9 @@ handle.update(HTML("<b>new</b>"))
     observation = await run(root, code)
     kinds = [output["output_type"] for output in observation.outputs]
     assert kinds == ["stream", "stream", "display_data", "execute_result"]
-    printed = {output["name"]: output["text"] for output in observation.outputs[:2]}  # each stream by itself is in order
+    printed = {
+        output["name"]: output["text"] for output in observation.outputs[:2]
+    }  # each stream by itself is in order
     assert printed == {"stdout": "one\ntwo\n", "stderr": "careful\n"}
     assert observation.outputs[2]["data"]["text/html"] == "<b>new</b>"
     assert observation.outputs[3]["execution_count"] is None

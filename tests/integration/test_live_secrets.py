@@ -101,5 +101,5 @@ async def test_a_file_with_credentials_that_the_kernel_has_open_is_closed(tmp_pa
             assert any(".env is closed" in notice for notice in siblings.notices)
             [branch] = await (await siblings.root()).fork(1)
             observed = await branch.run("env.read(), data.read()", timeout=60)
-        assert observed.text == "('', 'a,b')", observed
+        assert observed.outputs[0]["data"]["text/plain"] == "('', 'a,b')", observed
         assert (await kernel.run("print(env.read())")).printed == "TOKEN=sk-secret\n"

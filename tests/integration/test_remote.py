@@ -27,6 +27,7 @@ from exploracoder_jupyter.execution.remote_gateway import open_gateway
 from exploracoder_jupyter.execution.remote_parcel import pack, unpack_written
 from exploracoder_jupyter.execution.remote_sibling import RemoteSibling
 from exploracoder_jupyter.execution.remote_steward import Steward
+from exploracoder_jupyter.execution.texts import shown_text
 from exploracoder_jupyter.inside import variables
 from tests.integration.remote_servers import SERVERS, TOKEN, serve
 
@@ -114,7 +115,7 @@ async def run(branch, code, timeout=20.0):
 async def shown(branch, code):
     observation = await run(branch, code)
     assert observation.status == "ok", observation
-    return observation.text
+    return shown_text(observation.outputs)
 
 
 async def soon(holds, seconds=15):
