@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from exploracoder_jupyter.inside.names import bound_by, imported_by, is_public, mentioned_by
 from exploracoder_jupyter.inside.summaries import objects, registry
+from exploracoder_jupyter.inside.summaries.facts import for_people
 
 _SECONDS_MENTIONED = 0.02
 _SECONDS_OTHERS = 0.005
@@ -27,7 +28,7 @@ class Seen(NamedTuple):
     @property
     def shape(self) -> str:
         """The part of the measure that is for people."""
-        return (self.measure or "").partition("#")[0].strip()
+        return for_people(self.measure or "")
 
 
 class Changed(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from types import ModuleType
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -51,6 +52,7 @@ def mentioned_by(code: str) -> list[str]:
     return sorted(last, key=last.__getitem__)
 
 
+@lru_cache(maxsize=4)  # of one cell several things are asked
 def _parsed(code: str) -> ast.Module | None:
     try:
         return ast.parse(code)

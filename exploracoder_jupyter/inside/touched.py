@@ -7,19 +7,17 @@ not cost anything to speak of.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections import Counter
 
-_CACHES = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache", ".git"])
+from exploracoder_jupyter.inside.written import CACHES, States, states
+
+_PASSED_OVER = CACHES | {".git"}
 _MOST_ENTRIES = 2_000
 _MOST_TOLD = 60
 _SECONDS = 0.05
 _MOST_LATE = 2
 """Looks that take too long. A single one tells more of the machine than of the folder."""
-
-States = dict[str, tuple[int, int]]
-"""Size and time of change of each file, by relative path."""
 
 
 class Touched:
@@ -71,18 +69,11 @@ def _look(folder: str) -> States:
     until, entries = time.monotonic() + _SECONDS, 0
     found: States = {}
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in _CACHES]
+        folders[:] = [name for name in folders if name not in _PASSED_OVER]
         entries += len(folders) + len(names)
         if entries > _MOST_ENTRIES:
             raise OverflowError
         if time.monotonic() > until:
             raise TimeoutError
-        for name in names:
-            path = os.path.join(parent, name)
-            try:
-                state = os.lstat(path)
-            except OSError:
-                continue
-            if stat.S_ISREG(state.st_mode):
-                found[os.path.relpath(path, folder)] = (state.st_size, state.st_mtime_ns)
+        found |= states(folder, parent, names)
     return found

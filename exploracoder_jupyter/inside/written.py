@@ -6,27 +6,38 @@ import os
 import stat
 import tarfile
 
-_CACHES = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache"])
+CACHES = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache"])
 _MOST_FILES = 1000
 
 
-def look(folder: str) -> dict[str, tuple[int, int]]:
-    """Size and time of change, in nanoseconds, of each regular file below the folder, by relative path."""
-    found = {}
+States = dict[str, tuple[int, int]]
+"""Size and time of change, in nanoseconds, of each file, by relative path."""
+
+
+def look(folder: str) -> States:
+    """The regular files below the folder."""
+    found: States = {}
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in _CACHES]
-        for name in names:
-            path = os.path.join(parent, name)
-            try:
-                state = os.lstat(path)
-            except OSError:
-                continue
-            if stat.S_ISREG(state.st_mode):
-                found[os.path.relpath(path, folder)] = (state.st_size, state.st_mtime_ns)
+        folders[:] = [name for name in folders if name not in CACHES]
+        found |= states(folder, parent, names)
     return found
 
 
-def pack(folder: str, before: dict[str, tuple[int, int]], archive: str, most: int) -> None:
+def states(folder: str, parent: str, names: list[str]) -> States:
+    """What `look` tells, of these entries of one folder below it."""
+    found: States = {}
+    for name in names:
+        path = os.path.join(parent, name)
+        try:
+            state = os.lstat(path)
+        except OSError:
+            continue
+        if stat.S_ISREG(state.st_mode):
+            found[os.path.relpath(path, folder)] = (state.st_size, state.st_mtime_ns)
+    return found
+
+
+def pack(folder: str, before: States, archive: str, most: int) -> None:
     """Write an archive of the files that are new or changed, small ones first, `most` bytes in all."""
     new = [(size, path) for path, (size, changed) in look(folder).items() if before.get(path) != (size, changed)]
     with tarfile.open(archive, "w:gz", compresslevel=1) as packed:

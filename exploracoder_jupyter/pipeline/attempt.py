@@ -62,11 +62,14 @@ class Attempt:
 
     async def again(self, candidate: Candidate) -> None:
         """Run a candidate that was proposed before."""
+        self.seen[fingerprint(candidate.code)] = candidate.id
         await self._try(candidate)
         await self.settle()
 
     async def settle(self) -> None:
-        """Run again what was run before the making of branches changed.
+        """Run again what was run before the making of branches changed, and put what was seen in the order proposed.
+
+        What is selected must not depend on which of two candidates happened to end first.
 
         Raises:
             BranchingChanged: it has changed too often.
@@ -76,6 +79,8 @@ class Attempt:
             async with task_group() as group:
                 for candidate in outdated:
                     group.start_soon(self._try, candidate, True)
+        order = list(self.seen.values())
+        self.experiences.sort(key=lambda item: order.index(item.candidate.id))
 
     async def _try(self, candidate: Candidate, again: bool = False) -> None:
         async with self.limiter:

@@ -324,6 +324,20 @@ async def test_candidates_that_run_at_the_same_time_keep_to_the_budget_of_execut
     assert len(run.root.log) == run.meter.total.executions == 3
 
 
+async def test_what_is_selected_does_not_depend_on_which_candidate_ended_first(monkeypatch):
+    original = InlineBranch.run
+
+    async def run_slowly(self, code, *, timeout):
+        await anyio.sleep(0.05 if "first" in code else 0)
+        return await original(self, code, timeout=timeout)
+
+    monkeypatch.setattr(InlineBranch, "run", run_slowly)
+    run = a_run(answers(propose=[fenced("print('first')"), fenced("print('other')")]), candidates=2)
+    await run_task(run)
+    assert [e.candidate for e in happened(run, "candidate_observed")][:2] == ["1.2", "1.1"]
+    assert happened(run, "candidate_selected")[0].selection.candidate == "1.1"
+
+
 @pytest.mark.parametrize(("executions", "outcome"), [(2, "stopped"), (3, "solved")])
 async def test_a_solution_and_its_check_are_two_executions(executions, outcome):
     run = a_run(answers(), check="assert root == 4", budget=Budget(executions=executions))

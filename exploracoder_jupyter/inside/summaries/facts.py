@@ -58,6 +58,11 @@ changed. It runs nothing but the library's own attributes. What follows a `#` is
 value that keeps its shape a checksum of its content can be added: `3 x 2 #8a41`."""
 
 
+def for_people(measure: str) -> str:
+    """The part of a measure that is shown."""
+    return measure.partition("#")[0].strip()
+
+
 Brief = Callable[[Any, Look], str]
 """All that a small value holds in a few words: `[1, 2] of int64`; empty if it is not small."""
 

@@ -22,7 +22,7 @@ from exploracoder_jupyter.inside.summaries import (
     processes,
     tensors,
 )
-from exploracoder_jupyter.inside.summaries.facts import Brief, Describe, Family, Measure
+from exploracoder_jupyter.inside.summaries.facts import Brief, Describe, Family, Measure, for_people
 
 FAMILIES: tuple[Family, ...] = (
     arrays.FAMILY,
@@ -66,7 +66,7 @@ class Known(NamedTuple):
 
     def shape(self, value: Any) -> str:
         """What its measure says for people."""
-        return self.measure(value).partition("#")[0].strip() if self.measure else ""
+        return for_people(self.measure(value)) if self.measure else ""
 
 
 def find(value: Any) -> Known | None:
