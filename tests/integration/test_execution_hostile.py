@@ -63,14 +63,13 @@ handle.update(HTML("<b>new</b>"))
 6 * 7
 """
     observation = await run(root, code)
-    kinds = [output["output_type"] for output in observation.outputs]
-    assert kinds == ["stream", "stream", "display_data", "execute_result"]
-    printed = {
-        output["name"]: output["text"] for output in observation.outputs[:2]
-    }  # each stream by itself is in order
-    assert printed == {"stdout": "one\ntwo\n", "stderr": "careful\n"}
-    assert observation.outputs[2]["data"]["text/html"] == "<b>new</b>"
-    assert observation.outputs[3]["execution_count"] is None
+    streams = [output for output in observation.outputs if output["output_type"] == "stream"]
+    shown, result = observation.outputs[len(streams) :]
+    assert (shown["output_type"], result["output_type"]) == ("display_data", "execute_result")
+    printed = {name: "".join(item["text"] for item in streams if item["name"] == name) for name in ("stdout", "stderr")}
+    assert printed == {"stdout": "one\ntwo\n", "stderr": "careful\n"}  # each stream by itself is in order
+    assert shown["data"]["text/html"] == "<b>new</b>"
+    assert result["execution_count"] is None
     assert set(observation.text.splitlines()[:3]) == {"one", "two", "careful"}
     assert observation.text.endswith("42")
 
