@@ -18,7 +18,7 @@ from platformdirs import user_config_path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.types import Sharing
+from exploracoder_jupyter.types import Formulation, Sharing
 
 OFFLINE = "offline"
 """Name of the embedded model, which is no language model and costs nothing."""
@@ -63,6 +63,27 @@ class Exploration(BaseModel):
     test_inputs: int = Field(3, ge=1, le=5, description="generated inputs at most")
     test_rounds: int = Field(3, ge=0, le=10, description="corrections from judged outputs at most (N_f)")
     review: bool = Field(False, description="whether the plan waits for the user's word, where there is a notebook")
+
+
+class Retrieval(BaseModel):
+    """What is searched for help, and how often."""
+
+    model_config = _FROZEN
+
+    rounds: int = Field(2, ge=0, le=10, description="searches anew, at most, after all candidates of a subtask failed")
+    formulation: Formulation = Field("explained", description="what the query of such a search is made of")
+    context_tokens: int = Field(4000, ge=500, le=50_000, description="tokens of what was found in one prompt")
+    lookups: int = Field(3, ge=0, le=10, description="APIs that the model may look up while it writes one snippet")
+    snippets: bool = Field(True, description="whether code that ran is kept and offered to later tasks")
+    docs: tuple[str, ...] = Field((), description="documentation beside the library's own: files, folders, archives")
+    workspace: bool = Field(False, description="whether the notebook and the files beside it are searched too")
+    web: Literal["off", "ddgs", "searxng", "url", "folder"] = Field("off", description="how the web is searched")
+    web_address: str | None = Field(
+        None, description="of the SearXNG server, the template with `{query}`, or the folder of saved pages"
+    )
+    embedding_folder: str | None = Field(
+        None, description="folder of a sentence-transformers model; none: built-in LSA"
+    )
 
 
 class Budget(BaseModel):
@@ -128,6 +149,7 @@ class Settings(BaseModel):
     model_config = _FROZEN
 
     exploration: Exploration = Exploration()
+    retrieval: Retrieval = Retrieval()
     budget: Budget = Budget()
     endpoint: Endpoint = Endpoint()
     sandbox: Sandbox = Sandbox()

@@ -16,12 +16,14 @@ from exploracoder_jupyter.types import (
     Candidate,
     Environment,
     Exchange,
+    Formulation,
     InputRun,
     Introduction,
     InventedInput,
     Judgement,
     LibraryInfo,
     Observation,
+    Passage,
     Plan,
     ScoredApi,
     Selection,
@@ -181,6 +183,37 @@ class ModelCalled:
 
 
 @dataclass(frozen=True, slots=True)
+class KnowledgeSearched:
+    """The libraries' documentation and the other sources were searched, for a subtask or after something failed."""
+
+    subject: str
+    """Id of the subtask, or of the candidate that failed."""
+    round: int
+    """0 for the first search of a subtask, then 1, 2, ..."""
+    formulation: Formulation
+    query: str
+    apis: tuple[str, ...]
+    """Paths of what was found, best first."""
+    passages: tuple[Passage, ...] = ()
+    agreed: bool = False
+    """Whether it found what the round before found, so that no further round follows."""
+    kind: Literal["knowledge_searched"] = "knowledge_searched"
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """The model asked for an API while it was writing (ToolCoder, section 3)."""
+
+    subject: str
+    """A subtask or candidate id, as in the request that it happened in."""
+    tool: str
+    """`search_api`, `get_signature`, `get_source` or `get_examples`."""
+    argument: str
+    answer: str
+    kind: Literal["looked_up"] = "looked_up"
+
+
+@dataclass(frozen=True, slots=True)
 class FilesKept:
     """What the solution wrote was copied out of its branch."""
 
@@ -243,6 +276,8 @@ Event = Annotated[
     | ReviewAsked
     | Steered
     | ModelCalled
+    | KnowledgeSearched
+    | LookedUp
     | FilesKept
     | InputsInvented
     | SolutionTested

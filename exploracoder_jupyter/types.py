@@ -40,8 +40,17 @@ Step = Literal[
     "repair",
     "invent",
     "judge",
+    "explain",
 ]
 """The moments at which the pipeline asks the model."""
+
+Formulation = Literal["task", "subtask", "error", "code", "explained"]
+"""What a query was made of (ARKS, section 2.2): the task's or subtask's own words, the error that came, the code that
+was tried, or that code explained in words."""
+
+SourceKind = Literal["documentation", "snippet", "web", "workspace"]
+"""Where a passage is from: the library's documentation, code that ran in an earlier exploration, a page on the web, the
+user's own files."""
 
 Sharing = Literal["values", "schema", "none"]
 """How much of what a candidate printed may go to the model's endpoint."""
@@ -65,6 +74,18 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an API, as its source, a stub or its docstring tells it."""
+
+    name: str
+    """With its stars: `*args`."""
+    type: str = ""
+    default: str = ""
+    about: str = ""
+    """What the docstring says of it, on one line."""
+
+
+@dataclass(frozen=True, slots=True)
 class ApiDoc:
     """One public API: a row of the retrieval table (ExploraCoder, section 3.3)."""
 
@@ -82,6 +103,17 @@ class ApiDoc:
     """Runnable code from the documentation, prompts and outputs removed."""
     deprecated: str | None = None
     """What the documentation says of its deprecation."""
+    parameters: tuple[Parameter, ...] = ()
+    returns: str = ""
+    """Type of what it gives, with what the docstring says of it; empty when it is not known."""
+    notes: tuple[str, ...] = ()
+    """In which versions it was added or changed, a line each."""
+    see_also: tuple[str, ...] = ()
+    """Other APIs that its documentation points to, by path where that is known."""
+    aliases: tuple[str, ...] = ()
+    """Other public paths of the same object, functional forms included: `DataPipe.map` for `Mapper`."""
+    origin: str = ""
+    """Where it was read: empty for an installed library's own code, else a file and place in it."""
 
     @property
     def name(self) -> str:
@@ -101,6 +133,51 @@ class ScoredApi:
 
     api: ApiDoc
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text that was found and may help, with where it is from. Data: what it asks for is never done."""
+
+    source: SourceKind
+    title: str
+    text: str
+    origin: str
+    """Names the place for people: a path, a URL, the trace of a run. Within one source no two passages share it."""
+    apis: tuple[str, ...] = ()
+    """Paths of the APIs that it is about, or that its code calls, where they are known."""
+    code: bool = False
+    """Whether `text` is Python code."""
+    version: str = ""
+    """Of the library that it is about, where that is known."""
+    licence: str = ""
+    """Under which it may be used, where the source says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPassage:
+    """A passage with its score; higher is better, comparable within one query only."""
+
+    passage: Passage
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Code that ran, as it is kept for later tasks (ARKS, section 2.1)."""
+
+    library: str
+    """Import name."""
+    version: str
+    title: str
+    """What it does: the subtask."""
+    code: str
+    """All that is needed to run it in a fresh session."""
+    apis: tuple[str, ...]
+    observed: str
+    """What it showed, in brief; empty where values are not kept."""
+    python: str
+    """Version of the interpreter, `3.11`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +221,8 @@ class Subtask:
     id: str
     """`"1"`, `"2"`, ...: stable over plan revisions, never reused in a run."""
     title: str
+    online: str = ""
+    """What to search the web for before it is tried; empty: nothing (CoCoST, section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from exploracoder_jupyter.events import (
     Event,
     FilesKept,
     InputsInvented,
+    KnowledgeSearched,
     LibraryRead,
+    LookedUp,
     ModelCalled,
     Notice,
     PlanMade,
@@ -113,6 +115,10 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
             return _steered(event)
         case ModelCalled():
             return _called(event.exchange)
+        case KnowledgeSearched():
+            return f"Searched again for {event.subject}: {len(event.apis)} APIs." if event.round else None
+        case LookedUp():
+            return f"Looked up: {event.argument}"
         case FilesKept():
             return f"The solution wrote {len(event.files)} files, kept in {event.folder}." if event.files else None
         case InputsInvented():

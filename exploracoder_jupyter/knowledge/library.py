@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +121,14 @@ class Library:
     async def search(self, query: str, k: int) -> Sequence[ScoredApi]:
         """The k APIs nearest to the query, best first; fewer when nothing else is near at all."""
         return await self._index.search(query, k, meaning=self._meaning)
+
+    async def search_together(self, queries: Sequence[str], k: int) -> Sequence[ScoredApi]:
+        """The k APIs that serve these queries of one task best: their rankings, fused."""
+        found = [await self.search(query, 3 * k) for query in queries]
+        total: Counter[str] = Counter()
+        for ranking in found:
+            total.update({item.api.path: 1 / (60 + rank) for rank, item in enumerate(ranking)})
+        return [ScoredApi(self._by_path[path], score) for path, score in total.most_common(k)]
 
     def lookup(self, path: str) -> ApiDoc | None:
         """The API with this path, whether public, an alias, or below an alias."""

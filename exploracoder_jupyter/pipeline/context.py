@@ -7,10 +7,11 @@ from pathlib import Path
 
 import anyio.lowlevel
 
-from exploracoder_jupyter.config import Exploration
+from exploracoder_jupyter.config import Exploration, Retrieval
 from exploracoder_jupyter.pipeline.agenda import Agenda, Given
 from exploracoder_jupyter.pipeline.budget import Meter
-from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, Steering
+from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, Soup, Steering
+from exploracoder_jupyter.pipeline.soup import NoSoup
 from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Sharing, Task
 
 
@@ -38,6 +39,9 @@ class Run:
     """Whether somebody may steer it: then the states before the subtasks are kept, and the plan may be reviewed."""
     given: Given | None = None
     """Set where the run goes on from another."""
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    soup: Soup = field(default_factory=NoSoup)
+    """What is searched beside the index of the libraries' APIs."""
     agenda: Agenda = field(default_factory=Agenda)
 
 

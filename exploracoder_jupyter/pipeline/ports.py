@@ -7,7 +7,7 @@ patching.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -26,6 +26,9 @@ from exploracoder_jupyter.types import (
     Overview,
     Sampling,
     ScoredApi,
+    ScoredPassage,
+    Snippet,
+    SourceKind,
     Step,
     Usage,
 )
@@ -104,6 +107,10 @@ class Knowledge(Protocol):
         """The k APIs nearest to the query, best first."""
         ...
 
+    async def search_together(self, queries: Sequence[str], k: int) -> Sequence[ScoredApi]:
+        """The k APIs that serve several queries of one task best, best first (ExploraCoder, section 3.3)."""
+        ...
+
     def lookup(self, path: str) -> ApiDoc | None:
         """The API with this path (public, or an alias of it), if it is indexed."""
         ...
@@ -114,6 +121,43 @@ class Knowledge(Protocol):
 
     def keep_introduction(self, model: str, introduction: Introduction) -> None:
         """Keep an introduction for later runs."""
+        ...
+
+
+class Source(Protocol):
+    """One place to search for passages. Implementations: `knowledge` and `web`."""
+
+    @property
+    def kind(self) -> SourceKind:
+        """What its passages are."""
+        ...
+
+    async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
+        """At most k passages that may help, best first. Does not raise for what the source does: what cannot be
+        searched gives nothing."""
+        ...
+
+
+class Soup(Protocol):
+    """All sources of a run behind one search (ARKS, section 2.1). Implementation: `knowledge.Soup`."""
+
+    @property
+    def kinds(self) -> frozenset[SourceKind]:
+        """What there is to search."""
+        ...
+
+    async def search(
+        self, query: str, k: int, *, among: Collection[SourceKind] | None = None
+    ) -> Sequence[ScoredPassage]:
+        """The k passages nearest to the query over the sources of these kinds (none given: all), best first."""
+        ...
+
+    async def learn(self, snippets: Sequence[Snippet]) -> None:
+        """Keep code that ran for later tasks, where that is wanted."""
+        ...
+
+    async def forget(self, origins: Sequence[str]) -> None:
+        """Drop kept snippets that do not run any more, by the origin of their passages."""
         ...
 
 

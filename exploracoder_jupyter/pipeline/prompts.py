@@ -17,7 +17,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from exploracoder_jupyter.pipeline.requests import Inputs
 from exploracoder_jupyter.pipeline.telling import shorten, tell
-from exploracoder_jupyter.types import ApiDoc, Message, Step
+from exploracoder_jupyter.types import ApiDoc, Message, Passage, Step
 
 
 def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
@@ -37,7 +37,7 @@ def _environment() -> SandboxedEnvironment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    environment.filters.update(shorten=shorten, docs=docs, table=table, tell=tell)
+    environment.filters.update(shorten=shorten, docs=docs, table=table, tell=tell, quoted=quoted)
     return environment
 
 
@@ -59,6 +59,12 @@ def docs(apis: Sequence[ApiDoc], most: int) -> str:
         parts.append(part)
         left -= len(part)
     return "\n\n".join(parts) if parts else "(none were found)"
+
+
+def quoted(passages: Sequence[Passage], most: int) -> str:
+    """The passages with where they are from, the first ones in full, as much as fits."""
+    share = max(most // max(len(passages), 1), 400)
+    return "\n\n".join(f"[{item.source}: {item.title}]\n{shorten(item.text, share)}" for item in passages)
 
 
 def _full(api: ApiDoc, most: int) -> str:

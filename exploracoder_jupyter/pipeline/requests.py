@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Subtask, Task
+from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Passage, Subtask, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,9 @@ class PlanInputs:
     introduction: Introduction
     most: int
     """How many subtasks at most."""
+    passages: tuple[Passage, ...] = ()
+    online: bool = False
+    """Whether the plan says for which subtasks the web is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,9 @@ class ProposeInputs:
     hint: str = ""
     tests: bool = False
     """Whether the cell is to end with assertions of its own."""
+    passages: tuple[Passage, ...] = ()
+    lookups: int = 0
+    """How many APIs the model may look up while it writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,8 @@ class DebugInputs:
     failed: Experience
     tests: bool = False
     """Whether the cell is to end with assertions of its own."""
+    passages: tuple[Passage, ...] = ()
+    lookups: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,8 @@ class SolveInputs:
     apis: tuple[ApiDoc, ...]
     """Used in the exploration first, then the global set (ExploraCoder, equation 4)."""
     experience: tuple[Experience, ...]
+    passages: tuple[Passage, ...] = ()
+    lookups: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +119,17 @@ class RepairInputs:
     experience: tuple[Experience, ...]
     attempts: tuple[Experience, ...]
     """The solutions tried so far, last one last; their observation includes the failed check."""
+    passages: tuple[Passage, ...] = ()
+    lookups: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainInputs:
+    """Step `explain`: say in words what code that failed was to do, to search by (ARKS, section 2.2)."""
+
+    task: Task
+    subtask: Subtask
+    failed: Experience
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,4 +168,5 @@ Inputs = (
     | RepairInputs
     | InventInputs
     | JudgeInputs
+    | ExplainInputs
 )

@@ -57,6 +57,7 @@ INPUTS = {
     "recommend_global": requests.RecommendGlobalInputs(TASK, SUBTASKS, APIS, 20),
     "propose": requests.ProposeInputs(TASK, SUBTASKS[1], INTRODUCTION, APIS, (RAN,), "look at len", True),
     "debug": requests.DebugInputs(TASK, SUBTASKS[1], APIS, (RAN,), FAILED, True),
+    "explain": requests.ExplainInputs(TASK, SUBTASKS[1], FAILED),
     "solve": requests.SolveInputs(TASK, APIS, (RAN,)),
     "repair": requests.RepairInputs(TASK, APIS, (RAN,), (FAILED,)),
     "invent": requests.InventInputs(TASK, RAN, 3),

@@ -91,6 +91,9 @@ class FewApis:
         scored = [ScoredApi(api, len(words & set(api.description.lower().split()))) for api in self.apis]
         return sorted(scored, key=lambda item: -item.score)[:k]
 
+    async def search_together(self, queries: Sequence[str], k: int) -> list[ScoredApi]:
+        return await self.search(" ".join(queries), k)
+
     def lookup(self, path: str) -> ApiDoc | None:
         return next((api for api in self.apis if api.path == path), None)
 

@@ -26,6 +26,7 @@ from exploracoder_jupyter.models.offline.state import variables
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.requests import (
     DebugInputs,
+    ExplainInputs,
     IntroduceInputs,
     InventInputs,
     JudgeInputs,
@@ -83,7 +84,7 @@ class OfflineModel:
                 return await self._debug(inputs)
             case SolveInputs() | RepairInputs():
                 return await self._solve(inputs)
-            case InventInputs() | JudgeInputs():
+            case InventInputs() | JudgeInputs() | ExplainInputs():
                 return []
 
     async def _recommend(self, inputs: RecommendInputs) -> str:

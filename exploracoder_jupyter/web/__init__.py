@@ -1,0 +1,1 @@
+"""The web as a source of passages, off unless it is asked for."""
