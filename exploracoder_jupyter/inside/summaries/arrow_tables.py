@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries.columns import (
+    LONG,
+    MANY,
     SMALL,
     TEXT,
     Told,
@@ -16,6 +18,7 @@ from exploracoder_jupyter.inside.summaries.columns import (
     cell,
     is_small,
     label,
+    light,
     missing,
     moment,
     more,
@@ -30,13 +33,6 @@ from exploracoder_jupyter.inside.summaries.columns import (
     truths,
 )
 from exploracoder_jupyter.inside.summaries.facts import BRIEF, Fact, Family, Look, cut, listed, size
-
-HEAVY = 10_000_000
-"""Bytes of a sample: where values are long, fewer are taken."""
-LONG = 4_000
-"""Bytes of a value within a value from which on only its length is told."""
-MANY = 1_000
-"""From so many columns on, their names are not compared."""
 
 
 def _table(table: Any, look: Look) -> Iterator[Fact]:
@@ -148,7 +144,7 @@ def _field_kind(field: Any) -> str:
 
 def _places(values: Any, length: int, look: Look) -> Any:
     each = values.nbytes / max(length, 1)
-    places = spots(length, max(min(look.sample, int(HEAVY / max(each, 1))), 1))
+    places = spots(length, light(each, look.sample))
     return None if places is None else sys.modules["pyarrow"].array(places)
 
 

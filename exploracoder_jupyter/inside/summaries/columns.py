@@ -21,6 +21,13 @@ CROWDED = 300
 """Characters of rows from which on numbers have fewer digits, so that more rows are shown."""
 SMALL = 10
 """Up to so many rows all are shown, and before statistics."""
+MANY = 1_000
+"""From so many columns on, they are not looked at one by one to see whether they were changed."""
+LONG = 4_000
+"""Bytes of a value within a value from which on only its length is told."""
+
+_HEAVY = 10_000_000
+"""Bytes of a sample: taking it may copy it, so of long values fewer are taken."""
 
 ORDERED = frozenset({int, float, Decimal, date, time, timedelta})
 
@@ -54,6 +61,11 @@ def spots(count: int, most: int) -> list[int] | None:
     if count <= most:
         return None
     return [int((place + place * _GOLDEN % 1) * count / most) for place in range(most)]
+
+
+def light(each: float, most: float = float("inf")) -> int:
+    """How many values of so many bytes each a sample has: `most`, or fewer where they are heavy."""
+    return max(int(min(most, _HEAVY / max(each, 1))), 1)
 
 
 def sampled(taken: int, count: int) -> str:

@@ -12,6 +12,7 @@ from exploracoder_jupyter.inside.summaries.columns import (
     cell,
     frequent,
     label,
+    light,
     missing,
     moment,
     objects,
@@ -23,9 +24,6 @@ from exploracoder_jupyter.inside.summaries.columns import (
 from exploracoder_jupyter.inside.summaries.facts import Fact, Look, listed
 from exploracoder_jupyter.inside.summaries.spread import sample_places
 from exploracoder_jupyter.inside.summaries.spread import told as told_elements
-
-HEAVY = 10_000_000
-"""Bytes of a sample: of long texts, which taking them copies, fewer are taken."""
 
 
 def line(name: str, values: Any, look: Look, places: Any) -> Fact:
@@ -68,7 +66,7 @@ def told(values: Any, look: Look, places: Any) -> Told:
 
 
 def _light(array: Any, places: Any) -> Any:
-    most = max(int(HEAVY / max(array.nbytes / max(len(array), 1), 1)), 1)
+    most = light(array.nbytes / max(len(array), 1))
     return places if len(array if places is None else places) <= most else sample_places(len(array), most)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries.columns import (
+    MANY,
     SMALL,
     Told,
     around,
@@ -30,8 +31,6 @@ from exploracoder_jupyter.inside.summaries.pandas_columns import (
 )
 from exploracoder_jupyter.inside.summaries.spread import HASHED, fingerprint, sample_places
 
-MANY = 1_000
-"""From so many columns on, memory is reckoned from their types, and their names are not compared."""
 COMPARED = 20
 """Columns whose values are looked at to see whether they were changed."""
 

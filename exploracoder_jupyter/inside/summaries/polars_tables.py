@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.inside.summaries.columns import (
+    LONG,
+    MANY,
     SMALL,
     TEXT,
     Told,
@@ -20,6 +22,7 @@ from exploracoder_jupyter.inside.summaries.columns import (
     cell,
     is_small,
     label,
+    light,
     missing,
     moment,
     more,
@@ -34,13 +37,6 @@ from exploracoder_jupyter.inside.summaries.columns import (
     truths,
 )
 from exploracoder_jupyter.inside.summaries.facts import BRIEF, Fact, Family, Look, cut, listed, size
-
-HEAVY = 10_000_000
-"""Bytes of a sample: where values are long, fewer are taken."""
-LONG = 4_000
-"""Bytes of a value within a value from which on only its length is told."""
-MANY = 1_000
-"""From so many columns on, their names and types are not compared."""
 
 
 def _frame(frame: Any, look: Look) -> Iterator[Fact]:
@@ -97,7 +93,7 @@ def _schema(schema: Any, look: Look) -> Iterator[Fact]:
 def _places(values: Any, look: Look) -> Any:
     """Where the sample is taken, as what Polars gathers by; None: everywhere."""
     each = _bytes(values) / max(len(values), 1)
-    places = spots(len(values), max(min(look.sample, int(HEAVY / max(each, 1))), 1))
+    places = spots(len(values), light(each, look.sample))
     return None if places is None else sys.modules["polars"].Series(places)
 
 
