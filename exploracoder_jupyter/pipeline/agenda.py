@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from exploracoder_jupyter.types import Experience, Plan, Subtask
 
@@ -60,10 +61,12 @@ class Agenda:
         self._numbers[subtask] += 1
         return self._numbers[subtask]
 
-    def subtasks(self, titles: Sequence[str]) -> tuple[Subtask, ...]:
-        """New subtasks of these titles."""
+    def subtasks(self, titles: Sequence[str], queries: Sequence[str] = ()) -> tuple[Subtask, ...]:
+        """New subtasks of these titles; `queries` are what to search the web for, for the first of them."""
+        first = self._ids + 1
         self._ids += len(titles)
-        return tuple(Subtask(str(id_), title) for id_, title in enumerate(titles, self._ids - len(titles) + 1))
+        pairs = zip_longest(titles, queries[: len(titles)], fillvalue="")
+        return tuple(Subtask(str(id_), title, query) for id_, (title, query) in enumerate(pairs, first))
 
     def follow(self, given: Given) -> None:
         """Take the plan of an earlier run, with what is known to have run there."""

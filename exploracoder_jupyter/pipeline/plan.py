@@ -8,7 +8,7 @@ from exploracoder_jupyter.errors import ReplyError
 from exploracoder_jupyter.events import LibraryRead, Notice, PlanMade
 from exploracoder_jupyter.pipeline.ask import ask_json, ask_text
 from exploracoder_jupyter.pipeline.context import Run
-from exploracoder_jupyter.pipeline.replies import PlannersReply, PlanReply
+from exploracoder_jupyter.pipeline.replies import MarkedReply, PlannersReply, PlanReply, SearchingPlanReply
 from exploracoder_jupyter.pipeline.requests import IntroduceInputs, PlanInputs, PlannersInputs
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import Introduction, Overview, Plan, Planner, Subtask
@@ -49,17 +49,29 @@ async def _planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
 
 async def make_plan(run: Run, introduction: Introduction) -> None:
     """The subtasks. A plan that stays unusable becomes one subtask, the task itself, and a notice says so."""
-    most = run.settings.subtasks
+    inputs = PlanInputs(run.task, introduction, run.settings.subtasks, online="web" in run.soup.kinds)
     try:
-        reply = await ask_json(run, "plan", PlanInputs(run.task, introduction, most), PlanReply)
-        titles = titles_of(reply.subtasks)[:most]
+        planned = _planned(await _subtasks(run, inputs))[: inputs.most]
     except ReplyError as error:
         run.emit(
             Notice(f"The plan could not be used ({error.message}) The task is explored as one subtask.", "warning")
         )
-        titles = []
-    run.agenda.plan = Plan(run.agenda.subtasks(titles or [run.task.text.strip()]))
+        planned = []
+    titles, queries = [title for title, _ in planned], [query for _, query in planned]
+    run.agenda.plan = Plan(run.agenda.subtasks(titles or [run.task.text.strip()], queries))
     run.emit(PlanMade(run.agenda.plan))
+
+
+async def _subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | MarkedReply]:
+    if inputs.online:
+        return (await ask_json(run, "plan", inputs, SearchingPlanReply)).subtasks
+    return (await ask_json(run, "plan", inputs, PlanReply)).subtasks
+
+
+def _planned(items: Sequence[str | MarkedReply]) -> list[tuple[str, str]]:
+    """The titles that are not blank, each with what to search the web for, which may be nothing."""
+    pairs = [(item, "") if isinstance(item, str) else (item.subtask, item.search) for item in items]
+    return [(title, query) for text, query in pairs for title in titles_of([text])]
 
 
 def revise(run: Run, subtask: Subtask, titles: Sequence[str], reason: str) -> None:

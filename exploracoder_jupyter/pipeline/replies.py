@@ -24,6 +24,7 @@ __all__ = [
     "PlannersReply",
     "RecommendGlobalReply",
     "RecommendReply",
+    "SearchingPlanReply",
     "encodable",
     "parse_code",
     "parse_json",
@@ -41,6 +42,10 @@ _PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter",
 _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")
 """Keys whose value says what an object is, where a text was asked for; the first that is there wins."""
+_SEARCHING = ("search", "query", "online")
+"""Keys under which a subtask has what to search the web for."""
+_NO_QUERY = re.compile(r"\W*(?:null|none|no|false|not needed|no (?:need (?:to|for) )?search(?: needed)?)?\W*", re.I)
+"""Words that stand for no search."""
 
 
 def encodable(text: str) -> str:
@@ -65,6 +70,23 @@ def _said(item: object) -> str:
         telling = [texts[key] for key in _TELLING if key in texts]
         return plain((telling or [*texts.values(), ""])[0])
     return plain(str(item)) if isinstance(item, (str, int, float)) else ""
+
+
+def _marked(value: object) -> object:
+    """Subtasks where some have a query: texts, and objects with `subtask` and `search`."""
+    items = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(items, list):
+        return _texts(items)
+    return [item for item in map(_with_query, items) if item]
+
+
+def _with_query(item: object) -> object:
+    title = _said(item)
+    query = next((item[key] for key in _SEARCHING if key in item), None) if isinstance(item, dict) else None
+    query = title if query is True else query
+    if not title or not isinstance(query, str) or _NO_QUERY.fullmatch(query):
+        return title
+    return {"subtask": title, "search": plain(query)}
 
 
 def _paths(value: object) -> object:
@@ -95,6 +117,19 @@ class PlanReply(BaseModel):
     """Reply to `plan`."""
 
     subtasks: Annotated[Texts, Field(min_length=1)]
+
+
+class MarkedReply(BaseModel):
+    """One subtask within a `SearchingPlanReply` that the web is searched for."""
+
+    subtask: Text
+    search: Text
+
+
+class SearchingPlanReply(BaseModel):
+    """Reply to `plan` where the web can be searched."""
+
+    subtasks: Annotated[list[Text | MarkedReply], BeforeValidator(_marked), Field(min_length=1)]
 
 
 class PlannerReply(BaseModel):
