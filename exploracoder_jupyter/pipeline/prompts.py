@@ -1,23 +1,27 @@
 """Prompts: one template a step, rendered from the step's `Inputs`.
 
 A template has two blocks, `system` and `user`. Its variables are exactly the fields of the step's inputs (a test
-holds them together) and a missing one raises. Long values are cut by filters, which always say that they cut: `docs`
-packs API documentation (about 4,000 tokens of it help most, ARKS section 5), `table` is the retrieval table of
-ExploraCoder section 3.3, `tell` renders experience (`telling`).
+holds them together) and a missing one raises. Long values are cut by filters, which always say that they cut: `packed`
+fits what was found into a budget (`packing`), `table` is the retrieval table of ExploraCoder section 3.3, `tell` gives
+experience (`telling`). Whatever a library, a page, a file or a run has said is quoted (`quoting`), and the system
+message says what that means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cache
 
 from jinja2 import PackageLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
+from exploracoder_jupyter.pipeline import packing, telling
+from exploracoder_jupyter.pipeline.packing import packed
+from exploracoder_jupyter.pipeline.quoting import RULE, quote
 from exploracoder_jupyter.pipeline.requests import Inputs
-from exploracoder_jupyter.pipeline.telling import shorten, tell
-from exploracoder_jupyter.types import ApiDoc, Message, Passage, Step
+from exploracoder_jupyter.pipeline.telling import shorten
+from exploracoder_jupyter.types import ApiDoc, Experience, Message, Step
 
 
 def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
@@ -25,7 +29,8 @@ def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
     template = _environment().get_template(f"{step}.j2")
     values = {field.name: getattr(inputs, field.name) for field in fields(inputs)}
     context = template.new_context(values)
-    return tuple(Message(role, "".join(template.blocks[role](context)).strip()) for role in ("system", "user"))
+    system, user = ("".join(template.blocks[role](context)).strip() for role in ("system", "user"))
+    return Message("system", f"{system}\n\n{RULE}"), Message("user", user)
 
 
 @cache
@@ -37,36 +42,15 @@ def _environment() -> SandboxedEnvironment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    environment.filters.update(shorten=shorten, docs=docs, table=table, tell=tell, quoted=quoted)
+    environment.filters.update(packed=packed, table=table, tell=tell, shorten=shorten, quoted=quote)
     return environment
 
 
 def table(apis: Sequence[ApiDoc]) -> str:
-    """Path, signature and first sentence, a line each."""
-    return "\n".join(f"- {api.path}{shorten(api.signature, 160)}: {shorten(api.summary, 200)}" for api in apis)
+    """Path, signature and first sentence of each API, quoted."""
+    return quote(packing.table(apis) or "(none were found)")
 
 
-def docs(apis: Sequence[ApiDoc], most: int) -> str:
-    """The APIs' documentation, the first ones in full, as much as fits."""
-    parts: list[str] = []
-    left = most
-    for rank, api in enumerate(apis):
-        part = _full(api, 2200 if rank < 4 else 700)
-        part = part if len(part) <= left else table([api])
-        if len(part) > left:
-            parts.append(f"({len(apis) - rank} more left out)")
-            break
-        parts.append(part)
-        left -= len(part)
-    return "\n\n".join(parts) if parts else "(none were found)"
-
-
-def quoted(passages: Sequence[Passage], most: int) -> str:
-    """The passages with where they are from, the first ones in full, as much as fits."""
-    share = max(most // max(len(passages), 1), 400)
-    return "\n\n".join(f"[{item.source}: {item.title}]\n{shorten(item.text, share)}" for item in passages)
-
-
-def _full(api: ApiDoc, most: int) -> str:
-    warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""
-    return f"### {api.path}{shorten(api.signature, 400)}{warning}\n{shorten(api.description, most)}"
+def tell(experience: Iterable[Experience], most: int) -> str:
+    """Cells with what they gave, quoted, in about `most` characters."""
+    return quote(telling.tell(experience, most))

@@ -39,6 +39,8 @@ class PlanInputs:
     passages: tuple[Passage, ...] = ()
     online: bool = False
     """Whether the plan says for which subtasks the web is searched."""
+    context_tokens: int = 4000
+    """How much of what was found is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class ProposeInputs:
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
     """How many APIs the model may look up while it writes."""
+    context_tokens: int = 4000
+    """How much of what was found is told, APIs and passages together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ class DebugInputs:
     """Whether the cell is to end with assertions of its own."""
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
+    context_tokens: int = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,7 @@ class SolveInputs:
     experience: tuple[Experience, ...]
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
+    context_tokens: int = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,7 @@ class RepairInputs:
     """The solutions tried so far, last one last; their observation includes the failed check."""
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
+    context_tokens: int = 4000
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import pytest
 from jinja2 import meta
 
 from exploracoder_jupyter.pipeline import prompts, requests
+from exploracoder_jupyter.pipeline.packing import CHARACTERS_PER_TOKEN, packed
 from exploracoder_jupyter.types import (
     ApiDoc,
     Candidate,
@@ -115,9 +116,9 @@ def test_what_writes_code_is_told_of_the_variables_of_the_user(step):
 
 def test_long_documentation_is_cut_and_says_so():
     long = [ApiDoc(f"m.f{i}", "function", "()", "word " * 2000, "m", "1") for i in range(20)]
-    text = prompts.docs(long, 5000)
-    assert len(text) < 7000
-    assert "characters left out" in text
+    text = packed(long, (), 500).apis
+    assert len(text) < 500 * CHARACTERS_PER_TOKEN + 200
+    assert "characters left out" in packed(long, (), 2000).apis
     assert "more left out)" in text
 
 
