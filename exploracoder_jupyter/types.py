@@ -421,11 +421,28 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A look-up that the model asks for while it writes (ToolCoder, section 3)."""
+
+    tool: str
+    """As the model names it, e.g. `search_api`."""
+    argument: str
+    """The query, or the path of an API."""
+    id: str = ""
+    """As the endpoint names the call; empty where it is written in the text of the reply."""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One chat message."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
+    """`tool`: the answer to a call."""
     content: str
+    calls: tuple[Call, ...] = ()
+    """What the assistant asked for beside its text, by the endpoint's own means."""
+    answers: str = ""
+    """Id of the call that a `tool` message answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,6 +470,8 @@ class Exchange:
     usage: Usage
     problem: str = ""
     """What was wrong with the replies, if anything."""
+    calls: tuple[tuple[Call, ...], ...] = ()
+    """What each reply asked to look up beside its text; empty where none did."""
 
 
 @dataclass(frozen=True, slots=True)

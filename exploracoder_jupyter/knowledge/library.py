@@ -23,6 +23,7 @@ from exploracoder_jupyter.knowledge.dense import Embedder
 from exploracoder_jupyter.knowledge.index import FORMAT, Index
 from exploracoder_jupyter.knowledge.meaning import Meaning, embedded
 from exploracoder_jupyter.knowledge.overview import overview
+from exploracoder_jupyter.knowledge.source import source_of
 from exploracoder_jupyter.knowledge.store import Store, digest, pack, unpack
 from exploracoder_jupyter.knowledge.surface import Found, Inspect, Surface
 from exploracoder_jupyter.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
@@ -59,12 +60,23 @@ class _Read:
 class Library:
     """Implements `pipeline.ports.Knowledge` for installed libraries; made by `Library.open`."""
 
-    def __init__(self, read: Sequence[_Read], index: Index, *, meaning: Meaning | None, store: Store, key: str) -> None:
+    def __init__(
+        self,
+        read: Sequence[_Read],
+        index: Index,
+        *,
+        meaning: Meaning | None,
+        store: Store,
+        key: str,
+        inspect: Inspect,
+    ) -> None:
         self._read = read
         self._index = index
         self._meaning = meaning
         self._store = store
         self._key = key
+        self._inspect = inspect
+        self._sources: dict[str, str] = {}
         self._by_path = {api.path: api for api in index.apis}
         self._aliases: dict[str, str] = {}
         for one in read:
@@ -101,7 +113,7 @@ class Library:
             meaning = await embedded(
                 apis, embedder, store=store, advance=lambda done: show("Embedding the documentation", done, len(apis))
             )
-        return cls(read, index, meaning=meaning, store=store, key=key)
+        return cls(read, index, meaning=meaning, store=store, key=key, inspect=inspect)
 
     @property
     def libraries(self) -> Sequence[LibraryInfo]:
@@ -138,6 +150,17 @@ class Library:
         owner, _, name = path.rpartition(".")
         known = self.lookup(owner)
         return self.lookup(f"{known.path}.{name}") if known and known.path != owner else None
+
+    async def source(self, path: str) -> str:
+        """Source code of the API with this path, its beginning where it is long; empty where there is none to read."""
+        api = self.lookup(path)
+        if api is None:
+            return ""
+        if api.path not in self._sources:
+            others = (alias for alias, known in self._aliases.items() if known == api.path)
+            paths = [*dict.fromkeys((api.path, *api.aliases, *others))]
+            self._sources[api.path] = await source_of(paths, inspect=self._inspect)
+        return self._sources[api.path]
 
     def overview(self) -> Overview:
         """README text and example programs, then examples of the APIs most likely wanted."""

@@ -19,6 +19,7 @@ from exploracoder_jupyter.pipeline.controls import Control
 from exploracoder_jupyter.pipeline.requests import Inputs
 from exploracoder_jupyter.types import (
     ApiDoc,
+    Call,
     Introduction,
     LibraryInfo,
     Message,
@@ -32,6 +33,18 @@ from exploracoder_jupyter.types import (
     Step,
     Usage,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something that the model may call while it writes; it takes one text."""
+
+    name: str
+    about: str
+    parameter: str
+    """Name of what it takes."""
+    wanted: str
+    """What that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,8 @@ class ModelRequest:
     """A subtask or candidate id, or empty: with `step` it names the request for people and for replay."""
     schema: dict[str, JsonValue] | None = None
     """JSON schema of the wanted reply; `None` when code is wanted."""
+    tools: tuple[Tool, ...] = ()
+    """What may be called. The prompt names another form for models and endpoints that know no tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,8 @@ class Reply:
     """What this choice added; the sum over a request's replies is what the request cost. `calls` counts requests."""
     problem: str = ""
     """`truncated`, `refused`, `empty`: the text may still be usable."""
+    calls: tuple[Call, ...] = ()
+    """Tools that it calls, beside its text."""
 
 
 class Model(Protocol):
@@ -113,6 +130,11 @@ class Knowledge(Protocol):
 
     def lookup(self, path: str) -> ApiDoc | None:
         """The API with this path (public, or an alias of it), if it is indexed."""
+        ...
+
+    async def source(self, path: str) -> str:
+        """Source code of the API with this path, its beginning where it is long; empty where there is none to read:
+        the path is not indexed, or it is not written in Python. Never runs code of the library."""
         ...
 
     def introduction(self, model: str) -> Introduction | None:

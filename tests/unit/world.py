@@ -97,6 +97,9 @@ class FewApis:
     def lookup(self, path: str) -> ApiDoc | None:
         return next((api for api in self.apis if api.path == path), None)
 
+    async def source(self, path: str) -> str:
+        return f"def {path.rpartition('.')[2]}(x): ..." if self.lookup(path) else ""
+
     def introduction(self, model):
         return self.kept.get(model)
 

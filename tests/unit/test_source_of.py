@@ -1,0 +1,100 @@
+"""The program that finds source code without importing it, and what a library makes of its answer."""
+
+import json
+import sys
+
+import pytest
+
+from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.inside import source_of
+from exploracoder_jupyter.knowledge.source import source_of as read_source
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def jars(tmp_path, monkeypatch):
+    package = tmp_path / "jarslib"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('imported')\n")
+    (package / "inner" / "__init__.py").write_text("")
+    (package / "inner" / "jar.py").write_text(
+        "from typing import overload\n"
+        "EMPTY = object()\n"
+        "class Jar:\n"
+        '    """Holds beans."""\n'
+        "    @overload\n"
+        "    def fill(self): ...\n"
+        "    @property\n"
+        "    @cached\n"
+        "    def fill(self, n=1):\n"
+        '        """Put beans in.\n\n        A long text.\n        """\n'
+        "        return n\n"
+        "try:\n"
+        "    import fast\n"
+        "except ImportError:\n"
+        "    def count(jar): return len(jar)\n"
+    )
+    (package / "broken.py").write_text("def f(:\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "jarslib", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("jarslib.inner.jar.Jar.fill", "@property\n@cached\ndef fill(self, n=1):\n    return n"),
+        ("jarslib.inner.jar.count", "def count(jar): return len(jar)"),
+        ("jarslib.inner.jar.EMPTY", "EMPTY = object()"),
+        ("jarslib.inner.jar.Jar.nothing", ""),
+        ("jarslib.inner.jar.Jar.fill.deeper", ""),
+        ("jarslib.broken.f", ""),
+        ("nosuchlibrary.f", ""),
+        ("math.sqrt", ""),
+        ("..", ""),
+        ("", ""),
+    ],
+)
+def test_source_is_found_without_an_import(jars, path, source):
+    assert source_of.source(path) == source
+    assert "jarslib" not in sys.modules
+
+
+def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
+    assert source_of.source("jarslib.inner.jar.Jar").splitlines()[:2] == ["class Jar:", "    @overload"]
+    assert source_of.source("jarslib.inner.jar").startswith("from typing import overload")
+
+
+def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
+    source_of.main(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
+    assert json.loads(capsys.readouterr().out) == {"source": "def count(jar): return len(jar)"}
+
+
+def answering(*lines, error=None):
+    async def inspect(module, arguments):
+        assert (module, arguments) == ("source_of", ["m.f"])
+        for line in lines:
+            yield line
+        if error:
+            raise error
+
+    return inspect
+
+
+@pytest.mark.parametrize(
+    ("inspect", "source"),
+    [
+        (answering('{"source": "def f(): ..."}'), "def f(): ..."),
+        (answering('{"source": null}'), ""),
+        (answering("[1]"), ""),
+        (answering("no JSON"), ""),
+        (answering(error=KernelError("it died.")), ""),
+    ],
+)
+async def test_what_cannot_be_read_is_no_source(inspect, source):
+    assert await read_source(["m.f"], inspect=inspect) == source
