@@ -35,6 +35,8 @@ class Option:
     """Section of the settings that it sets; empty: it belongs to the task or to the front end."""
     field: str = ""
     """Field of that section."""
+    negates: bool = False
+    """Whether the flag turns its setting off."""
     places: tuple[Place, ...] = ("magic", "command")
     refused: tuple[tuple[str, str], ...] = ()
     """Choices that the command line does not have, each with the reason."""
@@ -133,6 +135,22 @@ OPTIONS: tuple[Option, ...] = (
     Option("budget-tokens", "tokens at most (200000)", "whole", "N", section="budget", field="tokens"),
     Option("budget-seconds", "seconds at most (900)", "number", "S", section="budget", field="seconds"),
     Option(
+        "workspace",
+        "search the notebook's code and the Python, Markdown and notebook files beside it for help",
+        "flag",
+        section="retrieval",
+        field="workspace",
+        command_help="search the Python, Markdown and notebook files of this folder for help",
+    ),
+    Option(
+        "no-snippets",
+        "neither use code that ran in earlier explorations, nor keep any for later ones",
+        "flag",
+        section="retrieval",
+        field="snippets",
+        negates=True,
+    ),
+    Option(
         "isolation",
         "the best that works here, or require the full level and refuse to run below it (best)",
         "choice",
@@ -168,6 +186,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 
+READING = ("base-url", "isolation", "kernel", "gateway")
+"""Options that change what is known of a library, not what is done with it."""
+
 UNAVAILABLE: tuple[str, ...] = ("web",)
 """Options that will come with their work; until then they are refused by name."""
 
@@ -201,6 +222,13 @@ def _meant(message: str) -> str:
     return f"Did you mean {near[0]}? " if near else ""
 
 
+def add_reading_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
+    """Add the options that also a search heeds: they say where and how libraries are read."""
+    for option in OPTIONS:
+        if place in option.places and option.name in READING:
+            _add(parser, option, place)
+
+
 def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
     """Add every option of this place; what is not given is absent from the namespace's settings (`None`)."""
     for option in OPTIONS:
@@ -221,7 +249,7 @@ def nest(values: Mapping[str, Scalar | None]) -> dict[str, dict[str, Scalar]]:
     for option in OPTIONS:
         value = values.get(option.dest)
         if option.section and value is not None:
-            found.setdefault(option.section, {})[option.field] = value
+            found.setdefault(option.section, {})[option.field] = not value if option.negates else value
     return found
 
 

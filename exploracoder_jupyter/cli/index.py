@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.output import emit, note, say
+from exploracoder_jupyter.cli import found
+from exploracoder_jupyter.cli.output import emit, note, plain, say
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.options import add_reading_options, layer
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -17,18 +19,27 @@ if TYPE_CHECKING:
     Row = Mapping[str, JsonValue]
 
 _MOST = 1000
+_STEP = 1000
+"""APIs between two words of progress where it is not known how many there will be."""
 
 
 def configure_index(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `index`."""
     parser.add_argument("libraries", nargs="+", metavar="LIB", help="by distribution or import name")
+    add_reading_options(parser, place="command")
 
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `search`."""
-    parser.add_argument("library", metavar="LIB", help="by distribution or import name")
+    parser.add_argument(
+        "library", metavar="LIB", help="by distribution or import name; several with commas between them"
+    )
     parser.add_argument("query", metavar="QUERY", help="what is looked for, in words")
     parser.add_argument("-k", type=int, default=20, metavar="K", help=f"how many APIs, 1 to {_MOST} (20)")
+    parser.add_argument(
+        "-v", "--examples", action="store_true", help="show parameters and the first example of each, too"
+    )
+    add_reading_options(parser, place="command")
 
 
 def index(arguments: argparse.Namespace) -> int:
@@ -42,9 +53,9 @@ def index(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter import session
 
     async def main() -> Sequence[Row]:
-        return await session.index(arguments.libraries, progress=_Progress())
+        return await session.index(arguments.libraries, layers=[layer(arguments)], progress=advance)
 
-    with redirect_stdout(sys.stderr):
+    with _progress() as advance, redirect_stdout(sys.stderr):
         rows = anyio.run(main)
     if arguments.json:
         emit({"libraries": [dict(row) for row in rows]})
@@ -68,26 +79,51 @@ def search(arguments: argparse.Namespace) -> int:
 
     from exploracoder_jupyter import session
 
-    with redirect_stdout(sys.stderr):
-        rows: Sequence[Row] = anyio.run(session.search, arguments.library, arguments.query, arguments.k)
+    async def main() -> dict[str, JsonValue]:
+        return await session.search(
+            libraries, arguments.query, arguments.k, layers=[layer(arguments)], progress=advance
+        )
+
+    libraries = [name for name in arguments.library.split(",") if name]
+    with _progress() as advance, redirect_stdout(sys.stderr):
+        answer = anyio.run(main)
     if arguments.json:
-        emit({"query": arguments.query, "results": [dict(row) for row in rows]})
+        emit(answer)
     else:
-        say("\n".join(_found(row) for row in rows) or "Nothing was found.")
-    return 0 if rows else 1
+        found.show(answer, whole=arguments.examples)
+    return 0 if answer["results"] else 1
 
 
-class _Progress:
-    """Says on standard error what is being done, at most once a step and a tenth."""
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Says on standard error what is being done: in one line that changes where a terminal shows it."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status("Starting") as status:
+        yield lambda what, done, total: status.update(Text(plain(_step(what, done, total))))
+
+
+class _Lines:
+    """Says each step in a line, at most once a tenth of it, or once a thousand where nobody knows of how many."""
 
     def __init__(self) -> None:
         self._said = ("", -1)
 
-    def __call__(self, what: str, done: int = 0, total: int = 0) -> None:
-        tenth = 10 * done // total if total else 0
-        if (what, tenth) != self._said:
-            self._said = (what, tenth)
-            note(f"{what} ({done:,} of {total:,})" if total else what)
+    def __call__(self, what: str, done: int, total: int) -> None:
+        part = 10 * done // total if total else done // _STEP
+        if (what, part) != self._said:
+            self._said = (what, part)
+            note(_step(what, done, total))
+
+
+def _step(what: str, done: int, total: int) -> str:
+    if total:
+        return f"{what} ({done:,} of {total:,})"
+    return f"{what} ({done:,} APIs)" if done else what
 
 
 def _indexed(row: Row) -> str:
@@ -97,9 +133,3 @@ def _indexed(row: Row) -> str:
         f"{row['with_signature']:,} with a signature, {row['with_docs']:,} with documentation, "
         f"{row['with_examples']:,} with examples."
     )
-
-
-def _found(row: Row) -> str:
-    summary = " ".join(str(row["description"]).split())
-    short = summary if len(summary) <= 100 else f"{summary[:99]}…"
-    return f"{row['path']}{row['signature']}\n    {short}" if short else f"{row['path']}{row['signature']}"

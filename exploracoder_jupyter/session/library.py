@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
@@ -12,6 +13,7 @@ from exploracoder_jupyter.config import Layer, resolve, secrets
 from exploracoder_jupyter.events import Event
 from exploracoder_jupyter.execution import inspector_of
 from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.session.examples import runnable
 from exploracoder_jupyter.session.parts import Advance, open_knowledge
 from exploracoder_jupyter.types import ScoredApi
 
@@ -26,10 +28,20 @@ async def index(
         return [asdict(row) for row in library.report()]
 
 
-async def search(library: str, query: str, k: int, *, layers: Sequence[Layer] = ()) -> list[Row]:
-    """The k APIs nearest to the query, as `search --json` prints them."""
-    async with _opened([library], layers, _quiet) as knowledge:
-        return [_row(found) for found in await knowledge.search(query, k)]
+async def search(
+    libraries: Sequence[str], query: str, k: int, *, layers: Sequence[Layer] = (), progress: Advance | None = None
+) -> Row:
+    """The k APIs nearest to the query and what was searched, as `search --json` prints it."""
+    began = time.monotonic()
+    async with _opened(libraries, layers, progress or _quiet) as library:
+        results = [_row(found, library) for found in await library.search(query, k)]
+        return {
+            "query": query,
+            "results": [*results],
+            "libraries": [asdict(row) for row in library.report()],
+            "apis": library.size,
+            "seconds": round(time.monotonic() - began, 3),
+        }
 
 
 @asynccontextmanager
@@ -47,7 +59,7 @@ async def _opened(libraries: Sequence[str], layers: Sequence[Layer], advance: Ad
         )
 
 
-def _row(found: ScoredApi) -> Row:
+def _row(found: ScoredApi, library: Library) -> Row:
     api = found.api
     return {
         "path": api.path,
@@ -57,6 +69,15 @@ def _row(found: ScoredApi) -> Row:
         "score": round(found.score, 6),
         "library": api.library,
         "version": api.version,
+        "documentation": api.description,
+        "examples": [*runnable(api, library)],
+        "parameters": [asdict(parameter) for parameter in api.parameters],
+        "returns": api.returns,
+        "notes": [*api.notes],
+        "see_also": [*api.see_also],
+        "aliases": [*api.aliases],
+        "deprecated": api.deprecated,
+        "origin": api.origin,
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sys
 import types
@@ -49,7 +50,9 @@ def session(monkeypatch):
         progress("Reading", 5, 10)
         return _give(module.answer)
 
-    async def search(library, query, k, *, layers=()):
+    async def search(libraries, query, k, *, layers=(), progress=None):
+        progress("Reading", 1500, 0)
+        module.orders.append((libraries, query, k, layers))
         return _give(module.answer)
 
     async def diagnose(layers):
@@ -186,15 +189,75 @@ def test_index_and_search_have_the_documented_shapes(session, capsys):
     assert json.loads(capsys.readouterr().out) == {"libraries": session.answer}
     assert main(["index", "statistics"]) == 0
     assert "statistics 3.11: 30 APIs read in 0.1 s" in capsys.readouterr().out
-    session.answer = [{"path": "statistics.mean", "signature": "(data)", "description": "The\nmean.", "score": 1.0}]
-    assert main(["search", "statistics", "mean", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"query": "mean", "results": session.answer}
+
+
+FOUND = {
+    "path": "statistics.mean",
+    "signature": "(data)",
+    "description": "The\nmean.",
+    "deprecated": None,
+    "parameters": [{"name": "data", "type": "Iterable", "default": "", "about": "What the mean\nis of."}],
+    "returns": "a number",
+    "examples": ["from statistics import mean\n\nmean([1, 2])", "mean([3])"],
+}
+ANSWER = {
+    "query": "mean",
+    "results": [FOUND],
+    "libraries": [{"name": "statistics", "version": "3.11", "cached": True}],
+    "apis": 1234,
+    "seconds": 0.26,
+}
+
+
+def test_a_search_has_the_documented_shapes(session, capsys):
+    session.answer = ANSWER
+    assert main(["search", "statistics,math", "mean", "--json", "-k", "3", "--kernel", "other"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out) == session.answer
+    assert said.err == "Reading (1,500 APIs)\n"
+    assert session.orders == [(["statistics", "math"], "mean", 3, [{"sandbox": {"kernel": "other"}}])]
     assert main(["search", "statistics", "mean"]) == 0
-    assert capsys.readouterr().out == "statistics.mean(data)\n    The mean.\n"
+    said = capsys.readouterr()
+    assert said.out == "statistics.mean(data)\n    The mean.\n"
+    assert said.err.endswith("\nstatistics 3.11: 1,234 APIs, searched in 0.3 s\n")
+
+
+@pytest.mark.parametrize("option", ["-v", "--examples"])
+def test_a_search_shows_parameters_and_the_first_example_on_request(session, capsys, option):
+    session.answer = {**ANSWER, "results": [{**FOUND, "deprecated": "since 3.4"}]}
+    assert main(["search", "statistics", "mean", option]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "statistics.mean(data)",
+        "    The mean.",
+        "    Deprecated: since 3.4",
+        "    data: Iterable What the mean is of.",
+        "    Returns: a number",
+        "        from statistics import mean",
+        "",
+        "        mean([1, 2])",
+    ]
+
+
+@pytest.mark.parametrize("results", [[FOUND], []])
+def test_a_terminal_is_told_what_was_searched_and_obeys_nothing(session, capsys, monkeypatch, results):
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    rows = [{**row, "description": "Bold \x1b[2Jmean [red]of[/red] data.", "deprecated": "old"} for row in results]
+    session.answer = {**ANSWER, "results": rows}
+    assert main(["search", "statistics", "mean", "-v"]) == (0 if results else 1)
+    shown = capsys.readouterr().out
+    plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert "statistics 3.11: 1,234 APIs, searched in 0.3 s" in plain
+    assert ("1. statistics.mean(data)  deprecated" in plain) == bool(results)
+    assert ("Bold \N{REPLACEMENT CHARACTER}[2Jmean [red]of[/red] data." in plain) == bool(results)
+    assert ("mean([1, 2])" in plain) == bool(results)
+    assert ("Nothing was found." in plain) != bool(results)
+    assert "\x1b[2J" not in shown
 
 
 def test_a_search_without_results_is_negative(session, capsys):
-    session.answer = []
+    session.answer = {**ANSWER, "results": []}
     assert main(["search", "statistics", "mean"]) == 1
     assert "Nothing was found." in capsys.readouterr().out
 
