@@ -63,6 +63,10 @@ class ExploraMagics(Magics):
         config=True
     )
     pickle = Bool(None, allow_none=True, help="Whether variables may be sent as pickles.").tag(config=True)
+    workspace = Bool(None, allow_none=True, help="Whether the notebook and the files beside it are searched.").tag(
+        config=True
+    )
+    no_snippets = Bool(None, allow_none=True, help="Whether to neither use nor keep code that ran.").tag(config=True)
     isolation = CaselessStrEnum(
         ("best", "require"), None, allow_none=True, help="Whether to run below the full level of isolation."
     ).tag(config=True)

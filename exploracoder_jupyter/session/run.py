@@ -28,6 +28,7 @@ from exploracoder_jupyter.session.parts import (
     recorded,
     settled,
 )
+from exploracoder_jupyter.session.soup import open_soup
 from exploracoder_jupyter.session.teller import Listener, Place, Summary, Teller
 from exploracoder_jupyter.types import Environment, Task
 
@@ -130,6 +131,8 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             unsent=lacking(order, task),
             steerable=order.steerable,
             given=order.given,
+            retrieval=settings.retrieval,
+            soup=open_soup(order, settings, keys, libraries=knowledge.libraries, tell=tell),
         )
         try:
             await run_task(run)

@@ -1,0 +1,14 @@
+"""What is searched beside the libraries' own API: code that ran before, the user's files, documents, the web.
+
+`Soup` puts sources behind one search; `SnippetSource` and `WorkspaceSource` are two of them, `SnippetStore` is where
+code that ran is kept.
+"""
+
+from __future__ import annotations
+
+from exploracoder_jupyter.knowledge.soup.kept import Kept, SnippetStore
+from exploracoder_jupyter.knowledge.soup.snippets import SnippetSource
+from exploracoder_jupyter.knowledge.soup.soup import Soup
+from exploracoder_jupyter.knowledge.soup.workspace import WorkspaceSource
+
+__all__ = ["Kept", "SnippetSource", "SnippetStore", "Soup", "WorkspaceSource"]

@@ -1,0 +1,219 @@
+"""Code that ran, kept on disk for later tasks: one SQLite file that processes share.
+
+It is no cache, for it cannot be made again: a file that is no sound database is set aside, not removed, and a file of
+a newer release is left alone. Where nothing can be read or written, nothing is kept and everything still works. The
+file is readable by its owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from exploracoder_jupyter.knowledge.store import digest
+from exploracoder_jupyter.pipeline.attempt import fingerprint
+from exploracoder_jupyter.types import Sharing, Snippet
+
+T = TypeVar("T")
+
+MOST = 200
+"""Snippets kept of one library."""
+_WAIT = 5.0
+"""Seconds to wait for another process's transaction."""
+_BRIEF_WAIT = 0.5
+"""The same within a search, which may not take long."""
+_DAY = 86_400.0
+_OUTDATED = 30 * _DAY
+"""How long snippets of another version stay unused: another environment may still have that version."""
+_LEVELS: dict[Sharing, int] = {"none": 0, "schema": 1, "values": 2}
+_SNIPPET: TypeAdapter[Snippet] = TypeAdapter(Snippet)
+
+_MIGRATIONS = (
+    "CREATE TABLE snippets (id TEXT PRIMARY KEY, library TEXT NOT NULL, version TEXT NOT NULL,"
+    " level INTEGER NOT NULL, seen REAL NOT NULL, uses INTEGER NOT NULL, body TEXT NOT NULL)",
+)
+"""Applied in order, each once; only ever appended to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A snippet as it is kept."""
+
+    id: str
+    snippet: Snippet
+    seen: float
+    """When it last ran or was found, in seconds since the epoch."""
+    uses: int
+    """How often it ran again or was found."""
+
+
+class SnippetStore:
+    """The kept snippets of all libraries. No method but `clear` raises for what the disk or the file does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "snippets.sqlite"
+
+    def keep(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
+        """Keep these; those that are kept already count as used. `sharing`: what the model that wrote them was told.
+
+        Of each library the ones go that were not used for longest, a use counting as a day, and those of other
+        versions that nothing used for a month.
+        """
+        now = time.time()
+        rows = [
+            (_id(one), one.library, one.version, _LEVELS[sharing], now, _SNIPPET.dump_json(one).decode())
+            for one in snippets
+        ]
+
+        def write(db: sqlite3.Connection) -> None:
+            db.executemany(
+                "INSERT INTO snippets VALUES (?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO UPDATE"
+                " SET seen = excluded.seen, uses = uses + 1, level = min(level, excluded.level)",
+                rows,
+            )
+            for library, version in {(one.library, one.version) for one in snippets}:
+                db.execute(
+                    "DELETE FROM snippets WHERE library = ? AND version != ? AND seen < ?",
+                    (library, version, now - _OUTDATED),
+                )
+                db.execute(
+                    "DELETE FROM snippets WHERE library = ?1 AND id NOT IN (SELECT id FROM snippets WHERE library = ?1"
+                    f" ORDER BY seen + {_DAY} * min(uses, 30) DESC, rowid DESC LIMIT ?2)",
+                    (library, MOST),
+                )
+
+        self._try(write, None)
+
+    def of(self, versions: Mapping[str, str], sharing: Sharing) -> list[Kept]:
+        """Those of exactly these versions of libraries, by import name, that may be told where so much is shared."""
+        where = " OR ".join("(library = ? AND version = ?)" for _ in versions) or "0"
+        pairs = [text for pair in versions.items() for text in pair]
+        return self._read(f"({where}) AND level <= ?", [*pairs, _LEVELS[sharing]])
+
+    def all(self, library: str | None = None) -> list[Kept]:
+        """All of a library, or of every one, the last used first."""
+        return self._read("library = ?", [library]) if library else self._read("1", [])
+
+    def used(self, ids: Collection[str]) -> None:
+        """Say that these were found."""
+        rows = [(time.time(), id_) for id_ in ids]
+        update = "UPDATE snippets SET seen = ?, uses = uses + 1 WHERE id = ?"
+        self._try(lambda db: db.executemany(update, rows), None, wait=_BRIEF_WAIT)
+
+    def drop(self, ids: Collection[str]) -> None:
+        """Keep these no longer."""
+        rows = [(id_,) for id_ in ids]
+        self._try(lambda db: db.executemany("DELETE FROM snippets WHERE id = ?", rows), None)
+
+    def clear(self, library: str | None = None) -> int:
+        """Remove all of a library, or everything, files that were set aside included; how many snippets that were.
+
+        Raises:
+            OSError, sqlite3.Error: they could not be removed.
+        """
+        self.all()  # which sets an unsound file aside
+        if not library:
+            for path in self.path.parent.glob(f"{self.path.name}.unsound-*"):
+                path.unlink()
+        if not self.path.exists():
+            return 0
+        where, values = ("library = ?", (library,)) if library else ("1", ())
+        with closing(self._connect(_WAIT)) as db, db:
+            return db.execute(f"DELETE FROM snippets WHERE {where}", values).rowcount
+
+    def _read(self, where: str, values: Sequence[object]) -> list[Kept]:
+        statement = f"SELECT id, body, seen, uses FROM snippets WHERE {where} ORDER BY seen DESC, rowid"
+        if not self.path.exists():
+            return []
+        rows: list[tuple[str, str, float, int]] = self._try(
+            lambda db: db.execute(statement, values).fetchall(), [], wait=_BRIEF_WAIT
+        )
+        return [kept for row in rows if (kept := _kept(*row))]
+
+    def _try(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, wait: float = _WAIT) -> T:
+        """What the work gives in one transaction; `otherwise` where it cannot be done."""
+        for _ in range(2):  # once more after an unsound file was set aside
+            try:
+                with closing(self._connect(wait)) as db, db:
+                    return work(db)
+            except (sqlite3.OperationalError, OSError):
+                return otherwise
+            except sqlite3.DatabaseError:
+                if not self._set_aside():
+                    return otherwise
+        return otherwise
+
+    def _connect(self, wait: float) -> sqlite3.Connection:
+        if not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        db = self._open(wait)
+        try:
+            db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            db.execute("PRAGMA secure_delete = ON")
+            _migrate(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _open(self, wait: float) -> sqlite3.Connection:
+        return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait)
+
+    def _set_aside(self) -> bool:
+        """Give an unsound file, and the journal that belongs to it, another name; whether a new one can be begun."""
+        if self._is_sound():  # another process was faster
+            return True
+        aside = self.path.with_name(f"{self.path.name}.unsound-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
+        try:
+            with suppress(FileNotFoundError):
+                self.path.replace(aside)
+                self.path.with_name(f"{self.path.name}-journal").replace(f"{aside}-journal")
+        except OSError:
+            return False
+        return True
+
+    def _is_sound(self) -> bool:
+        try:
+            with closing(self._open(_BRIEF_WAIT)) as db:
+                return bool(db.execute("PRAGMA quick_check").fetchone()[0] == "ok")
+        except sqlite3.Error:
+            return False
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    """Bring the tables up to date.
+
+    Raises:
+        sqlite3.OperationalError: a newer release has made them.
+    """
+    if db.execute("PRAGMA user_version").fetchone()[0] == len(_MIGRATIONS):
+        return
+    with db:
+        db.execute("BEGIN IMMEDIATE")
+        done = db.execute("PRAGMA user_version").fetchone()[0]
+        if done > len(_MIGRATIONS):
+            raise sqlite3.OperationalError("the file is of a newer release")
+        for statement in _MIGRATIONS[done:]:
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+
+
+def _id(snippet: Snippet) -> str:
+    """The same for code that differs in layout and comments only."""
+    return digest(snippet.library, snippet.version, fingerprint(snippet.code))[:12]
+
+
+def _kept(id_: str, body: str, seen: float, uses: int) -> Kept | None:
+    try:
+        return Kept(id_, _SNIPPET.validate_json(body), seen, uses)
+    except ValidationError:
+        return None

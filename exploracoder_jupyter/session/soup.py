@@ -1,0 +1,39 @@
+"""What a run may search beside the libraries' own API, as its settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from exploracoder_jupyter.config import Secrets, Settings
+from exploracoder_jupyter.events import Event, Notice
+from exploracoder_jupyter.knowledge.soup import SnippetSource, SnippetStore, Soup, WorkspaceSource
+from exploracoder_jupyter.notebook.redact import Redactor
+from exploracoder_jupyter.pipeline.ports import Source
+from exploracoder_jupyter.session.order import Order
+from exploracoder_jupyter.session.parts import cache_folder, hidden_strings
+from exploracoder_jupyter.types import LibraryInfo
+
+
+def open_soup(
+    order: Order,
+    settings: Settings,
+    keys: Secrets,
+    *,
+    libraries: Sequence[LibraryInfo],
+    tell: Callable[[Event], None],
+) -> Soup:
+    """The sources of this order behind one search; `libraries` as the run has found them."""
+    clean = Redactor(hidden_strings(settings.endpoint, keys)).text
+    sources: list[Source] = []
+    if settings.retrieval.workspace:
+        sources.append(WorkspaceSource(order.workdir, order.notebook, clean=clean))
+    kept = None
+    if settings.retrieval.snippets:
+        versions = {library.name: library.version for library in libraries}
+        kept = SnippetSource(snippet_store(), versions, sharing=settings.endpoint.share, clean=clean)
+    return Soup(sources, kept=kept, say=lambda sentence: tell(Notice(sentence, "warning")))
+
+
+def snippet_store() -> SnippetStore:
+    """Where code that ran is kept between runs."""
+    return SnippetStore(cache_folder())
