@@ -24,13 +24,16 @@ def open_soup(
 ) -> Soup:
     """The sources of this order behind one search; `libraries` as the run has found them."""
     clean = Redactor(hidden_strings(settings.endpoint, keys)).text
+    share = settings.endpoint.share
     sources: list[Source] = []
-    if settings.retrieval.workspace:
+    if settings.retrieval.workspace and share == "values":
         sources.append(WorkspaceSource(order.workdir, order.notebook, clean=clean))
+    elif settings.retrieval.workspace:
+        tell(Notice(f"Your files are not searched: with `--share {share}` nothing of them may go to a model."))
     kept = None
     if settings.retrieval.snippets:
         versions = {library.name: library.version for library in libraries}
-        kept = SnippetSource(snippet_store(), versions, sharing=settings.endpoint.share, clean=clean)
+        kept = SnippetSource(snippet_store(), versions, sharing=share, clean=clean)
     return Soup(sources, kept=kept, say=lambda sentence: tell(Notice(sentence, "warning")))
 
 

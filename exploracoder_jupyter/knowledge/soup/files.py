@@ -61,8 +61,8 @@ class _Left:
     @property
     def none(self) -> bool:
         most = self.limits
-        spent = self.files >= most.files or self.entries >= most.entries or self.bytes >= most.bytes
-        return spent or time.monotonic() - self.began > most.seconds
+        is_late = time.monotonic() - self.began > most.seconds
+        return self.files >= most.files or self.bytes >= most.bytes or is_late
 
 
 def below(folder: Path, limits: Limits) -> Iterator[Text]:
@@ -99,7 +99,7 @@ def read(path: Path, limits: Limits) -> str | None:
 def _paths(folder: Path, left: _Left) -> Iterator[str]:
     waiting: deque[tuple[str, tuple[Rule, ...]]] = deque([("", ())])
     for _ in range(left.limits.folders):
-        if not waiting:
+        if not waiting or left.none or left.entries >= left.limits.entries:
             return
         at, known = waiting.popleft()
         entries = _entries(folder / at, left)
@@ -125,7 +125,7 @@ def _entries(folder: Path, left: _Left) -> list[os.DirEntry[str]]:
             for entry in entries:
                 found.append(entry)
                 left.entries += 1
-                if left.none:
+                if left.entries >= left.limits.entries:
                     break
     except OSError:
         return []
