@@ -187,7 +187,7 @@ class KnowledgeSearched:
     """The libraries' documentation and the other sources were searched, for a subtask or after something failed."""
 
     subject: str
-    """Id of the subtask, or of the candidate that failed."""
+    """`plan`, `solution`, the id of a subtask, or that of the candidate that failed."""
     round: int
     """0 for the first search of a subtask, then 1, 2, ..."""
     formulation: Formulation

@@ -15,13 +15,15 @@ import anyio
 
 from exploracoder_jupyter.errors import BranchingChanged, BudgetSpent
 from exploracoder_jupyter.events import CandidateObserved, CandidateProposed
+from exploracoder_jupyter.pipeline.alike import informative, shown
 from exploracoder_jupyter.pipeline.branches import MOST_CHANGES, run_again, tell_change
 from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.context import Run, State
 from exploracoder_jupyter.pipeline.nearest import enriched
 from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.searching import Search
 from exploracoder_jupyter.pipeline.tasks import task_group
-from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Subtask, Usage
+from exploracoder_jupyter.types import Candidate, Experience, Subtask, Usage
 
 
 @dataclass(slots=True)
@@ -31,7 +33,8 @@ class Attempt:
     run: Run
     state: State
     subtask: Subtask
-    apis: tuple[ApiDoc, ...]
+    found: Search
+    """What is known that may help; it grows."""
     limiter: anyio.CapacityLimiter
     experiences: list[Experience] = field(default_factory=list)
     branches: dict[str, Branch] = field(default_factory=dict)
@@ -45,9 +48,9 @@ class Attempt:
     """What was or is being run, and how many changes had been before that."""
 
     @classmethod
-    def of(cls, run: Run, state: State, subtask: Subtask, apis: tuple[ApiDoc, ...]) -> Attempt:
-        """The attempt at a subtask from this state, with the APIs recommended for it."""
-        return cls(run, state, subtask, apis, anyio.CapacityLimiter(run.parallel))
+    def of(cls, run: Run, state: State, found: Search) -> Attempt:
+        """The attempt at a subtask from this state, with what was found for it."""
+        return cls(run, state, found.subtask, found, anyio.CapacityLimiter(run.parallel))
 
     async def trial(self, candidate: Candidate) -> None:
         """Run one candidate in a branch of its own, unless it has no code or is a duplicate."""
@@ -119,7 +122,7 @@ class Attempt:
         observation = enriched(run, run_again(observation) if again else observation)
         run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
-        apis = apis_used(candidate.code, run.knowledge, recommended=self.apis, types=types)
+        apis = apis_used(candidate.code, run.knowledge, recommended=self.found.apis, types=types)
         experience = Experience(self.subtask, candidate, observation, apis)
         self.experiences.append(experience)
         if observation.ran:
@@ -130,6 +133,12 @@ class Attempt:
     def none_ran(self) -> bool:
         """Whether every candidate so far failed."""
         return not any(item.observation.ran for item in self.experiences)
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether candidates ran, and none of them shows anything of its result."""
+        ran = [item.observation for item in self.experiences if item.observation.ran]
+        return bool(ran) and not any(informative(shown(observation)) for observation in ran)
 
     async def close_losers(self, winner: str | None) -> None:
         """End the branches of all candidates but one."""

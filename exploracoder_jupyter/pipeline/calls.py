@@ -8,6 +8,8 @@ resolved is not counted.
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 from collections.abc import Iterable, Mapping
 
 from exploracoder_jupyter.pipeline.ports import Knowledge
@@ -34,6 +36,25 @@ def apis_used(
             if path:
                 found[path] = None
     return tuple(found)
+
+
+def called(code: str) -> tuple[str, ...]:
+    """Names of what the code calls, in order of first appearance: paths from imports on; of methods the last part."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return tuple(dict.fromkeys(re.findall(r"([A-Za-z_]\w*)\(", code)))
+    aliases = _imports(tree)
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    names = (_name(func, aliases) for func in calls)
+    return tuple(dict.fromkeys(name for name in names if name and not hasattr(builtins, name)))
+
+
+def _name(func: ast.expr, aliases: Mapping[str, str]) -> str:
+    chain = _chain(func)
+    if chain and chain[0] in aliases:
+        return ".".join([aliases[chain[0]], *chain[1:]])
+    return func.attr if isinstance(func, ast.Attribute) else "".join(chain[-1:])
 
 
 def known_types(experience: Iterable[Experience]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from exploracoder_jupyter.events import CandidateProposed, CandidateSelected, Notice, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.pipeline.attempt import Attempt
 from exploracoder_jupyter.pipeline.context import Run, State, still_wanted
+from exploracoder_jupyter.pipeline.searching import Search
 from exploracoder_jupyter.types import ApiDoc, Candidate, Selection, Subtask
 
 _CHOSEN = "chosen by the user"
@@ -31,7 +32,7 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
 async def _run_again(
     run: Run, state: State, subtask: Subtask, candidate: Candidate, apis: tuple[ApiDoc, ...], reason: str
 ) -> State | None:
-    attempt = Attempt.of(run, state, subtask, apis)
+    attempt = Attempt.of(run, state, Search(run, subtask, apis))
     winner: str | None = None
     try:
         await attempt.again(candidate)

@@ -12,7 +12,7 @@ from exploracoder_jupyter.pipeline.agenda import Agenda, Given
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, Soup, Steering
 from exploracoder_jupyter.pipeline.soup import NoSoup
-from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Sharing, Task
+from exploracoder_jupyter.types import ApiDoc, Experience, Introduction, Passage, Sharing, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Run:
     retrieval: Retrieval = field(default_factory=Retrieval)
     soup: Soup = field(default_factory=NoSoup)
     """What is searched beside the index of the libraries' APIs."""
+    python: str = ""
+    """Version of the interpreter that experiments run in, `3.11.9`; empty where it is not known."""
     agenda: Agenda = field(default_factory=Agenda)
 
 
@@ -56,6 +58,8 @@ class State:
     """One selected experience per explored subtask, failed ones included (section 3.4)."""
     retrieved: tuple[ApiDoc, ...] = ()
     """What retrieval gave for any subtask, best first, without repeats: the pool of the global re-rank."""
+    passages: tuple[Passage, ...] = ()
+    """What the soup gave for any subtask."""
     codeless: tuple[str, ...] = ()
     """What was wrong with the replies for the latest subtasks, where none held code."""
 

@@ -19,6 +19,7 @@ from exploracoder_jupyter.pipeline.context import Run, State
 from exploracoder_jupyter.pipeline.ending import Ending
 from exploracoder_jupyter.pipeline.explore import explore_subtask
 from exploracoder_jupyter.pipeline.futile import stop_if_futile
+from exploracoder_jupyter.pipeline.learn import learn
 from exploracoder_jupyter.pipeline.plan import introduce, make_plan
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solve import solve
@@ -152,7 +153,10 @@ class Course:
         return await carry_forward(self.run, state, subtask) or await explore_subtask(self.run, state, subtask)
 
     async def _solve(self) -> Ending:
-        return await solve(self.run, self.states[-1])
+        state = self.states[-1]
+        ending = await solve(self.run, state)
+        await learn(self.run, state.experience, ending)
+        return ending
 
     async def _sweep(self) -> None:
         """End the branches that no candidate will start from again: all but the last, where one cannot go back."""

@@ -1,8 +1,8 @@
 """Chain of API Exploration: m candidates for a subtask, each run in a branch of its own (section 3.4).
 
-A candidate starts as soon as its reply is complete. Exact duplicates are run once. When none ran, `debug` repairs
-them. One experience is selected and its branch becomes the start of the next subtask; the others are closed, but stay
-on record.
+A candidate starts as soon as its reply is complete. Exact duplicates are run once. When none ran, help is searched for
+again, and `debug` repairs them. One experience is selected and its branch becomes the start of the next subtask; the
+others are closed, but stay on record.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from exploracoder_jupyter.events import (
-    CandidateSelected,
-    SubtaskFinished,
-    SubtaskStarted,
-)
+from exploracoder_jupyter.config import OFFLINE
+from exploracoder_jupyter.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.pipeline.alike import without_addresses
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.attempt import Attempt
 from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.learn import forget_stale
+from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.pipeline.plan import revise
 from exploracoder_jupyter.pipeline.recommend import Advice, recommend
 from exploracoder_jupyter.pipeline.requests import DebugInputs, ProposeInputs
+from exploracoder_jupyter.pipeline.searching import Search
 from exploracoder_jupyter.pipeline.select import select
 from exploracoder_jupyter.pipeline.tasks import task_group
 from exploracoder_jupyter.types import Candidate, Experience, Subtask, SubtaskStatus
@@ -31,7 +31,11 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
     """Explore one subtask and return the state after it."""
     advice = await recommend(run, state, subtask)
     await still_wanted()
-    state = replace(state, retrieved=merged(state.retrieved, advice.retrieved))
+    state = replace(
+        state,
+        retrieved=merged(state.retrieved, advice.retrieved),
+        passages=distinct((*state.passages, *advice.passages)),
+    )
     if advice.remaining is not None:
         revise(run, subtask, advice.remaining, advice.reason)
     if advice.satisfied:
@@ -43,25 +47,31 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
 
 async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) -> State:
     apis = tuple(item.api for item in advice.apis)
-    attempt = Attempt.of(run, state, subtask, apis)
+    found = Search(run, subtask, apis, advice.passages, advice.retrieved)
+    attempt = Attempt.of(run, state, found)
     winner: str | None = None
     try:
         await _propose(attempt)
         if not attempt.experiences:
             await _propose(attempt)
         for round_ in range(1, run.settings.debug_rounds + 1):
-            if attempt.none_ran:
-                await _debug(attempt, round_)
+            await _mend(attempt, round_)
+        await forget_stale(run, found.passages, attempt.experiences)
         await still_wanted()
         if not attempt.experiences:
             return _give_up(run, state, subtask, attempt.problem)
-        chosen, selection = select(attempt.experiences, [api.path for api in apis])
+        chosen, selection = select(attempt.experiences, [api.path for api in found.apis])
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
         _expect_next(attempt, winner)
         _finish(run, chosen)
     finally:
         await attempt.close_losers(winner)
+    state = replace(
+        state,
+        retrieved=merged(state.retrieved, found.apis),
+        passages=distinct((*found.passages, *state.passages)),
+    )
     if winner is None:
         return state.learn(chosen, state.branch)
     return state.learn(chosen, attempt.branches[winner])
@@ -92,7 +102,17 @@ async def _propose(attempt: Attempt) -> None:
     run, state, subtask = attempt.run, attempt.state, attempt.subtask
     hint = run.agenda.hints.get(subtask.id, "")
     tests = run.settings.tests
-    inputs = ProposeInputs(run.task, subtask, state.introduction, attempt.apis, state.experience, hint, tests)
+    inputs = ProposeInputs(
+        run.task,
+        subtask,
+        state.introduction,
+        attempt.found.apis,
+        state.experience,
+        hint,
+        tests,
+        passages=attempt.found.passages,
+        context_tokens=run.retrieval.context_tokens,
+    )
     async with task_group() as group:
         async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
             id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
@@ -104,10 +124,26 @@ def _candidate(id_: str, subtask: Subtask, draft: Draft, *, round_: int = 0, rep
     return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem)
 
 
-async def _debug(attempt: Attempt, round_: int) -> None:
-    """One round of self-debug: each distinct failure of the round before is repaired once (section 3.4)."""
-    failures = distinct_failures([item for item in attempt.experiences if item.candidate.round == round_ - 1])
-    attempt.state.branch.expect(len(failures))
+async def _mend(attempt: Attempt, round_: int) -> None:
+    """One round of self-debug where it is needed, after a search by what was wrong.
+
+    Each distinct failure of the round before is repaired once (section 3.4). Where candidates ran and none shows a
+    result, the best of them is written anew, once.
+    """
+    latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
+    if attempt.none_ran:
+        wrong = distinct_failures(latest)
+    elif round_ == 1 and attempt.tells_nothing and attempt.run.model.name != OFFLINE:
+        wrong = [select(latest, [api.path for api in attempt.found.apis])[0]]
+    else:
+        return
+    if wrong:
+        await attempt.found.again(wrong[0])
+    attempt.state.branch.expect(len(wrong))
+    await _repair_each(attempt, wrong, round_)
+
+
+async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
     async with task_group() as group:
         for failed in failures:
             group.start_soon(_repair, attempt, failed, round_)
@@ -116,7 +152,16 @@ async def _debug(attempt: Attempt, round_: int) -> None:
 
 async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
     run, subtask = attempt.run, attempt.subtask
-    inputs = DebugInputs(run.task, subtask, attempt.apis, attempt.state.experience, failed, run.settings.tests)
+    inputs = DebugInputs(
+        run.task,
+        subtask,
+        attempt.found.apis,
+        attempt.state.experience,
+        failed,
+        run.settings.tests,
+        passages=attempt.found.passages,
+        context_tokens=run.retrieval.context_tokens,
+    )
     first = failed.candidate.id.partition("r")[0]
     drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]
     for draft in drafts[:1]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exploracoder_jupyter.errors import ReplyError
-from exploracoder_jupyter.events import LibraryRead, Notice, PlanMade
+from exploracoder_jupyter.events import KnowledgeSearched, LibraryRead, Notice, PlanMade
 from exploracoder_jupyter.pipeline.ask import ask_json, ask_text
 from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.gather import gathered
 from exploracoder_jupyter.pipeline.replies import MarkedReply, PlannersReply, PlanReply, SearchingPlanReply
 from exploracoder_jupyter.pipeline.requests import IntroduceInputs, PlanInputs, PlannersInputs
 from exploracoder_jupyter.pipeline.telling import shorten
-from exploracoder_jupyter.types import Introduction, Overview, Plan, Planner, Subtask
+from exploracoder_jupyter.types import Introduction, Overview, Passage, Plan, Planner, Subtask
 
 
 async def introduce(run: Run) -> Introduction:
@@ -49,7 +50,14 @@ async def _planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
 
 async def make_plan(run: Run, introduction: Introduction) -> None:
     """The subtasks. A plan that stays unusable becomes one subtask, the task itself, and a notice says so."""
-    inputs = PlanInputs(run.task, introduction, run.settings.subtasks, online="web" in run.soup.kinds)
+    inputs = PlanInputs(
+        run.task,
+        introduction,
+        run.settings.subtasks,
+        await _passages(run),
+        online="web" in run.soup.kinds,
+        context_tokens=run.retrieval.context_tokens,
+    )
     try:
         planned = _planned(await _subtasks(run, inputs))[: inputs.most]
     except ReplyError as error:
@@ -60,6 +68,14 @@ async def make_plan(run: Run, introduction: Introduction) -> None:
     titles, queries = [title for title, _ in planned], [query for _, query in planned]
     run.agenda.plan = Plan(run.agenda.subtasks(titles or [run.task.text.strip()], queries))
     run.emit(PlanMade(run.agenda.plan))
+
+
+async def _passages(run: Run) -> tuple[Passage, ...]:
+    """What the soup has for the task."""
+    passages = await gathered(run, run.task.text)
+    if passages:
+        run.emit(KnowledgeSearched("plan", 0, "task", run.task.text, (), passages))
+    return passages
 
 
 async def _subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | MarkedReply]:

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.events import KnowledgeSearched
 from exploracoder_jupyter.pipeline.ask import ask_json
-from exploracoder_jupyter.pipeline.context import Run, State
+from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.gather import gathered, gathered_online
+from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.pipeline.plan import may_revise
 from exploracoder_jupyter.pipeline.replies import RecommendGlobalReply, RecommendReply, RevisingReply
 from exploracoder_jupyter.pipeline.requests import RecommendGlobalInputs, RecommendInputs
-from exploracoder_jupyter.types import ApiDoc, ScoredApi, Subtask
+from exploracoder_jupyter.types import ApiDoc, Passage, ScoredApi, Subtask
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class Advice:
 
     apis: tuple[ScoredApi, ...]
     retrieved: tuple[ApiDoc, ...]
+    passages: tuple[Passage, ...] = ()
     satisfied: bool = False
     reason: str = ""
     remaining: tuple[str, ...] | None = None
@@ -32,7 +36,7 @@ class Advice:
 async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     """Retrieve for the subtask and let the model re-rank and drop; without a usable reply retrieval's order stands."""
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
-    found = await run.knowledge.search(f"{subtask.title} {hint}".strip(), run.settings.retrieved)
+    found, passages = await _retrieved(run, subtask, f"{subtask.title} {hint}".strip())
     apis = tuple(item.api for item in found)
     revisable = may_revise(run) and bool(state.experience)
     later = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
@@ -41,20 +45,40 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     try:
         reply = await ask_json(run, "recommend", inputs, form, subject=subtask.id)
     except ReplyError:
-        return Advice(tuple(found), apis)
+        return Advice(found, apis, passages)
     wanted = subtask.id in run.agenda.hints  # the user asked for it, so it is not done
     satisfied = reply.satisfied and not wanted and any(item.observation.ran for item in state.experience)
     revised = reply.remaining if isinstance(reply, RevisingReply) else None
     remaining = None if revised is None else tuple(revised)
-    return Advice(_ranked(run, reply.apis, found), apis, satisfied, reply.reason, remaining)
+    return Advice(_ranked(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
+
+
+async def _retrieved(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
+    """APIs and passages for the subtask; those of the web where the plan says that it is to be searched."""
+    found = tuple(await run.knowledge.search(query, run.settings.retrieved))
+    passages = await gathered(run, query)
+    await still_wanted()
+    paths = tuple(item.api.path for item in found)
+    run.emit(KnowledgeSearched(subtask.id, 0, "subtask", query, paths, passages))
+    if "web" in run.soup.kinds and subtask.online:
+        online = await gathered_online(run, subtask.online)
+        await still_wanted()
+        run.emit(KnowledgeSearched(subtask.id, 0, "subtask", subtask.online, (), online))
+        passages = distinct((*passages, *online))
+    return found, passages
 
 
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
-    """The set A_G: what matters for the task as a whole, at most k_G APIs."""
-    count = run.settings.retrieved_global
-    pool = state.retrieved[: count * 3]
-    if not pool:
+    """The set A_G: what matters for the task as a whole, at most k_G APIs.
+
+    Chosen from what serves the subtasks together and what was retrieved for each of them; where nothing was, none.
+    """
+    if not state.retrieved:
         return ()
+    count = run.settings.retrieved_global
+    titles = [subtask.title for subtask in run.agenda.plan.subtasks]
+    together = tuple(item.api for item in await run.knowledge.search_together(titles, count))
+    pool = merged(together, state.retrieved)[: count * 3]
     inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count)
     try:
         reply = await ask_json(run, "recommend_global", inputs, RecommendGlobalReply)

@@ -89,7 +89,7 @@ class ProposeInputs:
 
 @dataclass(frozen=True, slots=True)
 class DebugInputs:
-    """Step `debug`: repair a failed candidate."""
+    """Step `debug`: repair a failed candidate, or one that ran and showed nothing."""
 
     task: Task
     subtask: Subtask

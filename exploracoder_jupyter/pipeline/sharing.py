@@ -4,7 +4,8 @@
 messages only those that speak of code and not of data, where they have one of the interpreter's own forms: a missing
 name, attribute or module, arguments that do not fit. What is missing there is named if the code that ran has the name:
 it can come from data, as in `getattr(row, key)`. `none` keeps only whether the code ran. Code is always sent: the
-model wrote it. Applied to the inputs of every request, so nothing can slip past it into a prompt.
+model wrote it; not the user's own files, which may hold data anywhere. Applied to the inputs of every request, so
+nothing can slip past it into a prompt.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import fields, replace
 
 from exploracoder_jupyter.pipeline.requests import Inputs
 from exploracoder_jupyter.pipeline.sources import of_code
-from exploracoder_jupyter.types import ErrorInfo, Experience, Observation, Sharing
+from exploracoder_jupyter.types import ErrorInfo, Experience, Observation, Passage, Sharing
 
 _NAME = r"'[A-Za-z_][\w.]*'"
 _NAMES = rf"{_NAME}(?:(?:,| and|, and) {_NAME})*"
@@ -43,20 +44,25 @@ _WARNING = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 
 
 def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
-    """The inputs with every experience reduced to what may be shared."""
+    """The inputs with every experience and what was found reduced to what may be shared."""
     if sharing == "values":
         return inputs
     changes: dict[str, object] = {}
     for field in fields(inputs):
         value = getattr(inputs, field.name)
         if isinstance(value, Experience):
-            changes[field.name] = _reduced(value, sharing)
+            changes[field.name] = reduced(value, sharing)
         elif isinstance(value, tuple) and value and isinstance(value[0], Experience):
-            changes[field.name] = tuple(_reduced(item, sharing) for item in value)
+            changes[field.name] = tuple(reduced(item, sharing) for item in value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Passage):
+            changes[field.name] = tuple(item for item in value if item.source != "workspace")
     return replace(inputs, **changes) if changes else inputs  # type: ignore[arg-type]
 
 
-def _reduced(experience: Experience, sharing: Sharing) -> Experience:
+def reduced(experience: Experience, sharing: Sharing) -> Experience:
+    """The experience with no more of its observation than may be shared."""
+    if sharing == "values":
+        return experience
     observation, error = experience.observation, experience.observation.error
     if sharing == "none":
         kept = ErrorInfo(error.name, "") if error else None

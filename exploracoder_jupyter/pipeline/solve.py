@@ -6,17 +6,20 @@ One that ran and passed the user's check goes on to correctness testing, where t
 from __future__ import annotations
 
 from exploracoder_jupyter.config import OFFLINE
-from exploracoder_jupyter.events import CandidateProposed, CandidateSelected
+from exploracoder_jupyter.events import CandidateProposed, CandidateSelected, KnowledgeSearched
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.attempt import fingerprint
 from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
 from exploracoder_jupyter.pipeline.ending import Checked, Ending, accepted, refined_ending, solution_of
+from exploracoder_jupyter.pipeline.gather import gathered
+from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.pipeline.recommend import recommend_globally
 from exploracoder_jupyter.pipeline.requests import RepairInputs, SolveInputs
+from exploracoder_jupyter.pipeline.searching import Search
 from exploracoder_jupyter.pipeline.testing import can_test, refine
 from exploracoder_jupyter.pipeline.trial import SOLUTION, passes_anyway, try_solution
 from exploracoder_jupyter.pipeline.verify import Probe, probe
-from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Selection, Verdict
+from exploracoder_jupyter.types import ApiDoc, Candidate, Experience, Passage, Selection, Verdict
 
 _MOST_REPEATED = 2
 _NOTHING = {
@@ -38,10 +41,13 @@ async def solve(run: Run, state: State) -> Ending:
     after, checked = probe(run.task), bool(run.task.check and run.task.check.strip())
     stale = after is not None and checked and await passes_anyway(run, after)
     apis = merged(_explored(run, state), await recommend_globally(run, state))
+    found = Search(run, SOLUTION, apis, await _passages(run, state), apis)
     attempts: list[Experience] = []
     repeated = 0
     for round_ in range(run.settings.solution_rounds):
-        draft = await _draft(run, state, apis, tuple(attempts))
+        if attempts:
+            await found.again(attempts[-1])
+        draft = await _draft(run, state, found, tuple(attempts))
         if draft is None:
             break
         candidate = _candidate(run, round_, draft, attempts)
@@ -83,15 +89,25 @@ def _explored(run: Run, state: State) -> tuple[ApiDoc, ...]:
     return tuple(api for api in map(run.knowledge.lookup, dict.fromkeys(paths)) if api)
 
 
-async def _draft(run: Run, state: State, apis: tuple[ApiDoc, ...], attempts: tuple[Experience, ...]) -> Draft | None:
+async def _passages(run: Run, state: State) -> tuple[Passage, ...]:
+    """What the soup has for the task as a whole, then what it had for the subtasks."""
+    passages = await gathered(run, run.task.text)
+    await still_wanted()
+    if passages:
+        run.emit(KnowledgeSearched(SOLUTION.id, 0, "task", run.task.text, (), passages))
+    return distinct((*passages, *state.passages))
+
+
+async def _draft(run: Run, state: State, found: Search, attempts: tuple[Experience, ...]) -> Draft | None:
     """The next draft; asked for once more when it holds no code; `None` when the model has nothing left to try."""
     run.root.expect(1)
+    room = run.retrieval.context_tokens
     for _ in range(2):
         if attempts:
-            inputs = RepairInputs(run.task, apis, state.experience, attempts)
+            inputs = RepairInputs(run.task, found.apis, state.experience, attempts, found.passages, context_tokens=room)
             drafts = [d async for d in ask_code(run, "repair", inputs, subject=attempts[-1].candidate.id)]
         else:
-            first = SolveInputs(run.task, apis, state.experience)
+            first = SolveInputs(run.task, found.apis, state.experience, found.passages, context_tokens=room)
             drafts = [d async for d in ask_code(run, "solve", first, subject="solution")]
         if drafts and not drafts[0].problem:
             return drafts[0]

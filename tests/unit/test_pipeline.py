@@ -42,6 +42,7 @@ def answers(
         "debug": debug or fenced("import math\nroot = math.sqrt(16)\nprint(root)"),
         "solve": solve if callable(solve) else fenced(solve),
         "repair": solve if callable(solve) else fenced(solve),
+        "explain": "Return the square root of a number.",
         **steps,
     }
 

@@ -1,0 +1,84 @@
+"""What to search by once code was tried: the task, the error, the code, or the code explained (ARKS, section 2.1).
+
+Explained code finds best (their figure 2) and costs a call of the model. Where there is none to explain it, or too few
+tokens are left, the error is used, which is free: its message without values, and the names that the code calls. What
+is searched by may reach an endpoint that embeds it, so it holds no more than may be shared; what the web is asked never
+holds a value of the user's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from exploracoder_jupyter.config import OFFLINE
+from exploracoder_jupyter.errors import EndpointError, ReplyError
+from exploracoder_jupyter.pipeline.ask import ask_parsed
+from exploracoder_jupyter.pipeline.calls import called
+from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.requests import ExplainInputs
+from exploracoder_jupyter.pipeline.sharing import reduced
+from exploracoder_jupyter.types import Experience, Formulation, Subtask
+
+_LONGEST: Final = 600
+"""Characters of a query."""
+_ENOUGH_TOKENS: Final = 8000
+"""With fewer left in the budget nothing is explained."""
+_MOST_NAMES: Final = 8
+_VALUE = re.compile(r"0x[0-9a-fA-F]+|(?<![\w.])-?\d[\d_.,]*(?:[eE][+-]?\d+)?|\[[^\]]*\]|\{[^}]*\}")
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+
+
+class Query(NamedTuple):
+    """What is searched for, and what it was made of."""
+
+    formulation: Formulation
+    text: str
+
+
+async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
+    """The query of a search after this experience, in the formulation of the settings where it can be made."""
+    wanted = run.retrieval.formulation
+    texts = {"task": run.task.text, "subtask": subtask.title, "code": failed.candidate.code, "error": ""}
+    text = await _explained(run, subtask, failed) if wanted == "explained" else texts[wanted]
+    if text.strip():
+        return Query(wanted, text[:_LONGEST])
+    error = error_query(run, failed)
+    return Query("error", error) if error else Query("subtask", subtask.title)
+
+
+async def _explained(run: Run, subtask: Subtask, failed: Experience) -> str:
+    """The model's words for what failed; empty where it cannot be asked or has none."""
+    if run.model.name == OFFLINE or run.meter.tokens_left < _ENOUGH_TOKENS:
+        return ""
+    inputs = ExplainInputs(run.task, subtask, failed)
+    try:
+        text = await ask_parsed(run, "explain", inputs, lambda reply: reply, subject=failed.candidate.id)
+    except (ReplyError, EndpointError):  # where the endpoint is gone for good, the next request says so
+        return ""
+    return " ".join(text.split())
+
+
+def error_query(run: Run, failed: Experience) -> str:
+    """The error without values and the names that the code calls; empty where there is neither."""
+    error = reduced(failed, run.sharing).observation.error
+    message = f"{error.name} {_plain(error.message, failed.candidate.code)}" if error else ""
+    names = called(failed.candidate.code)[:_MOST_NAMES]
+    return " ".join(part for part in (message, *names) if part).strip()[:_LONGEST]
+
+
+def web_query(run: Run, failed: Experience) -> str:
+    """The error as a search engine may know it; empty where there is none.
+
+    Of the message, what speaks of code; of the code, which documented calls it makes.
+    """
+    error = reduced(failed, "none" if run.sharing == "none" else "schema").observation.error
+    if error is None:
+        return ""
+    return " ".join([*run.task.libraries, error.headline, *failed.apis[:2]])[:_LONGEST]
+
+
+def _plain(message: str, code: str) -> str:
+    """Without addresses, numbers and containers; of what it quotes, what the code has written."""
+    line = _QUOTED.sub(lambda found: (found[1] or found[2] or "") if found[0][1:-1] in code else "", message)
+    return " ".join(_VALUE.sub("", line).split())

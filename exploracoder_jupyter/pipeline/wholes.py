@@ -1,0 +1,103 @@
+"""Cells made whole: which of the cells before one it needs to run in a fresh session, and what is lacking then.
+
+Syntactic: names that a cell reads are looked for where cells before it bind them, or were seen to change them.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from exploracoder_jupyter.types import Experience
+
+_GIVEN: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+class _Names(NamedTuple):
+    read: frozenset[str]
+    bound: frozenset[str]
+
+
+def whole(cells: Sequence[Experience]) -> str:
+    """The code of the last cell with that of those before it that it needs, in order, nothing imported twice."""
+    last = cells[-1]
+    kept, wanted = [last.candidate.code], set(_names(last.candidate.code).read)
+    for item in reversed(cells[:-1]):
+        code, names = item.candidate.code, _names(item.candidate.code)
+        if wanted & {*names.bound, *(change.name for change in item.observation.changes)}:
+            wanted |= names.read
+            kept = [code, *(other for other in kept if other != code)]
+    return "\n\n".join(_importing_once(kept))
+
+
+def self_contained(code: str) -> bool:
+    """Whether the code reads no name that it has not bound before, as far as can be told without running it."""
+    try:
+        body = ast.parse(code).body
+    except _UNREADABLE:
+        return False
+    known = set(_GIVEN)
+    for statement in body:
+        names = _names(ast.unparse(statement))
+        first = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))  # reads before it binds
+        if names.read - known - (set() if first else names.bound):
+            return False
+        known |= names.bound
+    return True
+
+
+def repeats(code: str, other: str) -> bool:
+    """Whether every statement of the code stands in the other too."""
+    statements = _statements(code)
+    return bool(statements) and statements <= _statements(other)
+
+
+def _statements(code: str) -> set[str]:
+    try:
+        return {ast.dump(statement) for statement in ast.parse(code).body}
+    except _UNREADABLE:
+        return set()
+
+
+def _names(code: str) -> _Names:
+    """What the code reads and binds at the level of the module; nothing where it cannot be read."""
+    try:
+        table = symtable.symtable(code, "cell", "exec")
+    except _UNREADABLE:
+        return _Names(frozenset(), frozenset())
+    bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
+    return _Names(frozenset(_read(table)), frozenset(bound))
+
+
+def _read(table: symtable.SymbolTable) -> Iterator[str]:
+    top = table.get_type() == "module"
+    yield from (one.get_name() for one in table.get_symbols() if one.is_referenced() and (top or one.is_global()))
+    for inner in table.get_children():
+        yield from _read(inner)
+
+
+def _importing_once(codes: Iterable[str]) -> Iterator[str]:
+    """The codes without top-level imports that an earlier one has."""
+    seen: set[str] = set()
+    for code in codes:
+        lines = code.splitlines()
+        for node in _imports(code):
+            if ast.dump(node) in seen:
+                lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+            seen.add(ast.dump(node))
+        if text := "\n".join(lines).strip("\n"):
+            yield text
+
+
+def _imports(code: str) -> list[ast.stmt]:
+    """Imports at the top level that have their lines to themselves."""
+    try:
+        body = ast.parse(code).body
+    except _UNREADABLE:
+        return []
+    lines = [line for node in body for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
+    return [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom)) and lines.count(node.lineno) == 1]
