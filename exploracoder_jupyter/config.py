@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from platformdirs import user_config_path
+from platformdirs import user_cache_path, user_config_path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
 from exploracoder_jupyter.errors import UsageError
@@ -172,6 +172,11 @@ def config_path() -> Path:
     """Where the config file is looked for: `EXPLORACODER_CONFIG`, else the user's configuration folder."""
     named = os.environ.get("EXPLORACODER_CONFIG")
     return Path(named) if named else user_config_path("exploracoder_jupyter") / "config.toml"
+
+
+def snippets_path() -> Path:
+    """Where code that ran is kept for later tasks."""
+    return user_cache_path("exploracoder_jupyter") / "snippets.sqlite"
 
 
 def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:

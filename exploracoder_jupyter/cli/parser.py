@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from exploracoder_jupyter import __version__
-from exploracoder_jupyter.cli import doctor, export, fork, index, run
+from exploracoder_jupyter.cli import doctor, export, fork, index, run, snippets
 from exploracoder_jupyter.options import Parser
 
 _EPILOG = (
@@ -27,6 +27,7 @@ _COMMANDS = (
     _Command("run", "explore a library for a task; write a trace notebook", run.execute, run.configure),
     _Command("index", "read and index libraries", index.index, index.configure_index),
     _Command("search", "find the APIs of a library that fit a query", index.search, index.configure_search),
+    _Command("snippets", "show or remove kept code that ran", snippets.execute, snippets.configure),
     _Command("doctor", "what works here, and what to do about the rest", doctor.execute),
     _Command("fork", "fork a running kernel; keep the fork until interrupted", fork.execute, fork.configure),
     _Command("export", "write a trace in another form", export.execute, export.configure),

@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from exploracoder_jupyter.config import Layer, config_path, resolve, secrets
+from exploracoder_jupyter.config import Layer, config_path, resolve, secrets, snippets_path
 from exploracoder_jupyter.errors import UsageError
 
 _KEY_NAMES = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
@@ -46,6 +46,7 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
         f"  4. the environment: {', '.join(_OTHER_NAMES)} ({named})",
         "  5. defaults",
         *_model_lines(configured, environ),
+        f"Code that ran is kept for later tasks in {snippets_path()}; `jupyter explora snippets` shows and removes it.",
         "Settings of the next run:",
     ]
     settings = resolve(configured, environ=environ).model_dump()

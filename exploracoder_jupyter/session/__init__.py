@@ -2,6 +2,7 @@
 
 - `run` carries an `Order` out; `RunSteering` is how it is stopped or steered from outside.
 - `KernelLine` asks the caller's kernel to fork itself.
+- `snippets` and `clear_snippets` are for what is kept of code that ran.
 - `index`, `search` and `diagnose` wire the same parts for the command line.
 """
 
@@ -11,6 +12,20 @@ from exploracoder_jupyter.session.library import index, search
 from exploracoder_jupyter.session.live import KernelLine
 from exploracoder_jupyter.session.order import Order, RunSteering
 from exploracoder_jupyter.session.run import run
+from exploracoder_jupyter.session.snippets import clear_snippets, snippets
 from exploracoder_jupyter.session.teller import Listener, Summary
 
-__all__ = ["Given", "KernelLine", "Listener", "Order", "RunSteering", "Summary", "diagnose", "index", "run", "search"]
+__all__ = [
+    "Given",
+    "KernelLine",
+    "Listener",
+    "Order",
+    "RunSteering",
+    "Summary",
+    "clear_snippets",
+    "diagnose",
+    "index",
+    "run",
+    "search",
+    "snippets",
+]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from exploracoder_jupyter.config import Secrets, Settings
+from exploracoder_jupyter.config import Secrets, Settings, snippets_path
 from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.knowledge.soup import SnippetSource, SnippetStore, Soup, WorkspaceSource
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.session.order import Order
-from exploracoder_jupyter.session.parts import cache_folder, hidden_strings
+from exploracoder_jupyter.session.parts import hidden_strings
 from exploracoder_jupyter.types import LibraryInfo
 
 
@@ -33,10 +33,5 @@ def open_soup(
     kept = None
     if settings.retrieval.snippets:
         versions = {library.name: library.version for library in libraries}
-        kept = SnippetSource(snippet_store(), versions, sharing=share, clean=clean)
+        kept = SnippetSource(SnippetStore(snippets_path()), versions, sharing=share, clean=clean)
     return Soup(sources, kept=kept, say=lambda sentence: tell(Notice(sentence, "warning")))
-
-
-def snippet_store() -> SnippetStore:
-    """Where code that ran is kept between runs."""
-    return SnippetStore(cache_folder())

@@ -47,7 +47,7 @@ def test_the_commands_of_the_readme_can_be_typed(command):
     build().parse_args(shlex.split(command, comments=True))
 
 
-@pytest.mark.parametrize("command", ["run", "index", "search", "doctor", "export"])
+@pytest.mark.parametrize("command", ["run", "index", "search", "snippets", "doctor", "export"])
 def test_the_readme_names_every_command(command):
     assert any(f"jupyter explora {command}" in block for block in _blocks(ROOT / "README.md", "text"))
 

@@ -139,7 +139,7 @@ def test_no_sources_find_nothing_and_keep_nothing():
 
 
 def test_what_is_learned_is_found_beside_other_sources_until_it_is_forgotten(tmp_path):
-    store = SnippetStore(tmp_path)
+    store = SnippetStore(tmp_path / "snippets.sqlite")
     soup = Soup([Fixed("documentation", "merge frames")], kept=SnippetSource(store, {"pandas": "2.2.1"}))
     anyio.run(soup.learn, [_snippet("Merge two frames")])
 

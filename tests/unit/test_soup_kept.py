@@ -31,7 +31,7 @@ def _titles(store, library=None):
 
 @pytest.fixture
 def store(tmp_path):
-    return SnippetStore(tmp_path / "cache")
+    return SnippetStore(tmp_path / "cache" / "snippets.sqlite")
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def clock(monkeypatch):
 
 def test_what_is_kept_is_there_for_the_next_process(store):
     store.keep([READ], "values")
-    [found] = SnippetStore(store.path.parent).of(VERSIONS, "values")
+    [found] = SnippetStore(store.path).of(VERSIONS, "values")
     assert found.snippet == READ
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600 or sys.platform == "win32"
 
@@ -155,7 +155,7 @@ def test_a_file_of_a_newer_release_is_left_alone(store):
 
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
     (tmp_path / "file").write_text("")
-    store = SnippetStore(tmp_path / "file" / "cache")
+    store = SnippetStore(tmp_path / "file" / "snippets.sqlite")
     store.keep([READ], "values")
     store.used(["x"])
     store.drop(["x"])
@@ -167,14 +167,14 @@ def test_looking_makes_no_file(store):
     assert not store.path.parent.exists()
 
 
-def _keep_some(folder, number):
+def _keep_some(path, number):
     for at in range(5):
-        SnippetStore(folder).keep([_made(f"{number} {at}")], "values")
+        SnippetStore(path).keep([_made(f"{number} {at}")], "values")
 
 
 def test_processes_that_begin_at_once_share_the_file(store):
     with ProcessPoolExecutor(4, mp_context=get_context("fork")) as pool:
-        list(pool.map(_keep_some, [store.path.parent] * 4, range(4)))
+        list(pool.map(_keep_some, [store.path] * 4, range(4)))
     assert sorted(_titles(store)) == sorted(f"{number} {at}" for number in range(4) for at in range(5))
 
 

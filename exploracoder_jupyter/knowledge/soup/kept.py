@@ -58,8 +58,8 @@ class Kept:
 class SnippetStore:
     """The kept snippets of all libraries. No method but `clear` raises for what the disk or the file does."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "snippets.sqlite"
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def keep(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
         """Keep these; those that are kept already count as used. `sharing`: what the model that wrote them was told.
