@@ -30,6 +30,8 @@ from exploracoder_jupyter.frontend.options import Call
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.frontend.render import as_text, cost, headline
 from exploracoder_jupyter.frontend.runs import Run
+from exploracoder_jupyter.frontend.search import Finder, Place
+from exploracoder_jupyter.frontend.search_results import Results
 from exploracoder_jupyter.frontend.sending import Forks, send
 from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.frontend.traces import traces_beside
@@ -52,6 +54,7 @@ class Commands:
         """`configured` gives what `%config` has set; `link` leads to the pages, where there can be any."""
         self.controls = Controls(link, folder=self._folder)
         self.runs = self.controls.runs
+        self._finder = Finder(jupyter=hasattr(shell, "kernel"), configured=configured)
         self._inserted: Run | None = None
         self._shell = shell
         self._configured = configured
@@ -90,6 +93,7 @@ class Commands:
             cells=caller.cell is not None,
             given=going_on,
         )
+        self._finder.last = Place(",".join(call.libraries), call.layer)
         self.runs.stop_called_by(caller.cell)
         try:
             run = self.runs.start(
@@ -110,13 +114,15 @@ class Commands:
         if not background:
             self._show_end(run)
 
-    def run(self, line: str) -> None:
-        """Do what `%explora` asks for.
+    def run(self, line: str) -> Results | None:
+        """Do what `%explora` asks for; the value of the line, if it has one.
 
         Raises:
             UsageError: the command is unknown, or there is nothing that it could act on.
         """
         name, _, argument = line.strip().partition(" ")
+        if name == "search":
+            return self._finder.search(argument)
         commands: Mapping[str, Callable[[str], str]] = {
             "": self._overview,
             "status": self._status,
@@ -129,15 +135,16 @@ class Commands:
             "clean": self._clean,
             "config": self._config,
         }
-        if name in ("doctor", "search"):
-            raise UsageError(f"%explora {name} is a command for a terminal.", remedy=f"Use `jupyter explora {name}`.")
+        if name == "doctor":
+            raise UsageError("%explora doctor is a command for a terminal.", remedy="Use `jupyter explora doctor`.")
         if name not in commands:
-            known = ", ".join(known for known in commands if known)
+            known = ", ".join(["search", *(known for known in commands if known)])
             raise UsageError(
                 f"There is no command {name!r}.", remedy=f"Use one of: {known}. To explore: %%explora LIB."
             )
         if said := commands[name](argument.strip()):
             self.say(said)
+        return None
 
     def say(self, text: str) -> None:
         """Write to the cell's output."""

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from exploracoder_jupyter.options import OPTIONS
+from exploracoder_jupyter.options import OPTIONS, READING
 
-COMMANDS = ("status", "stop", "accept", "history", "solution", "files", "export", "clean", "config")
+COMMANDS = ("search", "status", "stop", "accept", "history", "solution", "files", "export", "clean", "config")
 """What `%explora` does."""
 
 _CELL_LINE = re.compile(r"^\s*%%explora\s")
-_LINE_LINE = re.compile(r"^\s*%explora\s")
+_LINE_LINE = re.compile(r"^\s*(?:\w+\s*=\s*)?%explora\s")
+_SEARCH_LINE = re.compile(r"^[^%]*%explora\s+search\s+(.*)", re.DOTALL)
 
 
 @context_matcher(identifier="exploracoder_jupyter")  # type: ignore[untyped-decorator]
@@ -27,7 +29,8 @@ def matcher(context: CompletionContext) -> SimpleMatcherResult:
     if _CELL_LINE.match(line):
         words = _for_cell_magic(line)
     elif _LINE_LINE.match(line):
-        words = COMMANDS
+        searched = _SEARCH_LINE.match(line)
+        words = _for_search(searched[1]) if searched else COMMANDS
     else:
         return {"completions": []}
     found = [SimpleCompletion(word, type="param") for word in words if word.startswith(context.token)]
@@ -44,6 +47,15 @@ def _for_cell_magic(line: str) -> tuple[str, ...]:
     if option and option.kind != "flag":
         return ()
     return installed()
+
+
+def _for_search(said: str) -> tuple[str, ...]:
+    """A library as the first word, then no more: what is looked for, nobody can guess."""
+    *before, token = said.split(" ")
+    if token.startswith("-"):
+        return ("-k", *(option.flag for option in OPTIONS if option.name in READING))
+    words = [word for flag, word in pairwise(["", *filter(None, before)]) if not (flag + word).startswith("-")]
+    return () if words else installed()
 
 
 @cache

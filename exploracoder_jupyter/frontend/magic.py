@@ -128,9 +128,12 @@ class ExploraMagics(Magics):
 
     @no_var_expand
     @line_magic("explora")  # type: ignore[arg-type]
-    def command(self, line: str) -> None:
-        """Ask about explorations.
+    def command(self, line: str) -> object:
+        """Search libraries, and ask about explorations.
 
+        %explora search [-k N] [LIB] QUERY    the APIs of a library that fit a query, best first; without LIB, those of
+                                   the library that was searched or explored last; `hits = %explora search ...` keeps
+                                   them as a list: hits[0].path, .signature, .example
         %explora status            what is running, and how far it is
         %explora stop              end what is running, keep what was learned
         %explora accept            begin a run whose plan waits for your word
@@ -143,7 +146,7 @@ class ExploraMagics(Magics):
         %explora config key        set a key; it is asked for, never typed into a cell
         """
         with _plainly():
-            self.commands.run(line)
+            return self.commands.run(line)
 
     @no_var_expand
     @cell_magic("explored")  # type: ignore[arg-type]
@@ -160,8 +163,14 @@ def _with_body(lines: list[str]) -> list[str]:
     return [lines[0].rstrip("\n") + "\n", "\n"] if alone else lines
 
 
+def _with_question(lines: list[str]) -> list[str]:
+    """Let a search be a question: IPython takes a `?` at the end of a line for its own, unless a space is before it."""
+    return [re.sub(r"^(\s*(?:\w+\s*=\s*)?%explora\s+search\s.*\w)(\?+\s*)$", r"\1 \2", line) for line in lines]
+
+
 # Not to be called while it is asked whether what was typed is complete: the task is still to come.
 _with_body.has_side_effects = True  # type: ignore[attr-defined]
+_TRANSFORMERS = (_with_body, _with_question)
 
 ExploraMagics.explore.__doc__ = help_text()  # type: ignore[assignment]
 
@@ -172,7 +181,7 @@ def register(shell: InteractiveShell) -> None:
         return
     shell.register_magics(ExploraMagics(shell))
     shell.Completer.custom_matchers.append(matcher)
-    shell.input_transformers_cleanup.append(_with_body)
+    shell.input_transformers_cleanup.extend(_TRANSFORMERS)
 
 
 def unregister(shell: InteractiveShell) -> None:
@@ -186,7 +195,8 @@ def unregister(shell: InteractiveShell) -> None:
     shell.magics_manager.registry.pop(ExploraMagics.__name__, None)
     shell.configurables.remove(magics)  # type: ignore[arg-type]
     shell.Completer.custom_matchers.remove(matcher)
-    shell.input_transformers_cleanup.remove(_with_body)
+    for transformer in _TRANSFORMERS:
+        shell.input_transformers_cleanup.remove(transformer)
 
 
 def _registered(shell: InteractiveShell) -> ExploraMagics | None:

@@ -59,7 +59,7 @@ def test_loading_twice_registers_once_and_unloading_removes_all(shell):
     assert shell.find_line_magic("explora") is None
     assert shell.find_cell_magic("explored") is None
     assert len(shell.Completer.custom_matchers) == matchers - 1
-    assert shell.input_transformers_cleanup == transformers[:-1]
+    assert shell.input_transformers_cleanup == transformers[:-2]
 
 
 def test_a_recorded_candidate_is_not_run(shell, capsys):
@@ -84,7 +84,12 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%explora export", "There is no trace yet."),
         ("%explora files", "No files were kept. Explore with --keep-files."),
         ("%explora files --move", "%explora files takes nothing, or `--copy`."),
-        ("%explora search graphs", "%explora search is a command for a terminal. Use `jupyter explora search`."),
+        ("%explora search", "The query is empty. Say in words what is looked for."),
+        ("%explora search traitlets", "There is no query: what is looked for in traitlets?"),
+        ('%explora search "validate a value"', "No library is named, and none was searched before."),
+        ("%explora search -k 0 traitlets validate", "-k takes a number from 1 to 1000, not 0."),
+        ("%explora search --kernle x traitlets validate", "Unrecognized arguments: --kernle. Did you mean --kernel?"),
+        ('%explora search traitlets "validate', "The %explora search line cannot be read. Close every double quote."),
         ("%explora doctor", "%explora doctor is a command for a terminal. Use `jupyter explora doctor`."),
         ("%explora config everything", "%explora config takes nothing, or `key`."),
     ],
@@ -163,7 +168,11 @@ def test_help_shows_the_options(shell, capsys):
         ("%%explora traitlets --bu", {"--budget-tokens", "--budget-seconds"}, {"--web"}),
         ("%%explora traitlets --share ", {"values", "schema", "none"}, {"traitlets"}),
         ("%%explora traitlets --state ", {"auto", "live", "fresh"}, {"traitlets"}),
-        ("%explora s", {"status", "stop", "solution"}, {"traitlets"}),
+        ("%explora s", {"search", "status", "stop", "solution"}, {"traitlets"}),
+        ("%explora search trait", {"traitlets"}, {"status"}),
+        ("hits = %explora search -k 5 trait", {"traitlets"}, {"status"}),
+        ("%explora search -", {"-k", "--kernel"}, {"--candidates"}),
+        ("%explora search traitlets trait", set(), {"traitlets"}),
         ("%explora fi", {"files"}, {"traitlets"}),
     ],
 )

@@ -1,0 +1,154 @@
+"""What a search found, as HTML: a list whose entries unfold.
+
+No script and no style sheet: colours are those of JupyterLab's theme, with fallbacks that can be read on light and on
+dark. Entries are `<details>`, so keyboard and screen readers know them. Every string is escaped: it comes from
+libraries and from documents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.frontend.search_code import highlighted
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.frontend.search_results import Hit
+    from exploracoder_jupyter.types import Parameter
+
+_LINE = "var(--jp-border-color2, rgba(128,128,128,.4))"
+_TEXT = (
+    "font-family:var(--jp-ui-font-family, sans-serif);font-size:var(--jp-ui-font-size1, 13px);line-height:1.45;"
+    "color:var(--jp-ui-font-color1, inherit);max-width:60em"
+)
+_QUIET = "color:var(--jp-ui-font-color2, inherit)"
+_CODE = (
+    "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
+    "background:none;padding:0;color:inherit;overflow-wrap:anywhere;white-space:pre-wrap"
+)
+_PRE = (
+    "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);line-height:1.4;"
+    "color:var(--jp-content-font-color1, inherit);background:var(--jp-cell-editor-background, transparent);"
+    f"border:1px solid {_LINE};border-radius:3px;margin:0;padding:6px 8px;overflow-x:auto;white-space:pre"
+)
+_ITEM = f"margin:0;padding:4px 0;border-top:1px solid {_LINE}"
+_BADGE = "border:1px solid var(--jp-warn-color1, #f57c00);border-radius:3px;padding:0 4px;margin-left:6px"
+_NAMES = "display:grid;grid-template-columns:fit-content(40%) 1fr;gap:2px 14px;margin:0"
+_MOST_SIGNATURE = 90
+_MOST_ABOUT = 300
+_MOST_PROSE = 1200
+_MOST_SEE_ALSO = 8
+_SECTION = re.compile(
+    r"^(?:[A-Z][\w ]*\n[-=~^]{3,}|(?:Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*$"
+    r"|:(?:param|type|returns?|rtype|raises)\b|\s*>>> )",
+    re.MULTILINE,
+)
+"""Where a docstring ends to be prose; parameters and examples are shown by themselves."""
+_DIRECTIVE = re.compile(r"^\.\. ([\w-]+)::", re.MULTILINE)
+_MARKED = re.compile(r"(?::[\w:]+:)?(`+)~?([^`\n]+)\1")
+
+
+def page(headline: str, hits: Sequence[Hit]) -> str:
+    """The list; its first entry is unfolded."""
+    items = "".join(f'<li style="{_ITEM}">{_entry(hit, unfolded=at == 0)}</li>' for at, hit in enumerate(hits))
+    found = f'<ol style="list-style:none;margin:4px 0 0;padding:0">{items}</ol>' if items else ""
+    return f'<div class="jp-Explora-search" style="{_TEXT}"><div style="{_QUIET}">{escape(headline)}</div>{found}</div>'
+
+
+def card(hit: Hit) -> str:
+    """One entry by itself, unfolded."""
+    return f'<div class="jp-Explora-search" style="{_TEXT}">{_entry(hit, unfolded=True)}</div>'
+
+
+def _entry(hit: Hit, *, unfolded: bool) -> str:
+    badge = f'<span style="{_BADGE}">deprecated</span>' if hit.deprecated else ""
+    said = f'<span style="display:block;padding-left:1.3em">{_prose(hit.description)}</span>' if hit.description else ""
+    head = f'<code style="{_CODE};font-weight:bold">{escape(hit.path)}</code>{_short(hit.signature)}{badge}{said}'
+    body = "".join(f'<div style="margin-top:6px">{part}</div>' for part in _body(hit))
+    opened = " open" if unfolded else ""
+    return (
+        f'<details{opened}><summary style="cursor:pointer">{head}</summary>'
+        f'<div style="padding:0 0 4px 1.3em">{body}</div></details>'
+    )
+
+
+def _body(hit: Hit) -> Iterator[str]:
+    """The parts below the fold, in the order in which somebody who decides whether to use it reads them."""
+    if hit.deprecated:
+        yield f"<strong>Deprecated:</strong> {_prose(hit.deprecated)}"
+    if len(hit.signature) > _MOST_SIGNATURE:
+        yield f'<code style="{_CODE}">{escape(hit.path.rpartition(".")[2])}{escape(hit.signature)}</code>'
+    yield from _paragraphs(hit)
+    if hit.example:
+        yield f'<pre style="{_PRE}" tabindex="0" aria-label="Example">{highlighted(hit.example)}</pre>'
+    if told := [one for one in hit.parameters if one.about or one.type]:
+        yield f'<dl style="{_NAMES}">{"".join(map(_parameter, told))}</dl>'
+    yield from _foot(hit)
+
+
+def _foot(hit: Hit) -> Iterator[str]:
+    if hit.returns:
+        yield f"<strong>Returns</strong> {_prose(_cut(hit.returns, _MOST_ABOUT))}"
+    for label, names in (("See also", hit.see_also[:_MOST_SEE_ALSO]), ("Also called", hit.aliases[:_MOST_SEE_ALSO])):
+        if names:
+            yield f"<strong>{label}</strong> {_list(names)}"
+    if hit.notes:
+        yield f'<span style="{_QUIET}">{"<br>".join(_prose(note) for note in hit.notes)}</span>'
+    if hit.origin:
+        yield f'<span style="{_QUIET}">From {escape(hit.origin)}</span>'
+
+
+def _parameter(parameter: Parameter) -> str:
+    kind = f": {parameter.type}" if parameter.type else ""
+    default = f" = {parameter.default}" if parameter.default else ""
+    name = f'<code style="{_CODE}"><b>{escape(parameter.name)}</b>{escape(_cut(kind + default, _MOST_ABOUT))}</code>'
+    about = _prose(_cut(parameter.about, _MOST_ABOUT))
+    return f'<dt style="margin:0;font-weight:normal">{name}</dt><dd style="margin:0">{about}</dd>'
+
+
+def _paragraphs(hit: Hit) -> Iterator[str]:
+    """The docstring's prose, without the sentence that is shown above and without its sections."""
+    prose = _SECTION.split(hit.documentation, maxsplit=1)[0]
+    for number, paragraph in enumerate(_whole(_DIRECTIVE.sub(r"\1:", prose))):
+        words = " ".join(paragraph.split())
+        rest = words.removeprefix(hit.description).strip() if number == 0 else words
+        listed = re.search(r"^(?:\s|[-*•] |\d+[.)] )", paragraph, re.MULTILINE)
+        if rest:
+            yield f'<div style="white-space:pre-wrap">{_prose(paragraph)}</div>' if listed else _prose(rest)
+
+
+def _whole(prose: str) -> list[str]:
+    """Its paragraphs, as many as fit."""
+    found: list[str] = []
+    size = 0
+    for paragraph in re.split(r"\n\s*\n", prose.strip()):
+        size += len(paragraph)
+        if found and size > _MOST_PROSE:
+            return [*found, "…"]
+        found.append(paragraph[:_MOST_PROSE])
+    return found
+
+
+def _short(signature: str) -> str:
+    """The signature where it is short, else its first parameters."""
+    if len(signature) <= _MOST_SIGNATURE:
+        shown = signature
+    else:
+        shown = f"{signature[:_MOST_SIGNATURE].rpartition(', ')[0] or signature[:_MOST_SIGNATURE]}, …)"
+    return f'<code style="{_CODE};{_QUIET}">{escape(shown)}</code>' if shown else ""
+
+
+def _prose(text: str) -> str:
+    """Text with what stands in backquotes as code."""
+    return _MARKED.sub(rf'<code style="{_CODE}">\2</code>', escape(text))
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(f'<code style="{_CODE}">{escape(name)}</code>' for name in names)
+
+
+def _cut(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,0 +1,146 @@
+"""What a search found, as values for a notebook: a list of APIs that shows itself as HTML or as text.
+
+Read from the object that `jupyter explora search --json` prints. A field that an older program does not print has its
+default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from pydantic import TypeAdapter
+
+from exploracoder_jupyter.frontend.search_html import card, page
+from exploracoder_jupyter.types import Parameter
+
+_MOST_LINE = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One API that was found."""
+
+    path: str
+    """Public import path."""
+    signature: str = ""
+    kind: str = ""
+    description: str = ""
+    """First sentence of its documentation."""
+    documentation: str = ""
+    """The whole docstring."""
+    examples: tuple[str, ...] = ()
+    """Code from the documentation with the imports that it needs, the most telling one first."""
+    parameters: tuple[Parameter, ...] = ()
+    returns: str = ""
+    notes: tuple[str, ...] = ()
+    see_also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    deprecated: str | None = None
+    """What the documentation says of its deprecation; none where it is not deprecated."""
+    origin: str = ""
+    """Where it was read; empty for an installed library's own code."""
+    library: str = ""
+    version: str = ""
+    score: float = 0.0
+    """Higher is better; comparable within one search only."""
+
+    @property
+    def example(self) -> str:
+        """The first example, or nothing."""
+        return next(iter(self.examples), "")
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (self._head(), self.documentation, self.example)))
+
+    def __repr__(self) -> str:
+        return self._head()
+
+    def _head(self) -> str:
+        return f"{self.path}{self.signature}{'  (deprecated)' if self.deprecated else ''}"
+
+    def line(self) -> str:
+        """Path, signature and first sentence, on two short lines."""
+        head = _cut(self._head())
+        return f"{head}\n    {_cut(self.description)}" if self.description else head
+
+    def _repr_html_(self) -> str:
+        return card(self)
+
+    def _repr_llm_(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A library that was searched."""
+
+    name: str
+    version: str = ""
+    seconds: float = 0.0
+    """Reading it took, or reopening it where `cached`."""
+    cached: bool = True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Results(Sequence[Hit]):
+    """What was found, best first: `results[0].path`."""
+
+    query: str
+    results: tuple[Hit, ...] = ()
+    libraries: tuple[Searched, ...] = ()
+    apis: int = 0
+    """How many were searched."""
+    seconds: float = 0.0
+
+    @overload
+    def __getitem__(self, at: int) -> Hit: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, at: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.results[at]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.results)
+
+    @property
+    def headline(self) -> str:
+        """`networkx 3.6.1: 20 of 1,242 APIs for “shortest path”, in 0.3 s`."""
+        libraries = ", ".join(f"{one.name} {one.version}".strip() for one in self.libraries)
+        count = f"{len(self)} of {self.apis:,} APIs" if self else f"nothing in {self.apis:,} APIs"
+        return f"{libraries}: {count} for “{' '.join(self.query.split())}”, in {self.seconds:.1f} s"
+
+    def __repr__(self) -> str:
+        rows = (f"{number}. {hit.line()}" for number, hit in enumerate(self, 1))
+        return "\n".join([self.headline, *rows])
+
+    def _repr_html_(self) -> str:
+        return page(self.headline, self.results)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _repr_llm_(self) -> str:
+        examples = (f"# {hit.path}\n{hit.example}" for hit in self.results[:3] if hit.example)
+        return "\n\n".join([repr(self), *examples])
+
+
+_RESULTS: TypeAdapter[Results] = TypeAdapter(Results)
+
+
+def read(answer: str | bytes) -> Results:
+    """The results in the JSON that the program printed.
+
+    Raises:
+        pydantic.ValidationError: it is no such JSON.
+    """
+    return _RESULTS.validate_json(answer)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_LINE else f"{line[: _MOST_LINE - 1]}…"
