@@ -1,7 +1,7 @@
 """The choices of one request as they grow from a stream, or come whole; and its cost, split over them.
 
-Only what the model answers is kept: reasoning, whether in a field of its own or between think tags, is not part of
-the reply. Servers are not trusted to send every field.
+Only what the model answers is kept, its text and the tools that it calls: reasoning, whether in a field of its own or
+between think tags, is not part of the reply. Servers are not trusted to send every field.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from exploracoder_jupyter.models.toolcalls import GrowingCalls, calls_of
 from exploracoder_jupyter.pipeline.replies import without_thinking
-from exploracoder_jupyter.types import Usage
+from exploracoder_jupyter.types import Call, Usage
 
 if TYPE_CHECKING:
     from openai.types import CompletionUsage
@@ -34,6 +35,7 @@ class Choice:
     problem: str
     raw: int
     """Characters that the server sent for it, reasoning included."""
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(slots=True)
@@ -44,6 +46,7 @@ class Growing:
     characters: int = 0
     """Received so far, for all choices, reasoning included."""
     _texts: dict[int, list[str]] = field(default_factory=dict)
+    _calls: dict[int, GrowingCalls] = field(default_factory=dict)
     _raw: dict[int, int] = field(default_factory=dict)
     _refusing: set[int] = field(default_factory=set)
     _done: set[int] = field(default_factory=set)
@@ -80,6 +83,7 @@ class Growing:
         received = len(text) + len(
             _text(getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None))
         )
+        received += self._calls.setdefault(index, GrowingCalls()).feed(getattr(delta, "tool_calls", None))
         self._raw[index] = self._raw.get(index, 0) + received
         self.characters += received
         if getattr(delta, "refusal", None):
@@ -87,7 +91,8 @@ class Growing:
 
     def _choice(self, index: int, finish: str) -> Choice:
         text = "".join(self._texts.get(index, ()))
-        return _choice(index, text, finish, refused=index in self._refusing, raw=self._raw.get(index, 0))
+        calls = self._calls[index].calls() if index in self._calls else ()
+        return _choice(index, text, finish, refused=index in self._refusing, raw=self._raw.get(index, 0), calls=calls)
 
 
 def whole(completion: ChatCompletion) -> list[Choice]:
@@ -97,8 +102,10 @@ def whole(completion: ChatCompletion) -> list[Choice]:
         message = getattr(choice, "message", None)
         text = _text(getattr(message, "content", None))
         raw = len(text) + len(_text(getattr(message, "reasoning_content", None)))
+        calls = calls_of(getattr(message, "tool_calls", None))
+        raw += sum(len(call.tool) + len(call.argument) for call in calls)
         refused = bool(getattr(message, "refusal", None))
-        made.append(_choice(place, text, choice.finish_reason or "stop", refused=refused, raw=raw))
+        made.append(_choice(place, text, choice.finish_reason or "stop", refused=refused, raw=raw, calls=calls))
     return made
 
 
@@ -132,17 +139,18 @@ class Bill:
         )
 
 
-def _choice(index: int, text: str, finish: str, *, refused: bool, raw: int) -> Choice:
+def _choice(index: int, text: str, finish: str, *, refused: bool, raw: int, calls: tuple[Call, ...]) -> Choice:
     kept = without_thinking(text)
-    return Choice(index, kept, _problem(kept, finish, refused), raw)
+    problem = _problem(kept, finish, refused, calls)
+    return Choice(index, kept, problem, raw, () if problem else calls)
 
 
-def _problem(text: str, finish: str, refused: bool) -> str:
+def _problem(text: str, finish: str, refused: bool, calls: tuple[Call, ...]) -> str:
     if refused or finish == "content_filter":
         return "refused"
     if finish == "length":
         return "truncated"
-    return "" if text.strip() else "empty"
+    return "" if text.strip() or calls else "empty"
 
 
 def _text(content: object) -> str:

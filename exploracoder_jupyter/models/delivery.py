@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.models.choices import Bill, Choice, Growing, whole
 from exploracoder_jupyter.models.faults import Fault
-from exploracoder_jupyter.models.merged import Put
+from exploracoder_jupyter.pipeline.merged import Put
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.types import Usage
 
@@ -38,7 +38,7 @@ class Asked:
     def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
         """The reply for a choice; what is owed is said with it."""
         said, self.owed = (usage or Usage()) + self.owed, Usage()
-        return Reply(index, choice.text, said, choice.problem)
+        return Reply(index, choice.text, said, choice.problem, choice.calls)
 
     @property
     def characters(self) -> int:

@@ -23,8 +23,8 @@ from exploracoder_jupyter.models.closing import Closing
 from exploracoder_jupyter.models.connection import Answer, Connection
 from exploracoder_jupyter.models.delivery import Asked, Delivery, Received
 from exploracoder_jupyter.models.faults import Fault
-from exploracoder_jupyter.models.merged import Put, merged
 from exploracoder_jupyter.models.structured import Refused
+from exploracoder_jupyter.pipeline.merged import Put, merged
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 
 if TYPE_CHECKING:

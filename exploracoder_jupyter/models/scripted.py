@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
-from exploracoder_jupyter.types import Usage
+from exploracoder_jupyter.types import Call, Usage
 
-Script = Sequence[str | Sequence[str]] | Callable[[ModelRequest], str | Sequence[str]]
-"""One entry for each request: a text is one choice, a sequence of texts several. Or a function that answers."""
+Choice = str | Call
+"""What the model says, or a tool that it calls without saying anything."""
+Script = Sequence[Choice | Sequence[Choice]] | Callable[[ModelRequest], Choice | Sequence[Choice]]
+"""One entry for each request: one choice, or a sequence of several. Or a function that answers."""
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -36,12 +38,13 @@ class ScriptedModel:
         """
         self.requests.append(request)
         choices = self._choices(request)[: request.sampling.n]
-        for index, text in enumerate(choices):
+        for index, choice in enumerate(choices):
+            text, calls = (choice, ()) if isinstance(choice, str) else ("", (choice,))
             prompt = sum(len(message.content) for message in request.messages) if index == 0 else 0
             usage = Usage(int(index == 0), prompt // _CHARACTERS_PER_TOKEN, len(text) // _CHARACTERS_PER_TOKEN)
-            yield Reply(index, text, usage, "" if text.strip() else "empty")
+            yield Reply(index, text, usage, "" if text.strip() or calls else "empty", calls)
 
-    def _choices(self, request: ModelRequest) -> Sequence[str]:
+    def _choices(self, request: ModelRequest) -> Sequence[Choice]:
         if callable(self._script):
             entry = self._script(request)
         elif len(self.requests) <= len(self._script):
@@ -51,4 +54,4 @@ class ScriptedModel:
                 f"The script of {self._name!r} holds {len(self._script)} replies, and request {len(self.requests)}"
                 f" (step {request.step!r}) wants one more."
             )
-        return [entry] if isinstance(entry, str) else list(entry)
+        return [entry] if isinstance(entry, str | Call) else list(entry)

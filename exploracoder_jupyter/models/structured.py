@@ -3,7 +3,8 @@
 Every optional part of a request is a `Feature`. A server that answers 400 or 422 loses the feature that it names, or
 else the likeliest suspect, and the request is made again; what it refused is remembered by the caller. For structured
 replies the ladder is `json_schema`, then `json_object`, then nothing but the prompt; the reply is mended by
-`pipeline.replies` in any case, because servers that accept a schema may still ignore it.
+`pipeline.replies` in any case, because servers that accept a schema may still ignore it. Where tools are refused, what
+was called and answered is said in words.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.models import toolcalls
 from exploracoder_jupyter.models.faults import Fault
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 
-Feature = Literal["json_schema", "json_object", "stream_options", "n", "stream", "temperature", "top_p", "max_tokens"]
+Feature = Literal[
+    "json_schema", "json_object", "tools", "stream_options", "n", "stream", "temperature", "top_p", "max_tokens"
+]
 Refused = frozenset[Feature]
 
 Body = dict[str, JsonValue]
@@ -24,6 +28,7 @@ Body = dict[str, JsonValue]
 _NAMES: dict[Feature, re.Pattern[str]] = {
     "json_schema": re.compile(r"response_format|json_schema|json_object|structured|grammar|guided", re.I),
     "json_object": re.compile(r"response_format|json_object|structured|grammar|guided", re.I),
+    "tools": re.compile(r"\btools?\b|\btool_|function[ _-]?call", re.I),
     "stream_options": re.compile(r"stream_options|include_usage", re.I),
     # The word n alone; not the n of an escaped line break.
     "n": re.compile(r"(?<![\w\\])n(?!\w)|completion choice|multiple (choices|completions)", re.I),
@@ -32,7 +37,7 @@ _NAMES: dict[Feature, re.Pattern[str]] = {
     "top_p": re.compile(r"top_p", re.I),
     "max_tokens": re.compile(r"max_tokens", re.I),
 }
-_SUSPECTS: tuple[Feature, ...] = ("json_schema", "json_object", "stream_options", "n")
+_SUSPECTS: tuple[Feature, ...] = ("json_schema", "json_object", "tools", "stream_options", "n")
 _TOO_LONG = re.compile(r"context[ _](length|window|size)|too (long|large|many tokens)|maximum context", re.I)
 
 
@@ -46,10 +51,14 @@ def body(request: ModelRequest, model: str, *, n: int, stream: bool, refused: Re
         "temperature": _given("temperature", sampling.temperature),
         "top_p": _given("top_p", sampling.top_p),
         "max_tokens": _given("max_tokens", sampling.max_tokens),
+        "tools": {"tools": toolcalls.sent(request.tools)} if request.tools else {},
         **_form(request, refused),
     }
-    messages: list[JsonValue] = [{"role": m.role, "content": m.content} for m in request.messages]
-    made: Body = {"model": model, "messages": messages}
+    native = bool(request.tools) and "tools" not in refused
+    made: Body = {
+        "model": model,
+        "messages": toolcalls.messages(request.messages, request.tools, native=native),
+    }
     for feature, part in parts.items():
         if feature not in refused:
             made |= part

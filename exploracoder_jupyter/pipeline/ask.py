@@ -1,7 +1,8 @@
 """Asking the model: budget, prompt, record, and one more try for a reply that cannot be used.
 
 Every request ends in exactly one `ModelCalled` event, also when it fails or is cancelled halfway, so that cost and
-replies are never lost.
+replies are never lost. While it writes code a model may look APIs up (`lookups`): then the choice that asks goes on by
+itself with a request of its own for each answer, and the others are not held up.
 """
 
 from __future__ import annotations
@@ -9,19 +10,25 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.config import OFFLINE
+from exploracoder_jupyter.errors import BudgetSpent, EndpointError, ReplyError
 from exploracoder_jupyter.events import ModelCalled
+from exploracoder_jupyter.pipeline.calling import asked, code_of
 from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.lookups import TOOLS, Desk
+from exploracoder_jupyter.pipeline.merged import Put, merged
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompts import render
 from exploracoder_jupyter.pipeline.replies import encodable, parse_code, parse_json
-from exploracoder_jupyter.pipeline.requests import Inputs
+from exploracoder_jupyter.pipeline.requests import DebugInputs, Inputs, ProposeInputs, RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.sharing import shared
-from exploracoder_jupyter.types import Exchange, Message, Sampling, Step, Usage
+from exploracoder_jupyter.pipeline.tasks import task_group
+from exploracoder_jupyter.types import Call, Exchange, Message, Sampling, Step, Usage
 
 _R = TypeVar("_R", bound=BaseModel)
 _T = TypeVar("_T")
@@ -83,16 +90,64 @@ async def ask_text(run: Run, step: Step, inputs: Inputs) -> str:
 
 
 async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int = 1) -> AsyncGenerator[Draft, None]:
-    """Up to `n` drafts, each as soon as its reply is complete."""
+    """Up to `n` drafts, each as soon as its reply is complete and all that it looked up is answered."""
     sampling = Sampling(run.settings.temperature, run.settings.top_p, n=n)
-    async with aclosing(_replies(run, _request(run, step, inputs, subject, sampling, None))) as replies:
+    lookups = _lookups(run)
+    request = _request(run, step, _with_lookups(inputs, lookups), subject, sampling, None)
+    if lookups:
+        request = replace(request, tools=TOOLS)
+    async with aclosing(merged([partial(_write, run, request, lookups)])) as drafts:
+        async for draft in drafts:
+            yield draft
+
+
+def _lookups(run: Run) -> int:
+    """How many APIs may be looked up for one draft: none by the offline model, or with few tokens left."""
+    able = run.model.name != OFFLINE and run.meter.tokens_left >= _FEW_TOKENS
+    return run.retrieval.lookups if able else 0
+
+
+def _with_lookups(inputs: Inputs, lookups: int) -> Inputs:
+    if isinstance(inputs, ProposeInputs | DebugInputs | SolveInputs | RepairInputs):
+        return replace(inputs, lookups=lookups)
+    return inputs
+
+
+async def _write(run: Run, request: ModelRequest, lookups: int, put: Put[Draft]) -> None:
+    """Put the drafts of a request; those that look something up go on beside the others."""
+    known: dict[tuple[str, str], str] = {}
+    async with task_group() as group, aclosing(_replies(run, request)) as replies:
         async for reply in replies:
-            yield _draft(reply)
+            if lookups and _calls(reply):
+                desk = Desk(run, request.subject, lookups, known)
+                group.start_soon(_look_up, run, request, reply, desk, put)
+            else:
+                put(_draft(reply, code_of if lookups else parse_code))
 
 
-def _draft(reply: Reply) -> Draft:
+async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: Desk, put: Put[Draft]) -> None:
+    """Answer until the reply is code, or more is asked for than there is; what stops this draft stops no other."""
     try:
-        return Draft(parse_code(reply.text))
+        while (calls := _calls(reply)) and not desk.over:
+            messages = (*request.messages, *await desk.answered(reply, calls))
+            sampling = _within_budget(replace(request.sampling, n=1), run.meter.tokens_left)
+            request = replace(request, messages=messages, sampling=sampling)
+            reply = await _first(run, request)
+    except (BudgetSpent, EndpointError) as error:
+        put(Draft("", f"it looked up an API and could not go on: {error.message}"))
+        return
+    draft = _draft(reply, code_of)
+    put(replace(draft, problem="it asks for more look-ups than there are") if calls and draft.problem else draft)
+
+
+def _calls(reply: Reply) -> tuple[Call, ...]:
+    """What the reply wants answered before it goes on."""
+    return reply.calls or asked(reply.text)
+
+
+def _draft(reply: Reply, read: Callable[[str], str]) -> Draft:
+    try:
+        return Draft(read(reply.text))
     except ReplyError as error:
         return Draft(reply.text, f"{reply.problem}: {error.message}" if reply.problem else error.message)
 
@@ -118,8 +173,13 @@ def _complaint(text: str, error: ReplyError, what: str) -> tuple[Message, Messag
 
 
 async def _one(run: Run, request: ModelRequest) -> str:
+    return (await _first(run, request)).text
+
+
+async def _first(run: Run, request: ModelRequest) -> Reply:
     async with aclosing(_replies(run, request)) as replies:
-        return "".join([reply.text async for reply in replies if reply.index == 0])
+        found = [reply async for reply in replies if reply.index == 0]
+    return found[0] if found else Reply(0, "", Usage(), "empty")
 
 
 async def _replies(run: Run, request: ModelRequest) -> AsyncGenerator[Reply, None]:
@@ -129,7 +189,8 @@ async def _replies(run: Run, request: ModelRequest) -> AsyncGenerator[Reply, Non
     problem = "interrupted"
     try:
         async for given in run.model.complete(request):
-            reply = replace(given, text=encodable(given.text))
+            calls = tuple(replace(call, argument=encodable(call.argument)) for call in given.calls)
+            reply = replace(given, text=encodable(given.text), calls=calls)
             seen.append(reply)
             yield reply
         problem = "; ".join(sorted({reply.problem for reply in seen if reply.problem}))
@@ -143,7 +204,7 @@ async def _replies(run: Run, request: ModelRequest) -> AsyncGenerator[Reply, Non
 def _record(run: Run, request: ModelRequest, seen: list[Reply], problem: str) -> None:
     usage = sum((reply.usage for reply in seen), Usage())
     run.meter.charge(request.step, usage)
-    replies = tuple(reply.text for reply in sorted(seen, key=lambda reply: reply.index))
+    ordered = sorted(seen, key=lambda reply: reply.index)
     exchange = Exchange(
         run.meter.number(),
         request.step,
@@ -151,8 +212,9 @@ def _record(run: Run, request: ModelRequest, seen: list[Reply], problem: str) ->
         run.model.name,
         request.messages,
         request.sampling,
-        replies,
+        tuple(reply.text for reply in ordered),
         usage,
         problem,
+        tuple(reply.calls for reply in ordered) if any(reply.calls for reply in ordered) else (),
     )
     run.emit(ModelCalled(exchange))

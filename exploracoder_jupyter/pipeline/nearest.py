@@ -48,6 +48,12 @@ def enriched(run: Run, observation: Observation) -> Observation:
     )
 
 
+def alike(path: str, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
+    """A few APIs whose names are like that of this path, the likest first."""
+    owner, _, name = path.rpartition(".")
+    return _ranked(_Missing(name, owner.rpartition(".")[2]), apis)[:_MOST_MORE]
+
+
 def _like(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
     """Lines on a few APIs that are not told already."""
     missing = _missing(error)

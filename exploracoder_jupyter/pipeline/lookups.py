@@ -1,0 +1,157 @@
+"""Answers what a model looks up while it writes (ToolCoder, section 3).
+
+Only what the run knows of the libraries is looked up, never the web. An answer is short, quotes what the library says
+as data, and says plainly when there is nothing, with the names that are like the one asked for. It waits for nothing
+longer than ToolCoder does: where a search takes too long, names alone answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+
+from exploracoder_jupyter.errors import ExploraError
+from exploracoder_jupyter.events import LookedUp
+from exploracoder_jupyter.pipeline.calling import SEARCH
+from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.nearest import alike
+from exploracoder_jupyter.pipeline.packing import packed, table
+from exploracoder_jupyter.pipeline.ports import Reply, Tool
+from exploracoder_jupyter.pipeline.quoting import quote
+from exploracoder_jupyter.pipeline.telling import shorten
+from exploracoder_jupyter.types import ApiDoc, Call, Message, Parameter
+
+_PATIENCE: Final = 0.6
+"""Seconds for one answer (ToolCoder, section 3.3)."""
+_MOST_FOUND: Final = 6
+_SEARCH_TOKENS: Final = 800
+_LONGEST_QUERY: Final = 400
+_LONGEST_SIGNATURE: Final = 3000
+_LONGEST_SOURCE: Final = 6000
+_LONGEST_EXAMPLES: Final = 3000
+_MOST_AT_ONCE: Final = 8
+"""Calls of one reply that are heard."""
+
+_PATH = re.compile(r"[A-Za-z_][\w.]*")
+
+TOOLS: Final = (
+    Tool(SEARCH, "Search the library's APIs by what they do.", "query", "what you want to do, in a few words"),
+    Tool("get_signature", "Signature, parameters and result of one API.", "path", "its import path"),
+    Tool("get_source", "Source code of one API.", "path", "its import path"),
+    Tool("get_examples", "Code from the documentation that uses one API.", "path", "its import path"),
+)
+
+
+@dataclass(slots=True)
+class Desk:
+    """Answers the look-ups of one snippet, and counts them."""
+
+    run: Run
+    subject: str
+    left: int
+    known: dict[tuple[str, str], str] = field(default_factory=dict)
+    """What was answered before; the desks of one request share it."""
+    over: bool = False
+    """Whether more was asked for than there is; what is asked for then is not heard."""
+
+    async def answered(self, reply: Reply, calls: Sequence[Call]) -> tuple[Message, ...]:
+        """The reply with the answers to its calls, as the conversation goes on."""
+        heard = tuple(calls[:_MOST_AT_ONCE])
+        answers = [await self._answer(call) for call in heard]
+        answers[-1] = f"{answers[-1]}\n{self._advice()}"
+        if reply.calls:
+            told = [Message("tool", answer, answers=call.id) for call, answer in zip(heard, answers, strict=True)]
+            return Message("assistant", reply.text, calls=heard), *told
+        return Message("assistant", reply.text), Message("user", "\n\n".join(answers))
+
+    def _advice(self) -> str:
+        if self.left:
+            return f"Go on: write the whole code, or look up more ({self.left} left)."
+        return "Go on: write the whole code. There are no more look-ups."
+
+    async def _answer(self, call: Call) -> str:
+        if not self.left:
+            self.over = True
+            return "No more look-ups."
+        self.left -= 1
+        wanted = " ".join(call.argument.split())[:_LONGEST_QUERY]
+        answer = self.known.get((call.tool, wanted)) or await self._within_time(call.tool, wanted)
+        self.run.emit(LookedUp(self.subject, call.tool, wanted, answer))
+        return answer
+
+    async def _within_time(self, tool: str, wanted: str) -> str:
+        with anyio.move_on_after(_PATIENCE):
+            try:
+                answer = self.known[tool, wanted] = await self._found(tool, wanted)
+                return answer
+            except ExploraError:
+                return f"It cannot be looked up now. {self._by_name(wanted)}"
+        return f"It takes too long to look up. {self._by_name(wanted)}"
+
+    async def _found(self, tool: str, wanted: str) -> str:
+        if tool == SEARCH:
+            return await self._searched(wanted)
+        if tool not in {known.name for known in TOOLS}:
+            return f"There is no tool {tool!r}; there are {', '.join(known.name for known in TOOLS)}."
+        path = found.group() if (found := _PATH.search(wanted)) else wanted
+        api = self.run.knowledge.lookup(path)
+        if api is None:
+            return f"There is no API {path!r}. {self._by_name(path)}"
+        if tool == "get_signature":
+            return quote(_signature(api))
+        return await (self._source(api) if tool == "get_source" else self._examples(api))
+
+    async def _searched(self, query: str) -> str:
+        knowledge = self.run.knowledge
+        named = knowledge.lookup(query.partition("(")[0]) if _PATH.match(query) else None
+        found = [item.api for item in await knowledge.search(query, _MOST_FOUND)]
+        apis = [*([named] if named else []), *(api for api in found if api != named)]
+        if not apis:
+            return f"Nothing is found for {query!r}. {self._by_name(query)}"
+        return f"Nearest, best first:\n{packed(apis, (), _SEARCH_TOKENS).apis}"
+
+    async def _source(self, api: ApiDoc) -> str:
+        source = await self.run.knowledge.source(api.path)
+        if not source:
+            return f"The source of {api.path} cannot be read. Its signature:\n{quote(_signature(api))}"
+        return quote(shorten(source, _LONGEST_SOURCE))
+
+    async def _examples(self, api: ApiDoc) -> str:
+        found = api.examples or tuple(
+            item.passage.text
+            for item in await self.run.soup.search(api.path, _MOST_FOUND, among=("snippet", "documentation"))
+            if item.passage.code and api.path in item.passage.apis
+        )
+        if not found:
+            return f"There is no example of {api.path}. Its signature:\n{quote(_signature(api))}"
+        return quote(shorten("\n\n".join(f"```python\n{code}\n```" for code in found), _LONGEST_EXAMPLES))
+
+    def _by_name(self, wanted: str) -> str:
+        """The APIs whose names are like a word of what was asked for."""
+        words = sorted(_PATH.findall(wanted), key=lambda word: (word.count("."), len(word)))
+        like = alike(words[-1], self.run.knowledge.apis) if words else []
+        return f"Of like names there are:\n{quote(table(like))}" if like else "Nor is there a name like it."
+
+
+def _signature(api: ApiDoc) -> str:
+    """What is known of how it is called, most needed first."""
+    parts = (
+        f"{api.path}{api.signature}" + (f" ({api.kind})" if not api.signature else ""),
+        f"Deprecated: {api.deprecated}" if api.deprecated else "",
+        api.summary,
+        "\n".join(map(_parameter, api.parameters)),
+        f"Returns {api.returns}" if api.returns else "",
+        "\n".join(api.notes),
+        f"See also: {', '.join(api.see_also)}" if api.see_also else "",
+    )
+    return shorten("\n".join(filter(None, parts)), _LONGEST_SIGNATURE)
+
+
+def _parameter(parameter: Parameter) -> str:
+    type_ = f": {parameter.type}" if parameter.type else ""
+    default = f" = {parameter.default}" if parameter.default else ""
+    return f"- {parameter.name}{type_}{default}" + (f": {parameter.about}" if parameter.about else "")
