@@ -133,6 +133,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             given=order.given,
             retrieval=settings.retrieval,
             soup=open_soup(order, settings, keys, libraries=knowledge.libraries, tell=tell),
+            python=environment.python,
         )
         try:
             await run_task(run)

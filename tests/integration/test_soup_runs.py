@@ -1,0 +1,94 @@
+"""What one run learned, the next one finds; and what a run finds in the user's files."""
+
+import json
+
+import anyio
+import pytest
+from werkzeug import Response
+
+from exploracoder_jupyter.config import snippets_path
+from exploracoder_jupyter.knowledge.soup import SnippetStore
+from exploracoder_jupyter.session import Order, run
+from exploracoder_jupyter.types import Task
+
+CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint('seen', m)\n```"
+KEY = "sk-planted-0123456789abcdef"
+
+
+class Endpoint:
+    """A server that answers as a model would, and remembers what it was told."""
+
+    def __init__(self, server):
+        self.prompts = []
+        listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
+        server.expect_request("/v1/models").respond_with_json(listed)
+        server.expect_request("/v1/chat/completions").respond_with_handler(self._answer)
+        self.url = server.url_for("/v1").replace("localhost", "127.0.0.1")
+
+    def _answer(self, request):
+        body = json.loads(request.data)
+        prompt = body["messages"][-1]["content"]
+        self.prompts.append(prompt)
+        replies = {'"subtasks"': {"subtasks": ["Compute the median of a list"]}, '"planners"': {"planners": []}}
+        found = next((json.dumps(reply) for mark, reply in replies.items() if mark in prompt), None)
+        code = CODE.replace("'seen'", "'again'") if "seen 2" in prompt else CODE  # the solution is no cell seen before
+        content = found or (json.dumps({"apis": ["statistics.median"]}) if '"apis"' in prompt else code)
+        choices = [
+            {"index": at, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+            for at in range(body.get("n") or 1)
+        ]
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices}
+        return Response(json.dumps({**whole, "usage": usage}), content_type="application/json")
+
+
+@pytest.fixture
+def endpoint(httpserver, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return Endpoint(httpserver)
+
+
+@pytest.fixture
+def explore(endpoint, tmp_path):
+    """Run the task with these settings of retrieval, and how much is shared; what was searched and found."""
+
+    def call(*, share="values", **retrieval):
+        endpoint.prompts.clear()
+        told = []
+        layer = {
+            "endpoint": {"base_url": endpoint.url, "retries": 0, "share": share},
+            "exploration": {"candidates": 1, "planners": 0},
+            "retrieval": retrieval,
+        }
+        task = Task("Compute the median of [3, 1, 2] and store it in `m`", ("statistics",), check="assert m == 2")
+        summary = anyio.run(run, Order(task, (layer,), workdir=tmp_path), told.append)
+        assert summary["status"] == "solved"
+        events = [record.event for record in told if record.event.kind == "knowledge_searched"]
+        return [passage for event in events for passage in event.passages]
+
+    return call
+
+
+def test_a_run_keeps_what_ran_and_the_next_one_finds_it(explore, endpoint, tmp_path):
+    (tmp_path / "unasked.py").write_text("def median_of_list(values):\n    return median(values)\n")
+    assert explore() == []
+    kept = [one.snippet for one in SnippetStore(snippets_path()).all()]
+    assert kept and all("median([3, 1, 2])" in one.code and one.library == "statistics" for one in kept)
+    found = explore()
+    assert {passage.source for passage in found} == {"snippet"}
+    assert any("seen 2" in passage.text for passage in found)
+    assert any("# seen 2" in prompt for prompt in endpoint.prompts)
+    assert len(SnippetStore(snippets_path()).all()) == len(kept)
+    assert explore(snippets=False) == []
+    assert explore(share="schema") == []
+    assert "# seen 2" not in "".join(endpoint.prompts)
+
+
+def test_the_users_files_are_searched_where_that_is_wanted_and_values_may_be_told(explore, endpoint, tmp_path):
+    code = f"def median_of_list(values):\n    return median(values)\n\n\nkey_of_mine = {KEY!r}\n"
+    (tmp_path / "mine.py").write_text(code)
+    found = explore(snippets=False, workspace=True)
+    assert {(passage.source, passage.origin) for passage in found} == {("workspace", "mine.py, line 1")}
+    assert any("def median_of_list" in prompt for prompt in endpoint.prompts)
+    assert explore(snippets=False, workspace=True, share="schema") == []
+    assert "def median_of_list" not in "".join(endpoint.prompts) and KEY not in "".join(endpoint.prompts)
