@@ -62,9 +62,9 @@ async def _explained(run: Run, subtask: Subtask, failed: Experience) -> str:
 def error_query(run: Run, failed: Experience) -> str:
     """The error without values and the names that the code calls; empty where there is neither."""
     error = reduced(failed, run.sharing).observation.error
-    message = f"{error.name} {_plain(error.message, failed.candidate.code)}" if error else ""
+    message = (error.name, _plain(error.message, failed.candidate.code)) if error else ()
     names = called(failed.candidate.code)[:_MOST_NAMES]
-    return " ".join(part for part in (message, *names) if part).strip()[:_LONGEST]
+    return " ".join(part for part in (*message, *names) if part)[:_LONGEST]
 
 
 def web_query(run: Run, failed: Experience) -> str:

@@ -24,30 +24,34 @@ class _Names(NamedTuple):
 
 def whole(cells: Sequence[Experience]) -> str:
     """The code of the last cell with that of those before it that it needs, in order, nothing imported twice."""
-    last = cells[-1]
-    kept, wanted = [last.candidate.code], set(_names(last.candidate.code).read)
+    last = cells[-1].candidate.code
+    kept, wanted = [last], set(_lacking(last) or ())
     for item in reversed(cells[:-1]):
-        code, names = item.candidate.code, _names(item.candidate.code)
-        if wanted & {*names.bound, *(change.name for change in item.observation.changes)}:
-            wanted |= names.read
+        code = item.candidate.code
+        if wanted & {*_names(code).bound, *(change.name for change in item.observation.changes)}:
+            wanted |= _lacking(code) or set()
             kept = [code, *(other for other in kept if other != code)]
     return "\n\n".join(_importing_once(kept))
 
 
 def self_contained(code: str) -> bool:
     """Whether the code reads no name that it has not bound before, as far as can be told without running it."""
+    return _lacking(code) == set()
+
+
+def _lacking(code: str) -> set[str] | None:
+    """What the code reads and has not bound before; `None` where it cannot be read itself."""
     try:
         body = ast.parse(code).body
     except _UNREADABLE:
-        return False
-    known = set(_GIVEN)
+        return None
+    known, lacking = set(_GIVEN), set[str]()
     for statement in body:
         names = _names(ast.unparse(statement))
-        first = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))  # reads before it binds
-        if names.read - known - (set() if first else names.bound):
-            return False
+        reads_first = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+        lacking |= names.read - known - (set() if reads_first else names.bound)
         known |= names.bound
-    return True
+    return lacking
 
 
 def repeats(code: str, other: str) -> bool:
@@ -70,7 +74,9 @@ def _names(code: str) -> _Names:
     except _UNREADABLE:
         return _Names(frozenset(), frozenset())
     bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
-    return _Names(frozenset(_read(table)), frozenset(bound))
+    changed = {node.target for node in ast.walk(ast.parse(code)) if isinstance(node, ast.AugAssign)}
+    added = {target.id for target in changed if isinstance(target, ast.Name)} & bound
+    return _Names(frozenset({*_read(table), *added}), frozenset(bound))
 
 
 def _read(table: symtable.SymbolTable) -> Iterator[str]:
@@ -85,19 +91,20 @@ def _importing_once(codes: Iterable[str]) -> Iterator[str]:
     seen: set[str] = set()
     for code in codes:
         lines = code.splitlines()
-        for node in _imports(code):
-            if ast.dump(node) in seen:
+        for node, alone in _imports(code):
+            if alone and ast.dump(node) in seen:
                 lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
             seen.add(ast.dump(node))
         if text := "\n".join(lines).strip("\n"):
             yield text
 
 
-def _imports(code: str) -> list[ast.stmt]:
-    """Imports at the top level that have their lines to themselves."""
+def _imports(code: str) -> list[tuple[ast.stmt, bool]]:
+    """Imports at the top level, each with whether it has its lines to itself."""
     try:
         body = ast.parse(code).body
     except _UNREADABLE:
         return []
     lines = [line for node in body for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
-    return [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom)) and lines.count(node.lineno) == 1]
+    found = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return [(node, lines.count(node.lineno) == 1) for node in found]

@@ -7,6 +7,7 @@ import pytest
 from exploracoder_jupyter.pipeline.prompts import render
 from exploracoder_jupyter.pipeline.requests import (
     DebugInputs,
+    ExplainInputs,
     InventInputs,
     JudgeInputs,
     ProposeInputs,
@@ -22,6 +23,7 @@ from exploracoder_jupyter.types import (
     Experience,
     Introduction,
     Observation,
+    Passage,
     Subtask,
     Task,
 )
@@ -89,6 +91,7 @@ def inputs():
         "recommend": RecommendInputs(TASK, subtask, (), (), seen, True),
         "propose": ProposeInputs(TASK, subtask, Introduction("m"), (), seen),
         "debug": DebugInputs(TASK, subtask, (), seen, SEEN),
+        "explain": ExplainInputs(TASK, subtask, SEEN),
         "solve": SolveInputs(TASK, (), seen),
         "repair": RepairInputs(TASK, (), seen, seen),
         "invent": InventInputs(TASK, SEEN, 3),
@@ -228,6 +231,14 @@ def test_in_schema_a_message_about_code_is_kept(name, message, kept):
 )
 def test_in_schema_a_name_that_is_not_in_the_code_is_left_out(name, message, code, kept):
     assert told(name, message, code) == ErrorInfo(name, kept)
+
+
+@pytest.mark.parametrize("level", ["schema", "none"])
+def test_files_of_the_user_are_not_sent_below_values(level):
+    file, page = (Passage(source, "t", "patient 4711", "o") for source in ("workspace", "documentation"))
+    values = SolveInputs(TASK, (), (), (file, page))
+    assert shared(values, level).passages == (page,)
+    assert shared(values, "values").passages == (file, page)
 
 
 @pytest.mark.parametrize("step", inputs())

@@ -16,7 +16,10 @@ from exploracoder_jupyter.types import (
     LibraryInfo,
     Observation,
     Overview,
+    Passage,
     ScoredApi,
+    ScoredPassage,
+    Snippet,
     Task,
 )
 
@@ -105,6 +108,28 @@ class FewApis:
 
     def keep_introduction(self, model, introduction):
         self.kept[model] = introduction
+
+
+class FewPassages:
+    """A soup of the passages it is given, found by common words; what is asked, learned and forgotten is kept."""
+
+    def __init__(self, *passages: Passage) -> None:
+        self.passages = list(passages)
+        self.kinds = frozenset(item.source for item in passages)
+        self.asked: list[tuple[str, frozenset[str]]] = []
+        self.learned: list[Snippet] = []
+
+    async def search(self, query: str, k: int, *, among=None) -> list[ScoredPassage]:
+        self.asked.append((query, frozenset(among)))
+        words = set(query.lower().split())
+        scored = [ScoredPassage(item, len(words & set(item.text.lower().split()))) for item in self.passages]
+        return sorted((item for item in scored if item.passage.source in among), key=lambda item: -item.score)[:k]
+
+    async def learn(self, snippets: Sequence[Snippet]) -> None:
+        self.learned += snippets
+
+    async def forget(self, origins: Sequence[str]) -> None:
+        self.passages = [item for item in self.passages if item.origin not in origins]
 
 
 class NoSteering:
