@@ -199,6 +199,11 @@ class KnowledgeSearched:
     """Whether it found what the round before found, so that no further round follows."""
     kind: Literal["knowledge_searched"] = "knowledge_searched"
 
+    @property
+    def made_of(self) -> str:
+        """The formulation, as people call it."""
+        return "explained code" if self.formulation == "explained" else f"the {self.formulation}"
+
 
 @dataclass(frozen=True, slots=True)
 class LookedUp:

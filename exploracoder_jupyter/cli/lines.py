@@ -116,7 +116,7 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
         case ModelCalled():
             return _called(event.exchange)
         case KnowledgeSearched():
-            return f"Searched again for {event.subject}: {len(event.apis)} APIs." if event.round else None
+            return _searched(event) if event.round else None
         case LookedUp():
             return f"Looked up: {event.argument}"
         case FilesKept():
@@ -129,6 +129,12 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
             return f"Solution {event.candidate} was judged {event.judgement.said}."
         case RunFinished():
             return None  # the command itself ends with the verdict, or with the error that made it
+
+
+def _searched(event: KnowledgeSearched) -> str:
+    found = [*event.apis[:3], *(f"“{item.title}”" for item in event.passages[:2])]
+    told = f"found {', '.join(found)}" if found else "found nothing"
+    return f"Searched again after {event.subject} ({event.made_of}): {told}."
 
 
 def _tested(candidate: str, results: Sequence[InputRun]) -> str:

@@ -19,6 +19,7 @@ from exploracoder_jupyter.events import (
     Estimated,
     FilesKept,
     InputsInvented,
+    KnowledgeSearched,
     LibraryRead,
     ModelCalled,
     Notice,
@@ -257,6 +258,9 @@ def _fold_step(state: State, event: object) -> State:
             return _observed(replace(state, usage=usage), event)
         case CandidateSelected():
             return _selected(state, event.selection)
+        case KnowledgeSearched():
+            again = f"Mending {event.subject} with what another search found."
+            return replace(state, activity=again) if event.round else state
         case InputsInvented():
             return replace(state, activity=f"Trying it on {_count(len(event.inputs), 'generated input')}.")
         case SolutionTested():

@@ -19,7 +19,9 @@ from exploracoder_jupyter.events import (
     Estimated,
     FilesKept,
     InputsInvented,
+    KnowledgeSearched,
     LibraryRead,
+    LookedUp,
     ModelCalled,
     Notice,
     PlanMade,
@@ -51,6 +53,8 @@ from exploracoder_jupyter.types import (
 
 SOLUTION = "solution"
 """Id of the section that holds the solutions; no subtask has it."""
+PLAN = "plan"
+"""What a search for the plan is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,10 @@ class Section:
     """Generated inputs on which solutions are tried."""
     rounds: Mapping[str, Round] = field(default_factory=dict)
     """The trials on them, by the id of the solution."""
+    searches: tuple[KnowledgeSearched, ...] = ()
+    """What was searched for it."""
+    lookups: tuple[LookedUp, ...] = ()
+    """What the model asked for while it wrote."""
 
     @property
     def ordered(self) -> list[Attempt]:
@@ -163,6 +171,8 @@ class Run:
     sections: Mapping[str, Section] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     """Those from before the first subtask."""
+    searches: tuple[KnowledgeSearched, ...] = ()
+    """Those for the plan."""
     current: str | None = None
     """Id of the section that the run is at."""
     reviewing: bool = False
@@ -222,6 +232,11 @@ def _fold_event(run: Run, record: Record) -> Run:
             return _observe(run, event)
         case CandidateSelected(selection=selection):
             return _with_section(run, replace(_section(run, selection.subtask), selection=selection))
+        case KnowledgeSearched():
+            return _search(run, event)
+        case LookedUp(subject=subject):
+            section = _section_of(run, subject)
+            return _with_section(run, replace(section, lookups=(*section.lookups, event))) if section else run
         case InputsInvented(inputs=inputs):
             return _with_section(run, replace(_section(run, SOLUTION), inputs=inputs))
         case SolutionTested():
@@ -247,6 +262,20 @@ def _section(run: Run, id: str) -> Section:
 
 def _with_section(run: Run, section: Section) -> Run:
     return replace(run, sections={**run.sections, section.subtask.id: section})
+
+
+def _section_of(run: Run, subject: str) -> Section | None:
+    """The section of a subtask, of the solution, or of a candidate."""
+    if subject == SOLUTION or subject in run.sections:
+        return _section(run, subject)
+    return next((section for section in run.sections.values() if subject in section.attempts), None)
+
+
+def _search(run: Run, event: KnowledgeSearched) -> Run:
+    if event.subject == PLAN:
+        return replace(run, searches=(*run.searches, event))
+    section = _section_of(run, event.subject)
+    return _with_section(run, replace(section, searches=(*section.searches, event))) if section else run
 
 
 def _end_subtask(run: Run, event: SubtaskFinished) -> Run:

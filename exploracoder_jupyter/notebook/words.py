@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.events import FilesKept, Notice, RunFinished, Steered
+from exploracoder_jupyter.notebook.found import found_words
 from exploracoder_jupyter.notebook.state import Attempt, Round, Run, Section, Shown
 from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
 from exploracoder_jupyter.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage
@@ -36,6 +37,7 @@ _STEPS = {
     "repair": "repairs of the solution",
     "invent": "test inputs",
     "judge": "judging",
+    "explain": "explaining failures",
     "execute": "executions",
 }
 """Steps as people call them; others are called as they are."""
@@ -68,6 +70,7 @@ def plan_words(run: Run) -> str:
     parts = ["### Exploration plan", _plan_list(run)]
     parts += ["**The plan waits for your word.**"] if run.reviewing else []
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
+    parts += found_words(run.searches, ())
     parts.append(_cost_line(run))
     return "\n\n".join(parts)
 
@@ -75,7 +78,8 @@ def plan_words(run: Run) -> str:
 def solution_words(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
     """The heading above the solutions: how they fared, what the last one wrote. `over`: whether the run is."""
     joined = "What ran in each subtask, put together. **It was not run as a whole.**" if outcome == "stopped" else ""
-    parts = ("### Solution", _fates(section, over=over), joined, _files(files) if files else "")
+    found = found_words(section.searches, section.lookups)
+    parts = ("### Solution", *found, _fates(section, over=over), joined, _files(files) if files else "")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -115,6 +119,7 @@ def heading_words(section: Section, *, over: bool) -> str:
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
     parts += [_wish(wish) for wish in section.wishes]
+    parts += found_words(section.searches, section.lookups)
     parts.append(_fates(section, over=over))
     parts.append(_choice(section))
     return "\n\n".join(part for part in parts if part)
