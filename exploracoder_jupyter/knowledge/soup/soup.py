@@ -22,7 +22,7 @@ from exploracoder_jupyter.types import Passage, ScoredPassage, Snippet, SourceKi
 Say = Callable[[str], None]
 """Is told in a sentence what the user should know."""
 
-_PATIENCE: dict[SourceKind, float] = {"web": 10.0}
+_PATIENCE: dict[SourceKind, float] = {"web": 20.0}
 _USUAL_PATIENCE = 2.0
 """Seconds that a search waits for a source on this machine."""
 
