@@ -93,14 +93,16 @@ class SnippetStore:
         self._try(write, None)
 
     def of(self, versions: Mapping[str, str], sharing: Sharing) -> list[Kept]:
-        """Those of exactly these versions of libraries, by import name, that may be told where so much is shared."""
+        """Those of exactly these versions of libraries, by import name, that may be told where so much is shared, in
+        the order in which they came."""
         where = " OR ".join("(library = ? AND version = ?)" for _ in versions) or "0"
         pairs = [text for pair in versions.items() for text in pair]
-        return self._read(f"({where}) AND level <= ?", [*pairs, _LEVELS[sharing]])
+        return self._read(f"({where}) AND level <= ? ORDER BY rowid", [*pairs, _LEVELS[sharing]])
 
     def all(self, library: str | None = None) -> list[Kept]:
         """All of a library, or of every one, the last used first."""
-        return self._read("library = ?", [library]) if library else self._read("1", [])
+        order = "ORDER BY seen DESC, rowid"
+        return self._read(f"library = ? {order}", [library]) if library else self._read(f"1 {order}", [])
 
     def used(self, ids: Collection[str]) -> None:
         """Say that these were found."""
@@ -130,7 +132,7 @@ class SnippetStore:
             return db.execute(f"DELETE FROM snippets WHERE {where}", values).rowcount
 
     def _read(self, where: str, values: Sequence[object]) -> list[Kept]:
-        statement = f"SELECT id, body, seen, uses FROM snippets WHERE {where} ORDER BY seen DESC, rowid"
+        statement = f"SELECT id, body, seen, uses FROM snippets WHERE {where}"
         if not self.path.exists():
             return []
         rows: list[tuple[str, str, float, int]] = self._try(

@@ -21,7 +21,7 @@ _FILE = re.compile(r"(^|[^a-z])(secrets?|credentials?|passwords?|passwd|private_
 def cleaned(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
     """The text without these literals and without what `clean` takes out, encodable as UTF-8."""
     for written, value in literals.items():
-        text = text.replace(written, f'"{_INSTEAD}"')
+        text = text.replace(written, f'"{_INSTEAD}"' if written.endswith(("'", '"')) else _INSTEAD)
         if len(value) >= _SHORTEST:
             text = text.replace(value, _INSTEAD)
     return clean(text).encode("utf-8", "replace").decode()
