@@ -75,6 +75,9 @@ def search(arguments: argparse.Namespace) -> int:
         raise UsageError(f"-k takes a number from 1 to {_MOST}, not {arguments.k}.", remedy="Give fewer, or more.")
     if not arguments.query.strip():
         raise UsageError("The query is empty.", remedy="Say in words what is looked for.")
+    libraries = [name for name in arguments.library.split(",") if name]
+    if not libraries:
+        raise UsageError("No library is named.", remedy="Name one that is installed, as in: search networkx QUERY.")
     import anyio
 
     from exploracoder_jupyter import session
@@ -84,7 +87,6 @@ def search(arguments: argparse.Namespace) -> int:
             libraries, arguments.query, arguments.k, layers=[layer(arguments)], progress=advance
         )
 
-    libraries = [name for name in arguments.library.split(",") if name]
     with _progress() as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)
     if arguments.json:

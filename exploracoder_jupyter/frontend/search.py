@@ -163,4 +163,4 @@ def _listed(value: JsonValue) -> Sequence[JsonValue]:
 
 def _was_read(found: Results) -> str:
     names = ", ".join(f"{one.name} {one.version}".strip() for one in found.libraries)
-    return f"{names}: read and indexed, and kept for the next search."
+    return f"{names} was read for the first time; what was found out is kept for the next search."

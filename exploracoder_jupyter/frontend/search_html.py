@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LINE = "var(--jp-border-color2, rgba(128,128,128,.4))"
 _TEXT = (
     "font-family:var(--jp-ui-font-family, sans-serif);font-size:var(--jp-ui-font-size1, 13px);line-height:1.45;"
-    "color:var(--jp-ui-font-color1, inherit);max-width:60em"
+    "color:var(--jp-ui-font-color1, inherit);max-width:60em;overflow-wrap:anywhere"
 )
 _QUIET = "color:var(--jp-ui-font-color2, inherit)"
 _CODE = (
@@ -34,11 +34,14 @@ _PRE = (
     f"border:1px solid {_LINE};border-radius:3px;margin:0;padding:6px 8px;overflow-x:auto;white-space:pre"
 )
 _ITEM = f"margin:0;padding:4px 0;border-top:1px solid {_LINE}"
+_SUMMARY = "cursor:pointer;padding-left:1.3em;text-indent:-1.3em"
 _BADGE = "border:1px solid var(--jp-warn-color1, #f57c00);border-radius:3px;padding:0 4px;margin-left:6px"
 _NAMES = "display:grid;grid-template-columns:fit-content(40%) 1fr;gap:2px 14px;margin:0"
-_MOST_SIGNATURE = 90
+_LINE_LENGTH, _LEAST_SIGNATURE = 92, 30
+"""Characters of path and signature together, and of a signature however long its path is, before the fold."""
 _MOST_ABOUT = 300
 _MOST_PROSE = 1200
+_MOST_CODE = 4000
 _MOST_SEE_ALSO = 8
 _SECTION = re.compile(
     r"^(?:[A-Z][\w ]*\n[-=~^]{3,}|(?:Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*$"
@@ -47,14 +50,20 @@ _SECTION = re.compile(
 )
 """Where a docstring ends to be prose; parameters and examples are shown by themselves."""
 _DIRECTIVE = re.compile(r"^\.\. ([\w-]+)::", re.MULTILINE)
-_MARKED = re.compile(r"(?::[\w:]+:)?(`+)~?([^`\n]+)\1")
+_VERSIONS = re.compile(
+    r"^([ \t]*)\.\. (?:version\w+|deprecated)::[^\n]*(?:\n\1[ \t]+[^\n]*|\n(?=[ \t]*\n\1[ \t]))*", re.MULTILINE
+)
+"""Directives that are told as notes already."""
+_MARKED = re.compile(r"(?::[\w:]+:)?(`+)~?([^`]+?)(?:\s*&lt;[^`&]*&gt;)?\1_{0,2}")
 
 
-def page(headline: str, hits: Sequence[Hit]) -> str:
-    """The list; its first entry is unfolded."""
+def page(headline: str, hits: Sequence[Hit], *, more: str = "") -> str:
+    """The list; its first entry is unfolded. `more` says what it leaves out."""
     items = "".join(f'<li style="{_ITEM}">{_entry(hit, unfolded=at == 0)}</li>' for at, hit in enumerate(hits))
     found = f'<ol style="list-style:none;margin:4px 0 0;padding:0">{items}</ol>' if items else ""
-    return f'<div class="jp-Explora-search" style="{_TEXT}"><div style="{_QUIET}">{escape(headline)}</div>{found}</div>'
+    head = f'<div style="{_QUIET}">{escape(headline)}</div>'
+    foot = f'<div style="{_QUIET}">{escape(more)}</div>' if more else ""
+    return f'<div class="jp-Explora-search" style="{_TEXT}">{head}{found}{foot}</div>'
 
 
 def card(hit: Hit) -> str:
@@ -63,13 +72,14 @@ def card(hit: Hit) -> str:
 
 
 def _entry(hit: Hit, *, unfolded: bool) -> str:
+    first = _cut(hit.description, _MOST_ABOUT)
     badge = f'<span style="{_BADGE}">deprecated</span>' if hit.deprecated else ""
-    said = f'<span style="display:block;padding-left:1.3em">{_prose(hit.description)}</span>' if hit.description else ""
-    head = f'<code style="{_CODE};font-weight:bold">{escape(hit.path)}</code>{_short(hit.signature)}{badge}{said}'
+    said = f'<span style="display:block;text-indent:0">{_prose(first)}</span>' if first else ""
+    head = f'<code style="{_CODE};font-weight:bold">{_path(hit.path)}</code>{_first(hit)}{badge}{said}'
     body = "".join(f'<div style="margin-top:6px">{part}</div>' for part in _body(hit))
     opened = " open" if unfolded else ""
     return (
-        f'<details{opened}><summary style="cursor:pointer">{head}</summary>'
+        f'<details{opened}><summary style="{_SUMMARY}">{head}</summary>'
         f'<div style="padding:0 0 4px 1.3em">{body}</div></details>'
     )
 
@@ -77,12 +87,12 @@ def _entry(hit: Hit, *, unfolded: bool) -> str:
 def _body(hit: Hit) -> Iterator[str]:
     """The parts below the fold, in the order in which somebody who decides whether to use it reads them."""
     if hit.deprecated:
-        yield f"<strong>Deprecated:</strong> {_prose(hit.deprecated)}"
-    if len(hit.signature) > _MOST_SIGNATURE:
+        yield f"<strong>Deprecated:</strong> {_prose(_cut(hit.deprecated, _MOST_ABOUT))}"
+    if _short(hit) != hit.signature:
         yield f'<code style="{_CODE}">{escape(hit.path.rpartition(".")[2])}{escape(hit.signature)}</code>'
     yield from _paragraphs(hit)
     if hit.example:
-        yield f'<pre style="{_PRE}" tabindex="0" aria-label="Example">{highlighted(hit.example)}</pre>'
+        yield f'<pre style="{_PRE}" tabindex="0" aria-label="Example">{highlighted(hit.example[:_MOST_CODE])}</pre>'
     if told := [one for one in hit.parameters if one.about or one.type]:
         yield f'<dl style="{_NAMES}">{"".join(map(_parameter, told))}</dl>'
     yield from _foot(hit)
@@ -95,7 +105,7 @@ def _foot(hit: Hit) -> Iterator[str]:
         if names:
             yield f"<strong>{label}</strong> {_list(names)}"
     if hit.notes:
-        yield f'<span style="{_QUIET}">{"<br>".join(_prose(note) for note in hit.notes)}</span>'
+        yield f'<span style="{_QUIET}">{"<br>".join(_prose(_cut(note, _MOST_ABOUT)) for note in hit.notes)}</span>'
     if hit.origin:
         yield f'<span style="{_QUIET}">From {escape(hit.origin)}</span>'
 
@@ -111,6 +121,8 @@ def _parameter(parameter: Parameter) -> str:
 def _paragraphs(hit: Hit) -> Iterator[str]:
     """The docstring's prose, without the sentence that is shown above and without its sections."""
     prose = _SECTION.split(hit.documentation, maxsplit=1)[0]
+    if hit.notes or hit.deprecated:
+        prose = _VERSIONS.sub("", prose)
     for number, paragraph in enumerate(_whole(_DIRECTIVE.sub(r"\1:", prose))):
         words = " ".join(paragraph.split())
         rest = words.removeprefix(hit.description).strip() if number == 0 else words
@@ -131,13 +143,21 @@ def _whole(prose: str) -> list[str]:
     return found
 
 
-def _short(signature: str) -> str:
+def _path(path: str) -> str:
+    """A path that may be broken after a dot."""
+    return escape(path).replace(".", ".<wbr>")
+
+
+def _first(hit: Hit) -> str:
+    return f'<code style="{_CODE};{_QUIET}">{escape(_short(hit))}</code>' if hit.signature else ""
+
+
+def _short(hit: Hit) -> str:
     """The signature where it is short, else its first parameters."""
-    if len(signature) <= _MOST_SIGNATURE:
-        shown = signature
-    else:
-        shown = f"{signature[:_MOST_SIGNATURE].rpartition(', ')[0] or signature[:_MOST_SIGNATURE]}, …)"
-    return f'<code style="{_CODE};{_QUIET}">{escape(shown)}</code>' if shown else ""
+    most = max(_LEAST_SIGNATURE, _LINE_LENGTH - len(hit.path))
+    if len(hit.signature) <= most:
+        return hit.signature
+    return f"{hit.signature[: most - 4].rpartition(', ')[0] or hit.signature[: most - 4]}, …)"
 
 
 def _prose(text: str) -> str:

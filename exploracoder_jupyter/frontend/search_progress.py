@@ -8,7 +8,10 @@ from typing import Protocol, cast
 
 from IPython.display import DisplayHandle, display
 
-_QUIET = "color:var(--jp-ui-font-color2, inherit);font-family:var(--jp-ui-font-family, sans-serif)"
+_QUIET = (
+    "color:var(--jp-ui-font-color2, inherit);font-family:var(--jp-ui-font-family, sans-serif);"
+    "font-size:var(--jp-ui-font-size1, 13px)"
+)
 _MOST = 120
 
 

@@ -16,6 +16,8 @@ from exploracoder_jupyter.frontend.search_html import card, page
 from exploracoder_jupyter.types import Parameter
 
 _MOST_LINE = 160
+_MOST_SHOWN = 50
+"""Of a longer list the others are there, but not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,13 @@ class Hit:
         return next(iter(self.examples), "")
 
     def __str__(self) -> str:
-        return "\n".join(filter(None, (self._head(), self.documentation, self.example)))
+        return _harmless("\n".join(filter(None, (self._head(), self.documentation, self.example))))
 
     def __repr__(self) -> str:
-        return self._head()
+        return _harmless(self._head())
 
     def _head(self) -> str:
-        return f"{self.path}{self.signature}{'  (deprecated)' if self.deprecated else ''}"
+        return f"{self.path}{self.signature}{' (deprecated)' if self.deprecated else ''}"
 
     def line(self) -> str:
         """Path, signature and first sentence, on two short lines."""
@@ -115,18 +117,21 @@ class Results(Sequence[Hit]):
         return f"{libraries}: {count} for “{' '.join(self.query.split())}”, in {self.seconds:.1f} s"
 
     def __repr__(self) -> str:
-        rows = (f"{number}. {hit.line()}" for number, hit in enumerate(self, 1))
-        return "\n".join([self.headline, *rows])
+        rows = (f"{number}. {hit.line()}" for number, hit in enumerate(self.results[:_MOST_SHOWN], 1))
+        return "\n".join(filter(None, [_harmless(self.headline), *rows, self._more()]))
+
+    def _more(self) -> str:
+        return f"{len(self) - _MOST_SHOWN:,} more are in the list." if len(self) > _MOST_SHOWN else ""
 
     def _repr_html_(self) -> str:
-        return page(self.headline, self.results)
+        return page(self.headline, self.results[:_MOST_SHOWN], more=self._more())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _repr_llm_(self) -> str:
         examples = (f"# {hit.path}\n{hit.example}" for hit in self.results[:3] if hit.example)
-        return "\n\n".join([repr(self), *examples])
+        return "\n\n".join([repr(self), *map(_harmless, examples)])
 
 
 _RESULTS: TypeAdapter[Results] = TypeAdapter(Results)
@@ -142,5 +147,10 @@ def read(answer: str | bytes) -> Results:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
+    line = _harmless(" ".join(text.split()))
     return line if len(line) <= _MOST_LINE else f"{line[: _MOST_LINE - 1]}…"
+
+
+def _harmless(text: str) -> str:
+    """The text without control characters, which a terminal would obey."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -21,6 +21,7 @@ WRONG = {
     "not in this version": ["run", "-t", "x", "--library", "statistics", "--web"],
     "k out of range": ["search", "statistics", "mean", "-k", "0"],
     "empty query": ["search", "statistics", " "],
+    "no library to search": ["search", ",", "mean"],
     "unreadable trace": ["export", "no-such.ipynb", "--out", "x.ipynb"],
     "export form": ["export", "a.ipynb", "--to", "pdf", "--out", "x"],
     "not offered yet": ["replay", "a.ipynb"],
