@@ -2,10 +2,9 @@
 
 import sqlite3
 import stat
+import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 
 import anyio
 import pytest
@@ -167,15 +166,33 @@ def test_looking_makes_no_file(store):
     assert not store.path.parent.exists()
 
 
-def _keep_some(path, number):
-    for at in range(5):
-        SnippetStore(path).keep([_made(f"{number} {at}")], "values")
+_KEEP_SOME = """
+import sys
+from pathlib import Path
+from exploracoder_jupyter.knowledge.soup.kept import SnippetStore
+from exploracoder_jupyter.types import Snippet
+
+path, name = sys.argv[1:]
+print(flush=True)
+sys.stdin.readline()
+for at in range(20):
+    SnippetStore(Path(path)).keep([Snippet("pandas", "2.2.1", name, f"{name}{at}", (), "", "3.11")], "values")
+"""
 
 
 def test_processes_that_begin_at_once_share_the_file(store):
-    with ProcessPoolExecutor(4, mp_context=get_context("fork")) as pool:
-        list(pool.map(_keep_some, [store.path] * 4, range(4)))
-    assert sorted(_titles(store)) == sorted(f"{number} {at}" for number in range(4) for at in range(5))
+    command = [sys.executable, "-c", _KEEP_SOME, str(store.path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen([*command, name], **pipes) for name in ("a", "b")]
+    for one in started:
+        one.stdout.readline()
+    for one in started:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    for one in started:
+        one.communicate()
+        assert one.returncode == 0
+    assert sorted(one.snippet.code for one in store.all()) == sorted(f"{name}{at}" for name in "ab" for at in range(20))
 
 
 def test_what_is_cleared_is_gone_from_the_disk(store):
