@@ -95,8 +95,9 @@ def _end(process: subprocess.Popen[str]) -> None:
     import psutil
 
     with suppress(psutil.NoSuchProcess):
-        for child in psutil.Process(process.pid).children(recursive=True):
+        processes = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        for one in processes:
             with suppress(psutil.NoSuchProcess):
-                child.kill()
-    process.kill()
+                one.kill()
+        psutil.wait_procs(processes, timeout=PATIENCE)
     process.wait()
