@@ -14,20 +14,26 @@ from numpy.typing import NDArray
 
 from exploracoder_jupyter.knowledge import texts
 from exploracoder_jupyter.knowledge.dense import Dense
-from exploracoder_jupyter.knowledge.fuse import fused, varied
+from exploracoder_jupyter.knowledge.fuse import scaled, spread, together, varied
 from exploracoder_jupyter.knowledge.latent import Latent
 from exploracoder_jupyter.knowledge.lexical import Arrays, Lexical
 from exploracoder_jupyter.knowledge.meaning import Meaning
-from exploracoder_jupyter.knowledge.query import named, subject
+from exploracoder_jupyter.knowledge.names import Names
+from exploracoder_jupyter.knowledge.prior import prior
+from exploracoder_jupyter.knowledge.query import matter, named, subject
 from exploracoder_jupyter.types import ApiDoc, ScoredApi
 
-FORMAT = 1
+FORMAT = 2
 """Version of what is kept and of how texts are made; a new one makes kept indexes void."""
 
-_DEPTH = 300
+_DEPTH = 1000
 """How many rows the dense index is asked for."""
-_NAMED = 2
-"""As many votes as an API gets that the query names outright."""
+_NEAR = 0.6
+"""What nearness by the built-in vectors counts, where the best score by words counts 1."""
+_NEAR_TRAINED = 1.0
+"""The same for the vectors of a trained model."""
+_NAMED = 0.9
+"""What it counts that the query names the API outright."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,7 @@ class Index:
     """Searches `apis`; rows of every part are numbered as they are."""
 
     apis: Sequence[ApiDoc]
+    names: Names
     lexical: Lexical
     latent: Latent
     dense: Dense
@@ -46,9 +53,9 @@ class Index:
         heads = [texts.head(api) for api in apis]
         latent = Latent.fit(heads)
         vectors = np.stack([latent.vector(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
-        lexical = Lexical.build([texts.whole(api) for api in apis])
         # Rounded as they are kept, so that a reopened index gives the same order.
-        return cls(apis, lexical, latent, Dense(vectors.astype(np.float16).astype(np.float32)), texts.prior(apis))
+        dense = Dense(vectors.astype(np.float16).astype(np.float32))
+        return cls(apis, Names(apis), Lexical.of(texts.fields(apis)), latent, dense, prior(apis))
 
     @classmethod
     def reopen(cls, apis: Sequence[ApiDoc], arrays: Arrays) -> Index:
@@ -57,8 +64,8 @@ class Index:
         if not len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
             raise ValueError("the kept index is not of these APIs")
         vectors = arrays["vectors"].astype(np.float32)
-        prior = arrays["prior"].astype(np.float32)
-        return cls(apis, Lexical(parts["lexical"]), Latent(parts["latent"]), Dense(vectors), prior)
+        wanted = arrays["prior"].astype(np.float32)
+        return cls(apis, Names(apis), Lexical(parts["lexical"]), Latent(parts["latent"]), Dense(vectors), wanted)
 
     def arrays(self) -> Arrays:
         """What `reopen` makes this index of again."""
@@ -73,17 +80,33 @@ class Index:
         Raises:
             EndpointError: from the embedder of `meaning`.
         """
-        if not self.apis or k < 1:
+        match = await self._match(query, meaning)
+        return self._best(np.where(match > 0, np.exp(match + self.prior), 0), k)
+
+    async def search_together(
+        self, queries: Sequence[str], k: int, *, meaning: Meaning | None = None
+    ) -> list[ScoredApi]:
+        """The k APIs that serve several queries of one task best, best first; see `search`."""
+        matches = [match for query in queries if (match := await self._match(query, meaning)).any()]
+        if not matches:
             return []
-        embedder, dense = (meaning.embedder, meaning.dense) if meaning else (self.latent, self.dense)
-        about = subject(query, {api.library for api in self.apis})
-        near = dense.scores((await embedder.embed([about]))[0], most=_DEPTH)
-        called = named(query)
-        said = np.fromiter((api.name in called for api in self.apis), dtype=np.float32)
-        score = fused([found * self.prior for found in (self.lexical.scores(about), near, *[said] * _NAMED)])
+        worth = together([match + self.prior for match in matches])
+        return self._best(np.where(np.any(matches, axis=0), worth, 0), k)
+
+    async def _match(self, query: str, meaning: Meaning | None) -> NDArray[np.float32]:
+        """How well each row matches the query; 0 where nothing makes it near."""
+        about = subject(query, self.names.libraries)
+        asked = matter(about, self.names.words)
+        said = scaled(self.lexical.scores(asked))
+        if meaning:
+            near = _NEAR_TRAINED * spread(await meaning.scores(about, most=_DEPTH))
+        else:
+            near = _NEAR * scaled(self.dense.scores(self.latent.vector(asked), most=_DEPTH))
+        return np.asarray(said + near + _NAMED * self.names.bearers(named(query)), dtype=np.float32)
+
+    def _best(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
         order = [int(row) for row in np.argsort(-score, kind="stable") if score[row] > 0]
-        chosen = varied(order, [api.name for api in self.apis], k)
-        return [ScoredApi(self.apis[row], float(score[row])) for row in chosen]
+        return [ScoredApi(self.apis[row], float(score[row])) for row in varied(order, self.names.own, max(k, 0))]
 
 
 def _within(arrays: Arrays, part: str) -> Arrays:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,12 +134,8 @@ class Library:
         return await self._index.search(query, k, meaning=self._meaning)
 
     async def search_together(self, queries: Sequence[str], k: int) -> Sequence[ScoredApi]:
-        """The k APIs that serve these queries of one task best: their rankings, fused."""
-        found = [await self.search(query, 3 * k) for query in queries]
-        total: Counter[str] = Counter()
-        for ranking in found:
-            total.update({item.api.path: 1 / (60 + rank) for rank, item in enumerate(ranking)})
-        return [ScoredApi(self._by_path[path], score) for path, score in total.most_common(k)]
+        """The k APIs that serve these queries of one task best, best first: see `fuse.together`."""
+        return await self._index.search_together(queries, k, meaning=self._meaning)
 
     def lookup(self, path: str) -> ApiDoc | None:
         """The API with this path, whether public, an alias, or below an alias."""

@@ -24,6 +24,10 @@ class Meaning:
     embedder: Embedder
     dense: Dense
 
+    async def scores(self, query: str, *, most: int) -> NDArray[np.float32]:
+        """The cosine of each API that is among the `most` nearest; 0 for the others. Raises as the embedder does."""
+        return self.dense.scores((await self.embedder.embed([query]))[0], most=most)
+
 
 async def embedded(
     apis: Sequence[ApiDoc], embedder: Embedder, *, store: Store, advance: Callable[[int], None]

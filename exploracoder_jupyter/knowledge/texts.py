@@ -1,20 +1,17 @@
-"""What of an API is indexed, and how likely it is to be wanted at all.
+"""What of an API is indexed.
 
-Two texts: the *whole* for words (names, signature, the docstring with its examples), and the *head* for meaning (path
-and opening paragraphs; path and first sentence are what retrieval lives on, ExploraCoder, Table 9). The *prior* says
-which APIs people call: those that the documentation of others mentions, near the top, and documented.
+By words, its *fields*: name and path, first sentence, opening, parameters, everything else, and what others say of it
+where they point to it. By meaning, its *head*: path and opening (path and first sentence are what retrieval lives on,
+ExploraCoder, Table 9).
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from exploracoder_jupyter.knowledge.lexical import Field
 from exploracoder_jupyter.types import ApiDoc
 
 _SECTION = re.compile(
@@ -22,28 +19,27 @@ _SECTION = re.compile(
     r"|(?:Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*$|:param|>>> )",
     re.MULTILINE,
 )
-_MENTION = re.compile(r"(?:[`.]|^)([A-Za-z_]\w*)(?=[`(]|\s+:)", re.MULTILINE)
+_SEE_ALSO = re.compile(r"^See Also\n-{3,}\n(.*?)(?=\n\n\S[^\n]*\n-{3,}|\Z)", re.MULTILINE | re.DOTALL | re.IGNORECASE)
 _LONGEST_SIGNATURE = 300
-_MENTIONED = 1.5
-"""How much the most mentioned API is preferred to one that is never mentioned."""
-_MANY = 50
-"""So many mentions make an API a much mentioned one, however small the library."""
-_DEEP = 0.15
-"""How much each level below the top is a reason against an API."""
-_UNDOCUMENTED = 0.5
 
 
-def whole(api: ApiDoc) -> str:
-    """Everything that is said of an API, for the lexical index."""
-    below = api.path.partition(".")[2].replace(".", " ")
-    return "\n".join((below, api.signature[:_LONGEST_SIGNATURE], api.description))
+def fields(apis: Sequence[ApiDoc]) -> list[Field]:
+    """The parts of these APIs for the lexical index, each with its weight."""
+    openings = [opening(api) for api in apis]
+    return [
+        Field([" ".join(names(api)) for api in apis], 3),
+        Field([_below(api) for api in apis], 1),
+        Field([api.summary for api in apis], 2),
+        Field(openings, 1),
+        Field([_parameters(api) for api in apis], 0.5),
+        Field([api.description[len(start) :] for api, start in zip(apis, openings, strict=True)], 0.5),
+        Field(_said_by_others(apis), 1),
+    ]
 
 
 def head(api: ApiDoc) -> str:
     """Path and opening of the docstring, for the dense index; the name and the summary count more."""
-    opening = _SECTION.split(api.description, maxsplit=1)[0]
-    below = api.path.partition(".")[2].replace(".", " ")
-    return "\n".join((below, api.name, api.name, api.summary, api.summary, opening))
+    return "\n".join((_below(api), *names(api), api.name, api.summary, api.summary, opening(api)))
 
 
 def described(api: ApiDoc) -> str:
@@ -51,23 +47,40 @@ def described(api: ApiDoc) -> str:
     return f"{api.path}: {api.summary}" if api.summary else f"{api.path}{api.signature}"
 
 
-def prior(apis: Sequence[ApiDoc]) -> NDArray[np.float32]:
-    """A factor for each API, around 1: how much likelier than others it is to be wanted."""
-    mentions = _mentions(apis)
-    most = math.log1p(max((_MANY, *mentions.values())))
-    factors = [_factor(api, math.log1p(mentions[api.name]) / most) for api in apis]
-    return np.asarray(factors, dtype=np.float32)
+def opening(api: ApiDoc) -> str:
+    """The docstring before its first section."""
+    return _SECTION.split(api.description, maxsplit=1)[0]
 
 
-def _factor(api: ApiDoc, mentioned: float) -> float:
-    depth = max(api.path.count(".") - 1, 0)
-    documented = 1.0 if api.description else _UNDOCUMENTED
-    return documented * (1 + _MENTIONED * mentioned) / (1 + _DEEP * depth)
+def names(api: ApiDoc) -> tuple[str, ...]:
+    """By what it is called, each once: its name, and those of its aliases."""
+    return tuple(dict.fromkeys((api.name, *(alias.rpartition(".")[2] for alias in api.aliases))))
 
 
-def _mentions(apis: Sequence[ApiDoc]) -> Counter[str]:
-    """In how many other APIs' docstrings each name is referred to: called, marked up or listed."""
-    counts: Counter[str] = Counter()
+def _below(api: ApiDoc) -> str:
+    """The path below the library: its name tells nothing apart."""
+    return api.path.partition(".")[2].replace(".", " ")
+
+
+def _parameters(api: ApiDoc) -> str:
+    told = [f"{one.name} {one.about}" for one in api.parameters]
+    return "\n".join((api.signature[:_LONGEST_SIGNATURE], *told, api.returns))
+
+
+def _said_by_others(apis: Sequence[ApiDoc]) -> list[str]:
+    """What the documentation of others says of each name where it lists it under "See Also"."""
+    said: defaultdict[str, list[str]] = defaultdict(list)
     for api in apis:
-        counts.update(set(_MENTION.findall(api.description)) - {api.name})
-    return counts
+        for name, text in _listed(api.description):
+            if name != api.name:
+                said[name].append(text)
+    return ["\n".join(dict.fromkeys(said.get(api.name, ()))) for api in apis]
+
+
+def _listed(description: str) -> Iterator[tuple[str, str]]:
+    """Names and texts under "See Also": `names : text`, which goes on in indented lines."""
+    section = _SEE_ALSO.search(description)
+    for item in re.split(r"\n(?=\S)", section[1] if section else ""):
+        heads, _, text = item.partition(" : ")
+        for one in heads.split(",") if text else ():
+            yield one.strip(" `").rpartition(".")[2], " ".join(text.split())

@@ -1,21 +1,22 @@
 """Tokens, the indexes, their fusion; on documentation small enough to know the right answer."""
 
 import json
+from dataclasses import replace
 
 import anyio
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.knowledge import texts
 from exploracoder_jupyter.knowledge.dense import Dense
-from exploracoder_jupyter.knowledge.fuse import fused, varied
+from exploracoder_jupyter.knowledge.fuse import fused, scaled, spread, together, varied
 from exploracoder_jupyter.knowledge.index import Index
 from exploracoder_jupyter.knowledge.latent import Latent
-from exploracoder_jupyter.knowledge.lexical import Lexical
-from exploracoder_jupyter.knowledge.query import named, subject
+from exploracoder_jupyter.knowledge.lexical import Field, Lexical
+from exploracoder_jupyter.knowledge.prior import prior
+from exploracoder_jupyter.knowledge.query import matter, named, subject
 from exploracoder_jupyter.knowledge.store import pack, unpack
 from exploracoder_jupyter.knowledge.tokens import stem, tokens
-from exploracoder_jupyter.types import ApiDoc
+from exploracoder_jupyter.types import ApiDoc, Parameter
 
 
 def api(path: str, description: str, **more) -> ApiDoc:
@@ -125,6 +126,26 @@ def test_lexical_scores_are_bm25():
     assert not index.scores("the unknown").any()
 
 
+def test_a_word_says_more_in_a_field_of_more_weight_and_less_in_a_longer_text():
+    index = Lexical.of([Field(["red", "", "red wide old"], 3), Field(["", "red", ""], 1)])
+    scores = index.scores("red")
+    assert scores[0] > scores[2] > scores[1] > 0
+
+
+def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api():
+    apis = (
+        api("m.Mapper", "Apply a thing.", aliases=("m.Pipe.transform",)),
+        api("m.dump", "Put it out.", parameters=(Parameter("gap", about="How wide the indentation is."),)),
+        api("m.load", "Get it back.\n\nSee Also\n--------\ndump : Serialize to a file,\n    as text.\nother : No."),
+        api("m.other", "Do nothing at all."),
+    )
+    index = Index.build(apis)
+    assert search(index, "transform", 1) == ["m.Mapper"]
+    assert search(index, "please use .transform() on all", 1) == ["m.Mapper"]
+    assert search(index, "wide indentation", 1) == ["m.dump"]
+    assert set(search(index, "serialize as text", 2)) == {"m.dump", "m.load"}
+
+
 def test_latent_vectors_are_deterministic_and_relate_words_that_share_company():
     said = ["cat purrs milk", "kitten purrs milk", "kitten milk", "car wheel road", "truck wheel road", "truck road"]
     one, other = Latent.fit(said), Latent.fit(said)
@@ -148,6 +169,31 @@ def test_fusion_rewards_agreement_over_a_single_vote():
     assert agreed[0] == agreed[3] > 0
 
 
+def test_scores_are_brought_to_one_scale():
+    assert scaled(np.array([4, 1, -2], dtype=np.float32)).tolist() == [1, 0.25, 0]
+    assert scaled(np.zeros(2, dtype=np.float32)).tolist() == [0, 0]
+    assert spread(np.array([0.9, 0.7, 0.8, 0], dtype=np.float32)).tolist() == pytest.approx([1, 0, 0.5, 0], abs=1e-5)
+    assert spread(np.array([0.4, 0.4, 0], dtype=np.float32)).tolist() == [1, 1, 0]
+
+
+def test_queries_of_one_task_take_turns_and_lift_what_serves_several():
+    one = np.array([5.0, 4.9, 3.0, 0.0, 4.8], dtype=np.float32)
+    other = np.array([0.0, 0.0, 3.0, 5.0, 4.9], dtype=np.float32)
+    order = np.argsort(-together([one, other])).tolist()
+    assert order[0] == 4  # second or third for each by itself
+    assert set(order[1:3]) == {0, 3}
+
+
+def test_a_search_for_several_queries_serves_each(index):
+    def found(*queries: str, k: int = 2) -> list[str]:
+        return [one.api.path for one in anyio.run(lambda: index.search_together(queries, k))]
+
+    assert set(found("sort by price", "where is my parcel")) == {"shop.sort_items", "shop.track"}
+    assert found("sort by price") == search(index, "sort by price", 2)
+    assert found("xylophone", "sort by price", k=1) == ["shop.sort_items"]
+    assert found() == found("xylophone") == found("sort", k=0) == []
+
+
 def test_the_third_bearer_of_a_name_waits():
     names = ["mean", "mean", "mean", "sum", "mean"]
     assert varied([0, 1, 2, 3, 4], names, 3) == [0, 1, 3]
@@ -155,11 +201,17 @@ def test_the_third_bearer_of_a_name_waits():
 
 
 def test_the_prior_prefers_what_others_mention_and_what_is_near_the_top():
-    prior = dict(zip((api.path for api in SHOP), texts.prior(SHOP), strict=True))
-    assert max(prior, key=prior.get) == "shop.total"
-    assert prior["shop.ship"] > prior["shop.Cart.remove"]
-    undocumented = api("shop.secret", "")
-    assert texts.prior((*SHOP, undocumented))[-1] < min(prior.values())
+    likely = dict(zip((api.path for api in SHOP), prior(SHOP), strict=True))
+    assert max(likely, key=likely.get) == "shop.total"
+    assert likely["shop.ship"] > likely["shop.Cart.remove"]
+    assert prior((*SHOP, api("shop.secret", "")))[-1] < min(likely.values())
+
+
+def test_the_prior_is_against_what_is_deprecated_or_constant():
+    said = "Add up what the goods in a cart cost."
+    now, old, fixed = api("shop.a", said), api("shop.b", said, deprecated="Gone soon."), api("shop.c", said)
+    likely = prior((now, old, replace(fixed, kind="constant")))
+    assert likely[0] > max(likely[1:])
 
 
 def test_an_index_holds_plain_arrays_only(index):
@@ -193,3 +245,10 @@ def test_the_name_of_the_library_says_nothing():
     assert subject("sort a pandas frame", ["pandas"]).split() == ["sort", "a", "frame"]
     assert subject("Pandas", ["pandas"]) == "Pandas"
     assert subject("sort", []) == "sort"
+
+
+def test_words_of_asking_say_nothing_unless_an_api_bears_them():
+    asked = "what is the best way to solve and sort it"
+    assert matter(asked, ()).split() == ["what", "is", "the", "to", "and", "sort", "it"]
+    assert "solve" in matter(asked, {"solv"}).split()
+    assert matter("best way", ()) == "best way"

@@ -1,0 +1,35 @@
+"""The names of a collection of APIs, as a search needs them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exploracoder_jupyter.knowledge import texts
+from exploracoder_jupyter.knowledge.tokens import tokens
+from exploracoder_jupyter.types import ApiDoc
+
+
+class Names:
+    """Which rows bear which name; an alias is a name as well."""
+
+    def __init__(self, apis: Sequence[ApiDoc]) -> None:
+        self.libraries = frozenset(api.library for api in apis)
+        self.own = [api.name for api in apis]
+        """The name of each row."""
+        self._rows: defaultdict[str, list[int]] = defaultdict(list)
+        for row, api in enumerate(apis):
+            for name in texts.names(api):
+                self._rows[name].append(row)
+        self.words = frozenset(term for name in self._rows for term in tokens(name))
+        """The terms that names are made of."""
+
+    def bearers(self, names: Iterable[str]) -> NDArray[np.float32]:
+        """1 for each row that has one of the names, 0 for the others."""
+        found = np.zeros(len(self.own), dtype=np.float32)
+        for name in names:
+            found[self._rows.get(name, [])] = 1
+        return found
