@@ -1,8 +1,8 @@
 """Prints the source code of one object of a library as a line of JSON, `{"source": "..."}`; empty if there is none.
 
-A program: `main(["pandas.merge", "pandas.core.reshape.merge.merge"])` takes the paths by which the object is known and
-prints the source at the first that can be read. Files are found and parsed; nothing is imported and no code of the
-library runs, so it takes as long for a large library as for a small one.
+A program: `main(["pandas.merge", "pandas.core.reshape.merge.merge"])` takes the paths by which the object is known.
+Files are found and parsed, and where none of the paths says where it is defined, the imports and base classes in them
+are followed from file to file. Nothing is imported, so no code of the library runs.
 """
 
 from __future__ import annotations
@@ -25,43 +25,119 @@ LONGEST = 20_000
 """Characters of one source."""
 LARGEST_FILE = 4_000_000
 """Bytes of a file that is read."""
+MOST_FILES = 25
+"""Files that are parsed to find one object."""
 
 
-def source(path: str) -> str:
-    """The source of the object that is defined under this path; empty where no Python file says it."""
-    for file, names in places(path.split(".")):
-        text = _read(file)
-        found = _found(text, names) if names else text
-        if found:
-            return found[:LONGEST]
-    return ""
+class Module:
+    """A module's file, parsed."""
+
+    def __init__(self, name: str, text: str, tree: Any, *, package: bool) -> None:
+        self.name = name
+        self.text = text
+        self.tree = tree
+        self.home = name if package else name.rpartition(".")[0]
+        """The package that relative imports in it start from."""
+
+    def imports(self, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Modules that it may have this name from, and what the name is called there; star imports last."""
+        statements = [*_statements(self.tree)]
+        for node in statements:
+            for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+                if isinstance(node, ast.ImportFrom) and (alias.asname or alias.name) == name:
+                    yield self._from(node), (alias.name,)
+                elif isinstance(node, ast.Import) and (alias.asname or alias.name.partition(".")[0]) == name:
+                    yield alias.name if alias.asname else name, ()
+        for node in statements:
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                yield self._from(node), (name,)
+
+    def _from(self, node: Any) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self.home.split(".")
+        above = parts[: len(parts) - (node.level - 1)]
+        return ".".join([*above, *([node.module] if node.module else [])])
 
 
-def places(parts: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Files that may define it, the innermost module first, with the names that lead to it there."""
-    spec = _spec(parts[0])
-    found = []
-    for depth in range(1, len(parts) + 1):
-        if spec is None:
-            break
-        if spec.origin and spec.origin.endswith(".py"):
-            found.append((spec.origin, parts[depth:]))
-        if depth == len(parts) or not spec.submodule_search_locations:
-            break
-        spec = PathFinder.find_spec(".".join(parts[: depth + 1]), list(spec.submodule_search_locations))
-    yield from reversed(found)
+class Search:
+    """Looks for one object: where its path says that it is, or wherever imports and base classes lead."""
 
+    def __init__(self, *, far: bool) -> None:
+        self.far = far
+        """Whether imports and base classes are followed."""
+        self.parsed = 0
+        self.modules: dict[str, Module | None] = {}
+        self.specs: dict[str, ModuleSpec | None] = {}
+        self.seen: set[tuple[str, tuple[str, ...]]] = set()
 
-def _spec(name: str) -> ModuleSpec | None:
-    try:
-        return find_spec(name)
-    except (ImportError, ValueError):
-        return None
+    def find(self, name: str, path: tuple[str, ...]) -> str:
+        """The source of what has this path within the module of this name; empty where there is none."""
+        if (name, path) in self.seen:
+            return ""
+        self.seen.add((name, path))
+        module = self._module(name, path[0] if path else "")
+        if not path:
+            return module.text if module else ""
+        if module is None:
+            return self.find(f"{name}.{path[0]}", path[1:]) if self._spec(name) else ""
+        return self._here(module, path) or self._elsewhere(module, path) or self.find(f"{name}.{path[0]}", path[1:])
+
+    def _here(self, module: Module, path: tuple[str, ...]) -> str:
+        node = _defined(module.tree, path[0])
+        return self._within(module, node, path[1:]) if node else ""
+
+    def _elsewhere(self, module: Module, path: tuple[str, ...]) -> str:
+        for name, called in module.imports(path[0]) if self.far else ():
+            if found := self.find(name, (*called, *path[1:])):
+                return found
+        return ""
+
+    def _within(self, module: Module, node: Any, path: tuple[str, ...]) -> str:
+        """What has this path within a definition, which is itself where the path is empty."""
+        if not path:
+            return _lines(module.text, node)
+        if not isinstance(node, ast.ClassDef):
+            return ""
+        inner = _defined(node, path[0])
+        found = self._within(module, inner, path[1:]) if inner else ""
+        for base in node.bases if self.far else ():
+            if not found and (named := _dotted(base)):
+                found = self.find(module.name, (*named, *path))
+        return found
+
+    def _module(self, name: str, wanted: str) -> Module | None:
+        """The module, unless it cannot have a name or know where to get it from."""
+        if name not in self.modules:
+            text = _read(self._file(name))
+            if not (wanted in text or "import *" in text) or self.parsed == MOST_FILES:
+                return None
+            self.parsed += 1
+            self.modules[name] = _parsed(name, text, package=self._file(name).endswith("__init__.py"))
+        return self.modules[name]
+
+    def _file(self, name: str) -> str:
+        spec = self._spec(name)
+        return spec.origin if spec and spec.origin and spec.origin.endswith(".py") else ""
+
+    def _spec(self, name: str) -> ModuleSpec | None:
+        if name not in self.specs:
+            package = name.rpartition(".")[0]
+            try:
+                if package:
+                    owner = self._spec(package)
+                    within = owner.submodule_search_locations if owner else None
+                    self.specs[name] = PathFinder.find_spec(name, list(within)) if within else None
+                else:
+                    self.specs[name] = find_spec(name)
+            except (ImportError, ValueError):
+                self.specs[name] = None
+        return self.specs[name]
 
 
 def _read(file: str) -> str:
     try:
-        if os.path.getsize(file) > LARGEST_FILE:
+        if not file or os.path.getsize(file) > LARGEST_FILE:
             return ""
         with open(file, encoding="utf-8", errors="replace") as stream:
             return stream.read()
@@ -69,16 +145,11 @@ def _read(file: str) -> str:
         return ""
 
 
-def _found(text: str, names: Sequence[str]) -> str:
+def _parsed(name: str, text: str, *, package: bool) -> Module | None:
     try:
-        scope: Any = ast.parse(text)
+        return Module(name, text, ast.parse(text), package=package)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ""
-    for name in names:
-        scope = _defined(scope, name)
-        if scope is None:
-            return ""
-    return _lines(text, scope)
+        return None
 
 
 def _defined(scope: Any, name: str) -> Any:
@@ -101,6 +172,14 @@ def _statements(scope: Any) -> Iterator[Any]:
                 yield from _statements(node)
 
 
+def _dotted(node: Any) -> tuple[str, ...]:
+    """`a.b` as its names; empty for any other expression."""
+    if isinstance(node, ast.Name):
+        return (node.id,)
+    owner = _dotted(node.value) if isinstance(node, ast.Attribute) else ()
+    return (*owner, node.attr) if owner else ()
+
+
 def _lines(text: str, node: Any) -> str:
     """Its lines from the first decorator on, without docstrings, which are known."""
     first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
@@ -119,9 +198,19 @@ def _docstring(node: Any) -> Sequence[int]:
     return range(opening.lineno, opening.end_lineno + 1) if opening.end_lineno else ()
 
 
+def source(paths: Sequence[str]) -> str:
+    """The source of the object that has these paths; empty where no Python file says it."""
+    for far in (False, True):
+        for path in paths:
+            top, *rest = path.split(".")
+            if found := Search(far=far).find(top, tuple(rest)):
+                return found[:LONGEST]
+    return ""
+
+
 def main(paths: Sequence[str]) -> None:
-    """Print the source of the first of these paths that has one."""
-    print(json.dumps({"source": next(filter(None, map(source, paths)), "")}))
+    """Print the source of the object that has these paths."""
+    print(json.dumps({"source": source(paths)}))
 
 
 if __name__ == "__main__":

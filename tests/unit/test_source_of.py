@@ -21,8 +21,18 @@ def anyio_backend():
 def jars(tmp_path, monkeypatch):
     package = tmp_path / "jarslib"
     (package / "inner").mkdir(parents=True)
-    (package / "__init__.py").write_text("raise SystemExit('imported')\n")
-    (package / "inner" / "__init__.py").write_text("")
+    (package / "__init__.py").write_text(
+        "raise SystemExit('imported')\n"
+        "from . import inner\n"
+        "from .inner import *\n"
+        "from .inner.jar import count as count_beans, nowhere\n"
+        "import jarslib.inner.jar as glass\n"
+        "from .loop import *\n"
+    )
+    (package / "loop.py").write_text("from . import *\n")
+    (package / "inner" / "__init__.py").write_text(
+        "from .jar import Jar\nfrom . import jar\nclass Jug(Jar, jar.Glass):\n    def pour(self): ...\n"
+    )
     (package / "inner" / "jar.py").write_text(
         "from typing import overload\n"
         "EMPTY = object()\n"
@@ -35,6 +45,8 @@ def jars(tmp_path, monkeypatch):
         "    def fill(self, n=1):\n"
         '        """Put beans in.\n\n        A long text.\n        """\n'
         "        return n\n"
+        "class Glass:\n"
+        "    def clean(self): ...\n"
         "try:\n"
         "    import fast\n"
         "except ImportError:\n"
@@ -51,6 +63,14 @@ def jars(tmp_path, monkeypatch):
         ("jarslib.inner.jar.Jar.fill", "@property\n@cached\ndef fill(self, n=1):\n    return n"),
         ("jarslib.inner.jar.count", "def count(jar): return len(jar)"),
         ("jarslib.inner.jar.EMPTY", "EMPTY = object()"),
+        ("jarslib.count_beans", "def count(jar): return len(jar)"),
+        ("jarslib.Jug.pour", "def pour(self): ..."),
+        ("jarslib.Jug.clean", "def clean(self): ..."),
+        ("jarslib.Jug.fill", "@property\n@cached\ndef fill(self, n=1):\n    return n"),
+        ("jarslib.glass.Glass.clean", "def clean(self): ..."),
+        ("jarslib.inner.jar.Glass.clean", "def clean(self): ..."),
+        ("jarslib.nowhere", ""),
+        ("jarslib.Jug.nothing", ""),
         ("jarslib.inner.jar.Jar.nothing", ""),
         ("jarslib.inner.jar.Jar.fill.deeper", ""),
         ("jarslib.broken.f", ""),
@@ -61,13 +81,13 @@ def jars(tmp_path, monkeypatch):
     ],
 )
 def test_source_is_found_without_an_import(jars, path, source):
-    assert source_of.source(path) == source
+    assert source_of.source([path]) == source
     assert "jarslib" not in sys.modules
 
 
 def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
-    assert source_of.source("jarslib.inner.jar.Jar").splitlines()[:2] == ["class Jar:", "    @overload"]
-    assert source_of.source("jarslib.inner.jar").startswith("from typing import overload")
+    assert source_of.source(["jarslib.inner.jar.Jar"]).splitlines()[:2] == ["class Jar:", "    @overload"]
+    assert source_of.source(["jarslib.inner.jar"]).startswith("from typing import overload")
 
 
 def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
