@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, Validat
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.types import Formulation, Sharing
+from exploracoder_jupyter.web_place import Web, check_place, spelled_out
 
 OFFLINE = "offline"
 """Name of the embedded model, which is no language model and costs nothing."""
@@ -77,7 +78,9 @@ class Retrieval(BaseModel):
     snippets: bool = Field(True, description="whether code that ran is kept and offered to later tasks")
     docs: tuple[str, ...] = Field((), description="documentation beside the library's own: files, folders, archives")
     workspace: bool = Field(False, description="whether the notebook and the files beside it are searched too")
-    web: Literal["off", "ddgs", "searxng", "url", "folder"] = Field("off", description="how the web is searched")
+    web: Web = Field(
+        "off", description="how the web is searched; an address or a folder in place of a word says both settings"
+    )
     web_address: str | None = Field(
         None, description="of the SearXNG server, the template with `{query}`, or the folder of saved pages"
     )
@@ -194,10 +197,12 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
                     f"{section!r} must be a table in {path or config_path()}.", remedy="See %explora config."
                 )
             merged.setdefault(section, {}).update(values)
+    if (given := merged.get("retrieval")) is not None:
+        merged["retrieval"] = spelled_out(given)
     if (given := merged.get("exploration")) is not None:
         merged["exploration"] = {**PRESETS.get(str(given.get("preset")), {}), **given}
     try:
-        return Settings.model_validate(merged)
+        settings = Settings.model_validate(merged)
     except ValidationError as error:
         first = error.errors()[0]
         option = ".".join(str(part) for part in first["loc"])
@@ -205,6 +210,8 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
             raise UsageError(f"There is no setting {option!r}.", remedy=_OPTIONS) from error
         what = first["msg"].removeprefix("Input ").partition(", unable")[0]
         raise UsageError(f"The setting {option!r} {what}, not {first['input']!r}.", remedy=_OPTIONS) from error
+    check_place(settings.retrieval.web, settings.retrieval.web_address)
+    return settings
 
 
 def secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:

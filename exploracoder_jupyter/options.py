@@ -1,8 +1,7 @@
 """The options of a run: one table for `%%explora` and `jupyter explora run`.
 
 Each option says what it takes and which setting it sets; parser, help, completion and the settings layer are computed
-from the table. An option whose work does not exist yet is known by name and refused in one sentence, never accepted
-and ignored. Light on purpose: `%load_ext` imports it.
+from the table. Light on purpose: `%load_ext` imports it.
 """
 
 from __future__ import annotations
@@ -143,6 +142,14 @@ OPTIONS: tuple[Option, ...] = (
         command_help="search the Python, Markdown and notebook files of this folder for help",
     ),
     Option(
+        "web",
+        "search the web too: ddgs (DuckDuckGo), the URL of a SearXNG server, a URL with {query} in it, or a folder of "
+        "saved pages (off)",
+        metavar="WHERE",
+        section="retrieval",
+        field="web",
+    ),
+    Option(
         "no-snippets",
         "neither use code that ran in earlier explorations, nor keep any for later ones",
         "flag",
@@ -189,9 +196,6 @@ OPTIONS: tuple[Option, ...] = (
 READING = ("base-url", "isolation", "kernel", "gateway")
 """Options that change what is known of a library, not what is done with it."""
 
-UNAVAILABLE: tuple[str, ...] = ("web",)
-"""Options that will come with their work; until then they are refused by name."""
-
 
 class Parser(argparse.ArgumentParser):
     """An argument parser that takes options by their whole name and raises one plain sentence when one is wrong."""
@@ -234,8 +238,6 @@ def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
     for option in OPTIONS:
         if place in option.places:
             _add(parser, option, place)
-    for name in UNAVAILABLE:
-        parser.add_argument(f"--{name}", action=_Refused, nargs=0, help=argparse.SUPPRESS)
 
 
 def layer(namespace: argparse.Namespace) -> dict[str, dict[str, Scalar]]:
@@ -317,8 +319,3 @@ def _choice(option: Option, place: Place, text: str) -> str:
     if text not in offered:
         raise argparse.ArgumentTypeError(f"takes {', '.join(offered)}, not {text!r}")
     return text
-
-
-class _Refused(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        raise UsageError(f"{self.option_strings[0]} is not available in this version.")

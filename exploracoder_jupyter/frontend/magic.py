@@ -70,6 +70,7 @@ class ExploraMagics(Magics):
     isolation = CaselessStrEnum(
         ("best", "require"), None, allow_none=True, help="Whether to run below the full level of isolation."
     ).tag(config=True)
+    web = Unicode(None, allow_none=True, help="Where the web is searched.").tag(config=True)
     network = Bool(None, allow_none=True, help="Whether experiments may reach the network.").tag(config=True)
     kernel = Unicode(None, allow_none=True, help="Kernelspec to explore in.").tag(config=True)
     gateway = Unicode(None, allow_none=True, help="Jupyter Server that runs the experiments.").tag(config=True)

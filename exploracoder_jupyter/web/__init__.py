@@ -1,1 +1,33 @@
-"""The web as a source of passages, off unless it is asked for."""
+"""The web as a source of passages, off unless it is asked for.
+
+A query goes to one search engine (`providers`, `folder`); the best page that may be read (`reader`, `http`) is reduced
+to what its readers see (`markup`, `hidden`), divided into sections by rules for its site (`sites`, `questions`,
+`generic`, `sections`), and ranked (`rank`, `source`). A page is data: nothing that it says is done, and no link is
+followed because it is there.
+"""
+
+from exploracoder_jupyter.web.addresses import origin_of
+from exploracoder_jupyter.web.cache import Cache
+from exploracoder_jupyter.web.folder import Folder
+from exploracoder_jupyter.web.http import Http
+from exploracoder_jupyter.web.page import Hit, Page, Provider, Reader, WebError
+from exploracoder_jupyter.web.providers import DuckDuckGo, SearXNG, Template
+from exploracoder_jupyter.web.reader import WebReader
+from exploracoder_jupyter.web.source import WebSource
+
+__all__ = [
+    "Cache",
+    "DuckDuckGo",
+    "Folder",
+    "Hit",
+    "Http",
+    "Page",
+    "Provider",
+    "Reader",
+    "SearXNG",
+    "Template",
+    "WebError",
+    "WebReader",
+    "WebSource",
+    "origin_of",
+]

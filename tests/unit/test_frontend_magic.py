@@ -75,7 +75,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%%explora networkx", "There is no task. Write it in words below the %%explora line."),
         ("%%explora", "Name at least one library."),
         ("%%explora\ntask", "Name at least one library."),
-        ("%%explora networkx --web\ntask", "--web is not available in this version."),
+        ("%%explora networkx --web\ntask", "--web expected one argument."),
         ("%%explora networkx --candidates 99\ntask", "The setting 'exploration.candidates' should be"),
         ("%%explora networkx --use missing\ntask", "--use: There is no variable 'missing'."),
         ("%%explora networkx --use handle\ntask", "--use: "),

@@ -8,7 +8,7 @@ import pytest
 from exploracoder_jupyter.config import resolve
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.frontend.options import help_text, read_line
-from exploracoder_jupyter.options import OPTIONS, UNAVAILABLE, Parser, add_options, check_text, layer
+from exploracoder_jupyter.options import OPTIONS, Parser, add_options, check_text, layer
 
 
 def test_a_line_becomes_a_call():
@@ -35,7 +35,7 @@ def test_nothing_given_sets_nothing():
         ("x --share rows", "--share takes values, schema, none, not 'rows'."),
         ("x --state warm", "--state takes auto, live, fresh, not 'warm'."),
         ("x --isolation none", "--isolation takes best, require, not 'none'."),
-        ("x --web", "--web is not available in this version."),
+        ("x --web", "--web expected one argument."),
         ("x --preset slow", "--preset takes quick, standard, thorough, not 'slow'."),
         ("x --test", "Unrecognized arguments: --test. Did you mean --tests? See `%%explora?`"),
         ("x --bogus", "Unrecognized arguments: --bogus. See `%%explora?` for the options."),
@@ -119,10 +119,9 @@ def test_a_layer_takes_namespaces_that_lack_options():
     assert layer(argparse.Namespace(model="m")) == {"endpoint": {"model": "m"}}
 
 
-def test_help_names_every_option_and_hides_what_is_not_there():
+def test_help_names_every_option():
     shown = help_text()
     assert all(option.flag in shown for option in OPTIONS)
-    assert not any(f"--{name}" in shown for name in UNAVAILABLE)
     assert "--state auto|live|fresh" in shown
 
 

@@ -1,0 +1,47 @@
+"""Which texts a query is about: BM25 over words and over the parts of identifiers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import bm25s
+import numpy as np
+
+_WORD = re.compile(r"[^\W\d_]+(?:_\w+)*|\w+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_SILENT = frozenset(
+    """a an and are as at be by can do does for from how i if in into is it my of on or so that the then this to use
+    using what when where which with without you""".split()  # noqa: SIM905
+)
+_MARK = "\0"
+
+
+def ranked(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
+    """The numbers of the texts that share a word with the query, best first, with their scores."""
+    words = list(dict.fromkeys(_words(query)))
+    index = bm25s.BM25(method="lucene")
+    # bm25s refuses an empty corpus and an empty vocabulary; a mark in every text tells none from another.
+    index.index([[*_words(text), _MARK] for text in texts] or [[_MARK]], create_empty_token=False, show_progress=False)
+    known = [word for word in words if word in index.vocab_dict]
+    if not known:
+        return []
+    scores = index.get_scores(known)
+    order = np.argsort(-scores, kind="stable")
+    return [(int(at), float(scores[at])) for at in order if scores[at] > 0]
+
+
+def _words(text: str) -> list[str]:
+    return [term for word in _WORD.findall(text) for term in _terms(word) if term not in _SILENT]
+
+
+def _terms(word: str) -> list[str]:
+    parts = [_stem(part.lower()) for part in _PART.findall(word)]
+    return parts if len(parts) == 1 else [word.lower(), *parts]
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word.removesuffix(ending)
+    return word

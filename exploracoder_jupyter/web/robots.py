@@ -1,0 +1,65 @@
+"""What a site lets robots fetch (RFC 9309): the group for us or for all, the longest rule, `*` and `$`.
+
+The standard library's reader knows no wildcards and takes the first rule, not the longest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+AGENT = "exploracoder-jupyter"
+"""The name that sites know us by."""
+_MOST_RULES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """The rules that hold for us: what each allows or forbids."""
+
+    rules: tuple[tuple[str, bool], ...] = ()
+    """Patterns of paths; true: allowed."""
+
+    def allow(self, path: str) -> bool:
+        """Whether this path, with its query, may be fetched."""
+        path = unquote(path)
+        matching = [(len(pattern), allowed) for pattern, allowed in self.rules if _matches(pattern, path)]
+        return max(matching, default=(0, True))[1]
+
+
+NOTHING = Robots((("/", False),))
+"""Where a site cannot say what it allows, nothing is."""
+
+
+def parse_robots(text: str) -> Robots:
+    """The rules of a robots.txt for us, else for all."""
+    groups: dict[str, list[tuple[str, bool]]] = {}
+    agents: list[str] = []
+    in_rules = False
+    for line in text.lstrip("\ufeff").splitlines():
+        key, _, value = (part.strip() for part in line.partition("#")[0].partition(":"))
+        if key.lower() == "user-agent":
+            agents = [value.lower()] if in_rules else [*agents, value.lower()]
+            in_rules = False
+            groups.setdefault(value.lower(), [])
+        elif key.lower() in ("allow", "disallow"):
+            in_rules = True
+            for agent in agents if value else ():
+                groups[agent].append((unquote(value), key.lower() == "allow"))
+    return Robots(tuple(groups.get(AGENT, groups.get("*", []))[:_MOST_RULES]))
+
+
+def _matches(pattern: str, path: str) -> bool:
+    """Whether the path begins with the pattern. Pieces between stars are looked for once each."""
+    ends = pattern.endswith("$")
+    first, *rest = pattern.removesuffix("$").split("*")
+    if not path.startswith(first):
+        return False
+    at = len(first)
+    for number, piece in enumerate(rest, 1):
+        last = ends and number == len(rest)
+        found = len(path) - len(piece) if last and path.endswith(piece) else -1 if last else path.find(piece, at)
+        if found < at:
+            return False
+        at = found + len(piece)
+    return not ends or bool(rest) or at == len(path)

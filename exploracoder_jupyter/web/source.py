@@ -1,0 +1,151 @@
+"""The web as a source: one query, one page (CoCoST, section 3.1.2), told as the sections that the query is about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+
+from exploracoder_jupyter.types import Passage, ScoredPassage, SourceKind
+from exploracoder_jupyter.web.addresses import origin_of
+from exploracoder_jupyter.web.cache import Cache
+from exploracoder_jupyter.web.hidden import visible
+from exploracoder_jupyter.web.page import Hit, Page, Provider, Reader, WebError
+from exploracoder_jupyter.web.queries import searchable
+from exploracoder_jupyter.web.rank import ranked
+from exploracoder_jupyter.web.sections import Section
+from exploracoder_jupyter.web.sites import extract
+
+_PAGES = 3
+"""Hits whose page is tried until one has a text."""
+_HITS = 8
+_QUERIES = 20
+"""Searches in one run."""
+_FAILURES = 2
+"""Searches that fail one after the other before no more is tried."""
+_SUMMARY = 500
+_SECONDS = 60.0
+
+
+class WebSource:
+    """Passages of pages that a search engine finds; satisfies `pipeline.ports.Source`.
+
+    `name` tells kept results of one engine from those of another. `say` is told, once each, what a user should know of
+    failures; `clean` takes known secrets out of a query.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        reader: Reader,
+        cache: Cache | None,
+        *,
+        name: str,
+        say: Callable[[str], None],
+        clean: Callable[[str], str] = str,
+    ) -> None:
+        self._provider = provider
+        self._reader = reader
+        self._cache = cache
+        self._name = name
+        self._say = say
+        self._clean = clean
+        self._said: set[str] = set()
+        self._left = _QUERIES
+        self._failures = 0
+        self._lock = anyio.Lock()
+
+    @property
+    def kind(self) -> SourceKind:
+        """`web`."""
+        return "web"
+
+    async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
+        """At most k passages of the first page that yields some, best first; nothing where the web gives nothing."""
+        asked = searchable(self._clean(query))
+        if not asked or k < 1:
+            return ()
+        async with self._lock:  # one at a time: the same question is asked once, and no host is pressed
+            try:
+                with anyio.fail_after(_SECONDS):
+                    found = await self._search(asked)
+            except WebError as error:
+                self._tell(str(error))
+                return ()
+            except Exception as error:  # a source never ends a run
+                self._tell(f"The web search failed ({type(error).__name__}).")
+                return ()
+        return [ScoredPassage(passage, 1 / rank) for rank, passage in enumerate(found[:k], 1)]
+
+    async def _search(self, query: str) -> list[Passage]:
+        hits = await self._hits(query)
+        pages = (hit for hit in hits[:_PAGES])
+        for hit in pages:
+            try:
+                page = await self._reader.read(hit.address)
+            except WebError:
+                continue  # the next hit will do; sites refuse robots every day
+            passages = await anyio.to_thread.run_sync(_passages, page, hit, query)
+            if passages:
+                return passages
+        return [_summary(hit) for hit in hits[:_PAGES] if hit.summary and origin_of(hit.address)]
+
+    async def _hits(self, query: str) -> list[Hit]:
+        kept = await anyio.to_thread.run_sync(self._cache.get, "hits", self._name, query) if self._cache else None
+        if kept is not None:
+            return [Hit(**item) for item in json.loads(kept)]
+        if self._left <= 0:
+            raise WebError(f"The web was searched {_QUERIES} times in this run; no more is searched.")
+        if self._failures >= _FAILURES:
+            return []
+        self._left -= 1
+        self._failures += 1
+        hits = list(await self._provider.find(query, _HITS))
+        self._failures = 0
+        if hits and self._cache:
+            body = json.dumps([asdict(hit) for hit in hits])
+            await anyio.to_thread.run_sync(self._cache.put, body, "hits", self._name, query)
+        return hits
+
+    def _tell(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self._say(sentence)
+
+
+def _passages(page: Page, hit: Hit, query: str) -> list[Passage]:
+    told = extract(page)
+    found = list(told.sections) if told.ordered else _about(query, told.sections)
+    title = told.title or hit.title
+    places: dict[str, int] = {}
+    return [_passage(section, title, place) for section, place in _placed(found, page.address, places)]
+
+
+def _about(query: str, found: Sequence[Section]) -> list[Section]:
+    order = ranked(query, [f"{section.title} {section.text}" for section in found])
+    return [found[at] for at, _ in order] or list(found[:1])
+
+
+def _placed(found: Sequence[Section], address: str, seen: dict[str, int]) -> Iterator[tuple[Section, str]]:
+    """Each section with its address, which no two share."""
+    for section in found:
+        place = section.anchor if origin_of(section.anchor) else address
+        if section.anchor and place == address:
+            place = f"{address}#{section.anchor}"
+        seen[place] = seen.get(place, 0) + 1
+        yield section, place if seen[place] == 1 else f"{place} ({seen[place]})"
+
+
+def _passage(section: Section, title: str, place: str) -> Passage:
+    named = section.title if section.title in (title, "") or title in section.title else f"{title}: {section.title}"
+    return Passage("web", named or title, section.text, place, section.apis, licence=section.licence)
+
+
+def _summary(hit: Hit) -> Passage:
+    host = urlsplit(hit.address).hostname or ""
+    text = " ".join(visible(hit.summary).split())[:_SUMMARY]
+    return Passage("web", f"{visible(hit.title)[:200]} ({host}, as the search engine shows it)", text, hit.address)
