@@ -11,11 +11,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from exploracoder_jupyter.errors import UsageError
 
-Kind = Literal["text", "whole", "number", "choice", "flag", "names"]
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+Kind = Literal["text", "whole", "number", "choice", "flag", "names", "paths"]
 Place = Literal["magic", "command"]
 Scalar = str | int | float | bool
 
@@ -134,6 +137,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("budget-tokens", "tokens at most (200000)", "whole", "N", section="budget", field="tokens"),
     Option("budget-seconds", "seconds at most (900)", "number", "S", section="budget", field="seconds"),
     Option(
+        "docs",
+        "documentation beside the library's own, or of a library that is not installed: a file, a folder or a .zip of "
+        "Markdown, reST, HTML, notebooks, objects.inv, OpenAPI or signatures; may be given again",
+        "paths",
+        "PATH",
+        section="retrieval",
+        field="docs",
+    ),
+    Option(
         "workspace",
         "search the notebook's code and the Python, Markdown and notebook files beside it for help",
         "flag",
@@ -193,7 +205,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 
-READING = ("base-url", "isolation", "kernel", "gateway")
+READING = ("docs", "base-url", "isolation", "kernel", "gateway")
 """Options that change what is known of a library, not what is done with it."""
 
 
@@ -240,14 +252,14 @@ def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
             _add(parser, option, place)
 
 
-def layer(namespace: argparse.Namespace) -> dict[str, dict[str, Scalar]]:
+def layer(namespace: argparse.Namespace) -> dict[str, dict[str, JsonValue]]:
     """The settings that were given, as a layer for `config.resolve`."""
     return nest({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
 
 
-def nest(values: Mapping[str, Scalar | None]) -> dict[str, dict[str, Scalar]]:
+def nest(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
     """A settings layer from values by destination name; `None` means not given, other names are left out."""
-    found: dict[str, dict[str, Scalar]] = {}
+    found: dict[str, dict[str, JsonValue]] = {}
     for option in OPTIONS:
         value = values.get(option.dest)
         if option.section and value is not None:
@@ -287,6 +299,10 @@ def _add(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
     elif option.kind == "names":
         parser.add_argument(
             option.flag, nargs="+", action="extend", metavar=option.metavar, default=None, help=option.help_at(place)
+        )
+    elif option.kind == "paths":
+        parser.add_argument(
+            option.flag, action="append", metavar=option.metavar, default=None, help=option.help_at(place)
         )
     else:
         shown = option.metavar or "|".join(option.choices_at(place))

@@ -188,6 +188,12 @@ class LibraryInfo:
     """Import name."""
     distribution: str
     version: str
+    """Empty where none is known."""
+
+    @property
+    def titled(self) -> str:
+        """`networkx 3.6.1`, or the name alone."""
+        return f"{self.name} {self.version}".strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from exploracoder_jupyter.cli import found
 from exploracoder_jupyter.cli.output import emit, note, plain, say
@@ -53,10 +53,13 @@ def index(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter import session
 
     async def main() -> Sequence[Row]:
-        return await session.index(arguments.libraries, layers=[layer(arguments)], progress=advance)
+        return await session.index(arguments.libraries, layers=[layer(arguments)], progress=advance, say=notices.append)
 
+    notices: list[str] = []
     with _progress() as advance, redirect_stdout(sys.stderr):
         rows = anyio.run(main)
+    for sentence in notices:
+        note(sentence)
     if arguments.json:
         emit({"libraries": [dict(row) for row in rows]})
     else:
@@ -89,6 +92,8 @@ def search(arguments: argparse.Namespace) -> int:
 
     with _progress() as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)
+    for sentence in cast("list[str]", answer["notices"]):
+        note(sentence)
     if arguments.json:
         emit(answer)
     else:
@@ -130,8 +135,9 @@ def _step(what: str, done: int, total: int) -> str:
 
 def _indexed(row: Row) -> str:
     how = "from the cache" if row["cached"] else "read"
+    library = f"{row['name']} {row['version']}".strip()
     return (
-        f"{row['name']} {row['version']}: {row['apis']:,} APIs {how} in {float(str(row['seconds'])):.1f} s; "
+        f"{library}: {row['apis']:,} APIs {how} in {float(str(row['seconds'])):.1f} s; "
         f"{row['with_signature']:,} with a signature, {row['with_docs']:,} with documentation, "
         f"{row['with_examples']:,} with examples."
     )

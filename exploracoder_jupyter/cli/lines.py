@@ -92,7 +92,7 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
         case Notice():
             return event.text
         case LibraryRead():
-            names = ", ".join(f"{library.name} {library.version}" for library in event.libraries)
+            names = ", ".join(library.titled for library in event.libraries)
             return f"Read {names}: {event.apis:,} APIs."
         case Estimated():
             return f"Expected cost: {event}."

@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING
 from IPython.core.error import UsageError as PlainError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
-from traitlets import Bool, CaselessStrEnum, Float, Integer, Unicode
+from traitlets import Bool, CaselessStrEnum, Float, Integer, List, Unicode
 
 from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.frontend.completion import matcher
 from exploracoder_jupyter.frontend.link import Link
 from exploracoder_jupyter.frontend.options import help_text, read_line
 from exploracoder_jupyter.frontend.recorded import show_recorded
-from exploracoder_jupyter.options import Scalar, nest
+from exploracoder_jupyter.options import nest
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from exploracoder_jupyter.frontend.commands import Commands
 
 
@@ -67,6 +69,7 @@ class ExploraMagics(Magics):
         config=True
     )
     no_snippets = Bool(None, allow_none=True, help="Whether to neither use nor keep code that ran.").tag(config=True)
+    docs = List(Unicode(), None, allow_none=True, help="Documentation beside the libraries' own.").tag(config=True)
     isolation = CaselessStrEnum(
         ("best", "require"), None, allow_none=True, help="Whether to run below the full level of isolation."
     ).tag(config=True)
@@ -109,7 +112,7 @@ class ExploraMagics(Magics):
             self._commands.runs.stop()
             atexit.unregister(self._commands.runs.stop)
 
-    def configured(self) -> dict[str, dict[str, Scalar]]:
+    def configured(self) -> dict[str, dict[str, JsonValue]]:
         """What `%config` has set, as a settings layer."""
         values = {name: getattr(self, name) for name in self.trait_names(config=True)}
         layer = nest(values)

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.options import Parser, Scalar, add_options, check_text, layer
+from exploracoder_jupyter.options import Parser, add_options, check_text, layer
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 _SYNOPSIS = "LIB [LIB ...] [options]\n<the task, in words>"
 _ABOUT = (
@@ -31,7 +35,7 @@ class Call:
     """Text of the check, read from its file where one was named."""
     solution_name: str | None
     wait: bool
-    layer: dict[str, dict[str, Scalar]]
+    layer: dict[str, dict[str, JsonValue]]
     """The settings given as options."""
 
 

@@ -7,7 +7,6 @@ worker threads, so that it can be abandoned and progress keeps being shown.
 
 from __future__ import annotations
 
-import time
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,20 +16,17 @@ import anyio.to_thread
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.knowledge import surface as surfaces
 from exploracoder_jupyter.knowledge.dense import Embedder
+from exploracoder_jupyter.knowledge.documents import DocumentSource
 from exploracoder_jupyter.knowledge.index import FORMAT, Index
 from exploracoder_jupyter.knowledge.meaning import Meaning, embedded
 from exploracoder_jupyter.knowledge.overview import overview
+from exploracoder_jupyter.knowledge.reading import Libraries, Read, Reader, ShowProgress
 from exploracoder_jupyter.knowledge.source import source_of
 from exploracoder_jupyter.knowledge.store import Store, digest, pack, unpack
-from exploracoder_jupyter.knowledge.surface import Found, Inspect, Surface
+from exploracoder_jupyter.knowledge.surface import Inspect
 from exploracoder_jupyter.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
 
-ShowProgress = Callable[[str, int, int], None]
-"""Is told what is being done, how much of it is done, and of how much (0 when unknown)."""
-
-_SURFACE: TypeAdapter[Surface] = TypeAdapter(Surface)
 _INTRODUCTION: TypeAdapter[Introduction] = TypeAdapter(Introduction)
 
 
@@ -49,19 +45,12 @@ class LibraryReport:
     cached: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    surface: Surface
-    seconds: float
-    cached: bool
-
-
 class Library:
-    """Implements `pipeline.ports.Knowledge` for installed libraries; made by `Library.open`."""
+    """Implements `pipeline.ports.Knowledge` for installed and documented libraries; made by `Library.open`."""
 
     def __init__(
         self,
-        read: Sequence[_Read],
+        libraries: Libraries,
         index: Index,
         *,
         meaning: Meaning | None,
@@ -69,7 +58,9 @@ class Library:
         key: str,
         inspect: Inspect,
     ) -> None:
-        self._read = read
+        self._read = libraries.read
+        self._documents = libraries.documents
+        self._notices = libraries.notices
         self._index = index
         self._meaning = meaning
         self._store = store
@@ -78,7 +69,7 @@ class Library:
         self._sources: dict[str, str] = {}
         self._by_path = {api.path: api for api in index.apis}
         self._aliases: dict[str, str] = {}
-        for one in read:
+        for one in libraries.read:
             self._aliases |= one.surface.aliases
 
     @classmethod
@@ -90,21 +81,24 @@ class Library:
         cache: Path,
         embedder: Embedder | None = None,
         progress: ShowProgress | None = None,
+        docs: Sequence[Path] = (),
     ) -> Library:
         """Read and index the libraries of these names. Cancelling it leaves nothing behind but what is whole.
 
+        `docs`: documentation beside the libraries' own: files, folders, archives. A library that cannot be read here is
+        known from them alone, where they describe it.
+
         Raises:
-            UsageError: a library is not installed; near names are in the remedy.
+            UsageError: a library is not installed, near names are in the remedy; or documents cannot be read.
             MissingMeans: a library cannot be imported.
             EndpointError: from the embedder.
             KernelError: the target's interpreter could not be started.
         """
         show = progress or (lambda what, done, total: None)
         store = Store(cache)
-        found = await surfaces.find(libraries, inspect=inspect)
-        read = [await _read(one, inspect=inspect, store=store, show=show) for one in found]
-        apis = tuple({api.path: api for one in read for api in one.surface.apis}.values())
-        key = digest(str(FORMAT), *sorted(one.key for one in found))
+        found = await Reader(inspect, store, show).libraries(libraries, docs)
+        apis = tuple({api.path: api for one in found.read for api in one.surface.apis}.values())
+        key = digest(str(FORMAT), *sorted(found.keys))
         # A walk that its time limit cut short may find other APIs next time: the index is of these very paths.
         index = await _indexed(apis, digest(key, *(api.path for api in apis)), store=store, show=show)
         meaning = None
@@ -112,12 +106,22 @@ class Library:
             meaning = await embedded(
                 apis, embedder, store=store, advance=lambda done: show("Embedding the documentation", done, len(apis))
             )
-        return cls(read, index, meaning=meaning, store=store, key=key, inspect=inspect)
+        return cls(found, index, meaning=meaning, store=store, key=key, inspect=inspect)
 
     @property
     def libraries(self) -> Sequence[LibraryInfo]:
         """What was found, in the order asked for."""
         return tuple(one.surface.info for one in self._read)
+
+    @property
+    def documents(self) -> DocumentSource | None:
+        """The passages of the documents that were given, to be searched; None where none were."""
+        return self._documents
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """Sentences on documents that could not be read, and on libraries that only documents describe."""
+        return self._notices
 
     @property
     def size(self) -> int:
@@ -179,27 +183,6 @@ class Library:
         return tuple(_report(one) for one in self._read)
 
 
-async def _read(found: Found, *, inspect: Inspect, store: Store, show: ShowProgress) -> _Read:
-    began = time.monotonic()
-    kept = await anyio.to_thread.run_sync(_kept_surface, found, store, abandon_on_cancel=True)
-    if kept:
-        return _Read(kept, time.monotonic() - began, cached=True)
-    what = f"Reading {found.name}"
-    show(what, 0, 0)
-    fresh = await surfaces.read(found, inspect=inspect, advance=lambda done: show(what, done, 0))
-    if not fresh.cut:
-        await anyio.to_thread.run_sync(store.put, "surface", digest(found.key), _SURFACE.dump_json(fresh))
-    return _Read(fresh, time.monotonic() - began, cached=False)
-
-
-def _kept_surface(found: Found, store: Store) -> Surface | None:
-    body = store.get("surface", digest(found.key))
-    try:
-        return _SURFACE.validate_json(body) if body else None
-    except ValidationError:
-        return None
-
-
 async def _indexed(apis: Sequence[ApiDoc], key: str, *, store: Store, show: ShowProgress) -> Index:
     kept = await anyio.to_thread.run_sync(_kept_index, apis, key, store, abandon_on_cancel=True)
     if kept:
@@ -219,7 +202,7 @@ def _kept_index(apis: Sequence[ApiDoc], key: str, store: Store) -> Index | None:
         return None
 
 
-def _report(one: _Read) -> LibraryReport:
+def _report(one: Read) -> LibraryReport:
     apis = one.surface.apis
     return LibraryReport(
         name=one.surface.info.name,

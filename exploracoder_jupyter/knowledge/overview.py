@@ -28,4 +28,4 @@ def _opening(surface: Surface, share: int) -> str:
     text = surface.introduction
     if len(text) > share:
         text = text[:share].rpartition("\n\n")[0] or text[:share]
-    return f"# {surface.info.name} {surface.info.version}\n\n{text}".strip()
+    return f"# {surface.info.titled}\n\n{text}".strip()

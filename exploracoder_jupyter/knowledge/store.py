@@ -19,13 +19,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["surface", "index", "vector", "introduction"]
+Kind = Literal["surface", "index", "vector", "introduction", "documents", "passages"]
 
 _SCHEMA = 1
 _WAIT = 20.0
 """Seconds to wait for another process's transaction."""
 _MOST = 60
-"""Surfaces and indexes kept, each; the ones written longest ago go first."""
+"""Surfaces, indexes and documents kept, each; the ones written longest ago go first."""
 _AT_ONCE = 500
 
 
@@ -75,7 +75,7 @@ class Store:
             try:
                 with closing(self._connect()) as db, db:
                     db.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", rows)
-                    if kind in ("surface", "index"):
+                    if kind not in ("vector", "introduction"):
                         db.execute(
                             "DELETE FROM kept WHERE kind = ?1 AND key NOT IN"
                             " (SELECT key FROM kept WHERE kind = ?1 ORDER BY at DESC LIMIT ?2)",

@@ -271,5 +271,5 @@ def _made_with(run: Run) -> Iterable[str]:
 
 def _libraries(run: Run) -> str:
     if run.library:
-        return ", ".join(prose(f"{info.name} {info.version}") for info in run.library.libraries)
+        return ", ".join(prose(info.titled) for info in run.library.libraries)
     return prose(", ".join(run.started.task.libraries)) if run.started else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 
@@ -20,11 +20,22 @@ from exploracoder_jupyter.types import ScoredApi
 Row = dict[str, JsonValue]
 
 
+def _unsaid(sentence: str) -> None:
+    """Sentences that nobody asked to hear."""
+
+
 async def index(
-    libraries: Sequence[str], *, layers: Sequence[Layer] = (), progress: Advance | None = None
+    libraries: Sequence[str],
+    *,
+    layers: Sequence[Layer] = (),
+    progress: Advance | None = None,
+    say: Callable[[str], None] = _unsaid,
 ) -> list[Row]:
-    """Index the libraries, or find them indexed; a row each, as `index --json` prints it."""
+    """Index the libraries, or find them indexed; a row each, as `index --json` prints it. `say` is told in a sentence
+    what the user should know."""
     async with _opened(libraries, layers, progress or _quiet) as library:
+        for sentence in library.notices:
+            say(sentence)
         return [asdict(row) for row in library.report()]
 
 
@@ -40,6 +51,7 @@ async def search(
             "results": [*results],
             "libraries": [asdict(row) for row in library.report()],
             "apis": library.size,
+            "notices": [*library.notices],
             "seconds": round(time.monotonic() - began, 3),
         }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -47,15 +47,38 @@ async def open_knowledge(
     advance: Advance,
     tell: Callable[[Event], None],
     stack: AsyncExitStack,
+    folder: Path | None = None,
 ) -> Library:
     """Read and index the libraries, with the endpoint's embeddings where they are configured and answer.
 
-    `stack` closes the connection of the embedder.
+    `stack` closes the connection of the embedder; paths of documents are relative to `folder`, or to the process's.
 
     Raises:
-        UsageError, MissingMeans: a library is unknown or cannot be imported.
+        UsageError, MissingMeans: a library is unknown or cannot be imported, or documents cannot be read.
     """
-    open_ = partial(Library.open, libraries, inspect=inspect, cache=cache_folder(), progress=advance)
+    docs = [_path(path, folder) for path in settings.retrieval.docs]
+    open_ = partial(Library.open, libraries, inspect=inspect, cache=cache_folder(), progress=advance, docs=docs)
+    library = await _embedded(open_, settings, keys, tell=tell, stack=stack)
+    for sentence in library.notices:
+        tell(Notice(sentence, "warning"))
+    return library
+
+
+def _path(given: str, folder: Path | None) -> Path:
+    try:
+        return (folder or Path()) / Path(given).expanduser()
+    except RuntimeError:  # there is no such user
+        return Path(given)
+
+
+async def _embedded(
+    open_: Callable[..., Awaitable[Library]],
+    settings: Settings,
+    keys: Secrets,
+    *,
+    tell: Callable[[Event], None],
+    stack: AsyncExitStack,
+) -> Library:
     if settings.endpoint.embedding_model:
         try:
             embedder = await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys))

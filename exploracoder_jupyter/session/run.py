@@ -114,6 +114,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             advance=tell.advance,
             tell=tell,
             stack=stack,
+            folder=order.workdir,
         )
         model = await choose_model(settings, keys, knowledge, stack)
         run = Run(

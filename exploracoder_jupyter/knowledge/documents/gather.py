@@ -1,0 +1,165 @@
+"""Documents at some paths, read into one value: APIs, passages, a front page's text, programs; kept by their content.
+
+Documents are untrusted: they are parsed, within limits, and nothing in them is run, expanded, loaded or followed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.knowledge import docs
+from exploracoder_jupyter.knowledge.documents.belonging import completed
+from exploracoder_jupyter.knowledge.documents.chunks import passages_of
+from exploracoder_jupyter.knowledge.documents.files import BEYOND, UNREADABLE, File, Reading, files
+from exploracoder_jupyter.knowledge.documents.page import Page
+from exploracoder_jupyter.knowledge.documents.reader import NotText, page_of
+from exploracoder_jupyter.knowledge.store import Store
+from exploracoder_jupyter.types import ApiDoc, Passage
+
+FORMAT = 1
+"""Version of what is read of documents; a new one makes what is kept void."""
+
+MOST_APIS = 50_000
+MOST_PASSAGES = 20_000
+MOST_PROGRAMS = 60
+_FRONT = 12_000
+"""Characters of front pages."""
+
+Advance = Callable[[int, int], None]
+"""Is told how many documents have been read, and of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """What was read. An API's `library` is empty where no document says that its path begins with an import name."""
+
+    apis: tuple[ApiDoc, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    text: str = ""
+    """Of the front pages: READMEs and indexes."""
+    programs: tuple[str, ...] = ()
+    project: str = ""
+    """Name and version, where a document says so."""
+    files: int = 0
+    skipped: tuple[tuple[str, int], ...] = ()
+    """Why documents were left out, and how many."""
+    reopened: bool = False
+    """Whether it was read before."""
+    digest: str = ""
+    """Of everything that was read, and of how it is read."""
+
+    @property
+    def version(self) -> str:
+        """The last word of the project, if it is a version."""
+        last = self.project.rpartition(" ")[2]
+        return last if last[:1].isdigit() else ""
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on what was not read; empty where that is nothing."""
+        if not self.skipped:
+            return ""
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.skipped)
+        return f"Of the documentation, {sum(count for _, count in self.skipped):,} files were left out: {reasons}."
+
+
+_KEPT: TypeAdapter[Documents] = TypeAdapter(Documents)
+
+
+def read_documents(paths: Sequence[Path], store: Store, advance: Advance = lambda done, total: None) -> Documents:
+    """Read the documents at these paths, or take from the store what was read of the same content before.
+
+    Raises:
+        UsageError: there is nothing at a path, or nothing of it can be read.
+        MissingMeans: a package that reads a kind of them is not installed.
+    """
+    reading = Reading()
+    found = [file for path in dict.fromkeys(paths) for file in files(path, reading)]
+    digest = _digest(found)
+    kept = _reopened(store.get("documents", digest))
+    if kept:
+        return kept
+    pages = list(_pages(found, reading, advance))
+    if not any(page for _, page in pages):
+        raise _nothing(paths, reading.skipped)
+    made = _together(pages, reading, digest)
+    if not reading.skipped[BEYOND]:  # what time allows differs from run to run
+        store.put("documents", digest, _KEPT.dump_json(made))
+    return made
+
+
+def _digest(found: Iterable[File]) -> str:
+    sum_ = hashlib.sha256(str(FORMAT).encode())
+    for file in found:
+        sum_.update(f"\0{file.name}\0{len(file.body)}\0".encode("utf-8", "surrogateescape"))
+        sum_.update(file.body)
+    return sum_.hexdigest()
+
+
+def _reopened(body: bytes | None) -> Documents | None:
+    try:
+        return replace(_KEPT.validate_json(body), reopened=True) if body else None
+    except ValidationError:
+        return None
+
+
+def _pages(found: Sequence[File], reading: Reading, advance: Advance) -> Iterable[tuple[str, Page]]:
+    for number, file in enumerate(found):
+        if reading.over_time:
+            reading.skipped[BEYOND] += len(found) - number
+            return
+        try:
+            yield file.name, page_of(file)
+        except NotText:
+            reading.skipped["binary"] += 1
+        except MissingMeans:
+            raise
+        except Exception:  # whatever a document does to its reader, the others are read
+            reading.skipped[UNREADABLE] += 1
+        advance(number + 1, len(found))
+
+
+def _together(pages: Sequence[tuple[str, Page]], reading: Reading, digest: str) -> Documents:
+    apis = [replace(api, origin=_origin(name, api.origin)) for name, page in pages for api in page.apis]
+    passages = [passage for name, page in pages for passage in passages_of(name, page)]
+    front = [page for name, page in pages if Path(name).stem.lower() in ("readme", "index")]
+    said = "\n\n".join(section.text for page in front or [page for _, page in pages[:1]] for section in page.sections)
+    programs = dict.fromkeys(program for _, page in pages for program in page.programs)
+    return Documents(
+        apis=tuple(completed(_clean(api)) for api in apis[:MOST_APIS]),
+        passages=tuple(passages[:MOST_PASSAGES]),
+        text=docs.prose(said)[:_FRONT],
+        programs=tuple(programs)[:MOST_PROGRAMS],
+        project=next((page.project for _, page in pages if page.project), ""),
+        files=reading.files,
+        skipped=tuple(sorted(reading.skipped.items())),
+        digest=digest,
+    )
+
+
+def _origin(name: str, place: str) -> str:
+    if not place:
+        return name
+    return f"{name}{place}" if place.startswith("#") else f"{name}, {place}"
+
+
+def _clean(api: ApiDoc) -> ApiDoc:
+    """Without what JSON cannot hold."""
+    said = api.description.encode("utf-8", "replace").decode()
+    return replace(api, description=said)
+
+
+def _nothing(paths: Sequence[Path], skipped: Counter[str]) -> UsageError:
+    where = ", ".join(repr(str(path)) for path in paths)
+    why = f" ({', '.join(f'{count:,} {reason}' for reason, count in sorted(skipped.items()))})" if skipped else ""
+    return UsageError(
+        f"No documentation could be read at {where}{why}.",
+        remedy="Give a folder or .zip of Markdown, reST, HTML or notebooks, an objects.inv, an OpenAPI file, or text.",
+    )

@@ -1,0 +1,48 @@
+"""`objects.inv`: the names that a project's Sphinx documentation describes."""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+from exploracoder_jupyter.knowledge.documents.page import Page
+from exploracoder_jupyter.knowledge.documents.signatures import api
+from exploracoder_jupyter.types import ApiKind
+
+_LARGEST = 32_000_000
+"""Bytes that it may unpack to."""
+_HEAD = re.compile(rb"# Sphinx inventory version 2\n# Project: (.*)\n# Version: (.*)\n#.*zlib.*\n")
+_LINE = re.compile(r"(\S+) py:(\w+) -?\d+ (\S*) (.*)")
+_KINDS: dict[str, ApiKind] = {
+    "function": "function",
+    "class": "class",
+    "exception": "class",
+    "method": "method",
+    "classmethod": "method",
+    "staticmethod": "method",
+    "attribute": "property",
+    "property": "property",
+    "data": "constant",
+}
+
+
+def read(body: bytes) -> Page:
+    """The APIs that an inventory names, without anything on them; their place is where the HTML describes them.
+
+    Raises:
+        ValueError: it is no inventory of version 2, or it is not sound.
+    """
+    head = _HEAD.match(body)
+    if not head:
+        raise ValueError("no inventory of Sphinx")
+    try:
+        unpacked = zlib.decompressobj().decompress(body[head.end() :], _LARGEST)
+    except zlib.error as error:
+        raise ValueError("a broken inventory") from error
+    found = filter(None, map(_LINE.match, unpacked.decode("utf-8", "replace").splitlines()))
+    apis = tuple(
+        api(row[1], _KINDS[row[2]], "", "", library=row[1].partition(".")[0], place=row[3].replace("$", row[1]))
+        for row in found
+        if row[2] in _KINDS and re.fullmatch(r"\w+(\.\w+)+", row[1])
+    )
+    return Page(apis=apis, project=f"{head[1].decode('utf-8', 'replace')} {head[2].decode('utf-8', 'replace')}".strip())

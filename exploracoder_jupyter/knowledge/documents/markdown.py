@@ -1,0 +1,167 @@
+"""Markdown: its sections, and the APIs that headings, lists, tables and fenced stubs describe."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from textwrap import indent
+
+from markdown_it import MarkdownIt
+
+from exploracoder_jupyter.knowledge import docs
+from exploracoder_jupyter.knowledge.documents import rest
+from exploracoder_jupyter.knowledge.documents.page import Page, Section
+from exploracoder_jupyter.knowledge.documents.signatures import Signature, api, declared, stubs
+from exploracoder_jupyter.types import ApiDoc
+
+_FRONT = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
+_ROW = re.compile(
+    r"(?:[-*+]\s+|\|\s*|\d+[.)]\s+)(?:\*\*|__)?`(?P<code>[^`\n]+)`(?:\*\*|__)?\s*(?:[:|]|—|–|--?)\s*(?P<about>[^|\n]*)"
+)
+_DECORATION = re.compile(r"[`*\\]|\s*(?:\{[^}]*\}|¶|#+\s*$)|\[(?:source|link)\]|<[^>]*>")
+_SHOWN = re.compile(rf"`([^`]*)`|{_DECORATION.pattern}")
+"""Marks of a heading, which in code are none."""
+_FILES = re.compile(r"\.(?:md|rst|txt|py|pyi|json|ya?ml|toml|ini|cfg|html?|csv|ipynb|sh|com|org|io|net)$")
+_PYTHON = frozenset(("", "python", "py", "python3", "pycon", "pyi"))
+_MOST_ROWS = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A heading with what stands under it until the next one."""
+
+    title: str
+    level: int
+    line: int
+    text: str
+    codes: tuple[str, ...]
+    """Its fenced Python."""
+    directives: tuple[str, ...]
+    """Its directives of MyST, as reST."""
+
+
+def read(text: str) -> Page:
+    """The page of a Markdown text."""
+    parts = _parts(_FRONT.sub(lambda front: "\n" * front[0].count("\n"), text))
+    title = next((part.title for part in parts if part.title), "")
+    sections = [Section(part.title or title, part.text, f"line {part.line + 1}") for part in parts]
+    apis = [api for at in range(len(parts)) for api in _apis(parts, at)]
+    apis += [api for part in parts for code in part.directives for api in rest.read(code).apis]
+    return Page(
+        title=plain(title),
+        sections=tuple(replace(section, title=plain(section.title)) for section in sections if section.text.strip()),
+        apis=tuple(apis),
+        programs=docs.examples(text),
+    )
+
+
+def plain(title: str) -> str:
+    """A heading without its marks."""
+    return _DECORATION.sub("", title).strip()
+
+
+def _parts(text: str) -> list[_Part]:
+    tokens = MarkdownIt("commonmark", {"maxNesting": 40}).disable(["html_block", "html_inline", "link"]).parse(text)
+    lines = text.splitlines()
+    heads = [
+        (tokens[at + 1].content.strip(), int(token.tag[1:]), token.map[0], token.map[1])
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.map and token.level == 0
+    ]
+    blocks = [(token.map[0], token.info, token.content) for token in tokens if token.type == "fence" and token.map]
+    heads = [("", 0, 0, 0), *heads]
+    ends = [*(head[2] for head in heads[1:]), len(lines)]
+    return [
+        _Part(
+            title,
+            level,
+            first,
+            "\n".join(lines[begin:end]).strip("\n"),
+            tuple(code for at, info, code in blocks if begin <= at < end and _is_python(info)),
+            tuple(_directive(info, code) for at, info, code in blocks if begin <= at < end and info.startswith("{")),
+        )
+        for (title, level, first, begin), end in zip(heads, ends, strict=True)
+    ]
+
+
+def _is_python(info: str) -> bool:
+    return (info.split() or [""])[0].lower().strip("{}.") in _PYTHON
+
+
+def _directive(info: str, code: str) -> str:
+    """A directive of MyST as reST: the braces hold its name, its argument follows."""
+    name, _, argument = info[1:].partition("}")
+    return code if name == "eval-rst" else f".. {name}::{argument}\n{indent(code, '   ')}"
+
+
+def _apis(parts: Sequence[_Part], at: int) -> Iterator[ApiDoc]:
+    part = parts[at]
+    place = f"line {part.line + 1}"
+    found = titled(part.title) if part.title else None
+    own = found or _named_in_fence(part)
+    if own:
+        owner = _owner(parts, at) if "." not in own.name else ""
+        yield api(f"{owner}{own.name}", "method" if owner else own.kind, own.signature, _whole(parts, at), place=place)
+    for one in (one for code in part.codes for one in stubs(code)):
+        if not own or one.path != own.name:
+            yield replace(one, description=one.description or _prose(part), origin=place)
+    for row, about in _rows(part):
+        yield api(row.name, row.kind, row.signature, about, place=place)
+
+
+def titled(title: str) -> Signature | None:
+    """What a heading declares: a signature, or a dotted name in code that is no file's."""
+    name = _SHOWN.sub(lambda shown: shown[1] or "", title).strip()
+    found = declared(name)
+    if found:
+        return found if found.signature or name.startswith("class ") else None
+    if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name) and not _FILES.search(name):
+        return declared(f"function {name}") if name.rpartition(".")[2].islower() else declared(f"class {name}")
+    return None
+
+
+def _named_in_fence(part: _Part) -> Signature | None:
+    """The signature that opens the section's first code, where the heading is the name of it."""
+    name = plain(part.title).rpartition(".")[2].removesuffix("()")
+    if not name.isidentifier() or not part.codes:
+        return None
+    found = declared(part.codes[0].strip().removesuffix("...").split("\n\n")[0])
+    return found if found and found.name.rpartition(".")[2] == name else None
+
+
+def _owner(parts: Sequence[_Part], at: int) -> str:
+    """The class whose section this one is in, with a dot."""
+    level = parts[at].level
+    for part in reversed(parts[:at]):
+        if 0 < part.level < level:
+            level = part.level
+            found = titled(part.title) or _named_in_fence(part)
+            if found and found.kind == "class":
+                return f"{found.name}."
+    return ""
+
+
+def _whole(parts: Sequence[_Part], at: int) -> str:
+    """The section with those below it that describe no API of their own."""
+    said = [parts[at].text]
+    for part in parts[at + 1 :]:
+        if part.level <= parts[at].level or titled(part.title) or _named_in_fence(part):
+            break
+        said.append(f"{plain(part.title)}:\n{part.text}")
+    return "\n\n".join(filter(None, said))
+
+
+def _prose(part: _Part) -> str:
+    return re.sub(r"^(```|~~~).*?^\1\s*$", "", part.text, flags=re.DOTALL | re.MULTILINE).strip()
+
+
+def _rows(part: _Part) -> Iterator[tuple[Signature, str]]:
+    """What lists and tables declare, with what they say of it."""
+    fenced = False
+    for line in part.text.splitlines()[:_MOST_ROWS]:
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        row = None if fenced else _ROW.match(line.strip())
+        found = declared(row["code"]) if row else None
+        if row and found and found.signature:
+            yield found, row["about"].strip()

@@ -1,0 +1,94 @@
+"""Documents and what was read of libraries in one: more on known APIs, APIs that only documents tell of, whole
+libraries that only documents describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from exploracoder_jupyter.errors import ExploraError
+from exploracoder_jupyter.knowledge.documents.belonging import import_name, sort_out, together
+from exploracoder_jupyter.knowledge.documents.gather import Documents
+from exploracoder_jupyter.knowledge.surface import Surface
+from exploracoder_jupyter.types import ApiDoc, LibraryInfo, Passage
+
+_FRONT = 6_000
+"""Characters of the documents' front page beside a library's own README."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A library that cannot be read here."""
+
+    asked: str
+    """As the user wrote it."""
+    why: ExploraError
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The libraries of a run with what documents add."""
+
+    surfaces: tuple[Surface, ...]
+    """In the order asked for."""
+    passages: tuple[Passage, ...]
+    notices: tuple[str, ...]
+
+
+def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
+    """Libraries and documents in one.
+
+    Raises:
+        ExploraError: a library cannot be read, and the documents describe no API of it.
+    """
+    taken = {one.info.name for one in read if isinstance(one, Surface)}
+    named = {one.asked: import_name(one.asked, documents.apis, taken) for one in read if isinstance(one, Absent)}
+    known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
+    own = sort_out(documents.apis, known, list(named.values()))
+    notices = [documents.left_out] if documents.left_out else []
+    surfaces: list[Surface] = []
+    for one in read:
+        if isinstance(one, Surface):
+            surfaces.append(_enriched(one, own.by_library[one.info.name], documents))
+            continue
+        apis = own.by_library[named[one.asked]]
+        if not apis:
+            raise type(one.why)(f"{one.why.message} The documents describe no API of it.", remedy=one.why.remedy)
+        surfaces.append(_described(one.asked, named[one.asked], apis.values(), documents))
+        notices.append(_told(one, len(apis)))
+    return Merged(tuple(surfaces), (*documents.passages, *map(_passage, own.foreign)), tuple(notices))
+
+
+def _paths(surface: Surface) -> dict[str, str]:
+    return {**surface.aliases, **{api.path: api.path for api in surface.apis}}
+
+
+def _enriched(surface: Surface, found: dict[str, ApiDoc], documents: Documents) -> Surface:
+    """A library with what documents add to it. Its own code is believed where they differ."""
+    known = {api.path for api in surface.apis}
+    apis = [together(api, found[api.path]) if api.path in found else api for api in surface.apis]
+    added = [api for path, api in found.items() if path not in known]
+    return replace(
+        surface,
+        apis=(*apis, *added),
+        introduction="\n\n".join(filter(None, (surface.introduction, documents.text[:_FRONT]))),
+        programs=tuple(dict.fromkeys((*surface.programs, *documents.programs))),
+    )
+
+
+def _described(asked: str, name: str, apis: Iterable[ApiDoc], documents: Documents) -> Surface:
+    info = LibraryInfo(name, asked, documents.version)
+    rows = tuple(replace(api, version=info.version) for api in sorted(apis, key=lambda api: api.path))
+    return Surface(info, rows, {}, documents.text, documents.programs, 0.0)
+
+
+def _told(one: Absent, apis: int) -> str:
+    return (
+        f"{one.why.message} The {apis:,} APIs known of it come from the documents alone, and code that uses it cannot "
+        "run here: every experiment will fail where it is imported."
+    )
+
+
+def _passage(api: ApiDoc) -> Passage:
+    """An API of another library, for who searches for it."""
+    return Passage("documentation", f"{api.path}{api.signature}", api.description or api.path, api.origin)

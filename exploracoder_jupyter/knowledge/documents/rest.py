@@ -1,0 +1,166 @@
+"""reStructuredText: its sections, and the APIs that Sphinx's directives describe.
+
+Read by its indentation. docutils would make errors of Sphinx's directives and roles; and descriptions stay as they are
+written, like docstrings. So nothing is included, run or fetched, whatever a document asks for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from exploracoder_jupyter.knowledge import docs
+from exploracoder_jupyter.knowledge.documents.page import Page, Section
+from exploracoder_jupyter.knowledge.documents.signatures import api, declared, kind_of
+from exploracoder_jupyter.types import ApiDoc, ApiKind
+
+_DIRECTIVE = re.compile(r"(\s*)\.\. (?:(py):)?(\w+)::[ \t]*(.*)$")
+_OPTION = re.compile(r"\s*:([\w-]+):[ \t]*(.*)$")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_<>])\1{2,}\s*$")
+_ROLE = re.compile(r":[\w:+-]+:`[~!]?([^`<]*?)(?:\s*<[^`>]*>)?`")
+_UNTOLD = re.compile(
+    r"^([ \t]*)\.\. (?:auto\w+|toctree|include|contents|raw|image|figure|highlight)::[^\n]*"
+    r"(?:\n(?:\1[ \t]+[^\n]*)?(?=\n|$))*",
+    re.MULTILINE,
+)
+"""Directives that say nothing by themselves, or what is not to be read."""
+_KINDS: dict[str, ApiKind | None] = {
+    "function": "function",
+    "decorator": "function",
+    "class": "class",
+    "exception": "class",
+    "method": "method",
+    "classmethod": "method",
+    "staticmethod": "method",
+    "attribute": "property",
+    "property": "property",
+    "data": "constant",
+    "module": None,
+}
+_MODULES = frozenset(("module", "currentmodule"))
+_DEEPEST = 8
+
+
+@dataclass(slots=True)
+class _State:
+    """What the directives so far have said."""
+
+    module: str = ""
+    apis: list[ApiDoc] = field(default_factory=list)
+
+
+def read(text: str) -> Page:
+    """The page of a reST text."""
+    lines = [line.rstrip() for line in text.expandtabs(8).splitlines()]
+    state = _State()
+    rest = _taken(lines, state, owner="", first=1, depth=0)
+    title = next((plain(rest[at]) for at in range(len(rest)) if _is_heading(rest, at)), "")
+    return Page(title, tuple(_sections(rest)), tuple(state.apis), docs.examples("\n".join(rest)))
+
+
+def plain(text: str) -> str:
+    """A text with its roles as plain code, :func:`~a.f` as `a.f`, and without directives that say nothing."""
+    return _ROLE.sub(r"`\1`", _UNTOLD.sub("", text))
+
+
+def _taken(lines: Sequence[str], state: _State, *, owner: str, first: int, depth: int) -> list[str]:
+    """The lines without the directives that describe an API, which are put into the state. Blank lines stand for
+    those, so that the others keep their numbers."""
+    kept: list[str] = []
+    at = 0
+    while at < len(lines):
+        found = _DIRECTIVE.match(lines[at])
+        if not found or found[3] not in (*_KINDS, *_MODULES) or depth >= _DEEPEST:
+            kept.append(lines[at])
+            at += 1
+            continue
+        end = _end(lines, at, len(found[1]))
+        if found[3] in _MODULES:
+            state.module = "" if found[4] == "None" else found[4].strip()
+            kept += ["", *lines[at + 1 : end]]  # what stands under a module is prose
+        else:
+            _describe(found[3], lines[at:end], state, owner=owner, first=first + at, depth=depth)
+            kept += [""] * (end - at)
+        at = end
+    return kept
+
+
+def _end(lines: Sequence[str], at: int, indent: int) -> int:
+    """Where the block under line `at` ends: before the next line that is not indented deeper."""
+    for number in range(at + 1, len(lines)):
+        if lines[number] and len(lines[number]) - len(lines[number].lstrip()) <= indent:
+            return number
+    return len(lines)
+
+
+def _describe(what: str, block: Sequence[str], state: _State, *, owner: str, first: int, depth: int) -> None:
+    found = _DIRECTIVE.match(block[0])
+    heads, options, at = [found[4] if found else ""], dict[str, str](), 1
+    while at < len(block) and block[at]:
+        option = _OPTION.match(block[at])
+        if option:
+            options[option[1]] = option[2].strip()
+        elif not options:
+            heads.append(block[at].strip())
+        at += 1
+    names = [_Head.of(head.rstrip("\\ "), what, options, owner or state.module) for head in heads if head.strip()]
+    body = _dedented(block[at:])
+    place, began = f"line {first}", len(state.apis)
+    inner = _taken(body, state, owner=names[0].path if what in ("class", "exception") and names else owner, first=first
+                   + at, depth=depth + 1)  # fmt: skip
+    description = plain("\n".join(inner).strip())
+    own = [
+        api(one.path, one.kind, one.signature, description, library=one.library, place=place)
+        for one in names
+        if one.path
+    ]
+    state.apis[began:began] = own
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    path: str
+    kind: ApiKind
+    signature: str
+    library: str
+
+    @classmethod
+    def of(cls, head: str, what: str, options: dict[str, str], owner: str) -> _Head:
+        """What `head` declares within a module or class."""
+        head = re.sub(r"^(?:async|abstract|static|class|def|property)\s+", "", head)
+        found = declared(head)
+        name, _, rest = head.partition("(")
+        name = found.name if found else name.strip()
+        signature = found.signature if found else (f"({rest}" if rest else "")
+        module = options.get("module", "")
+        above = module or owner
+        path = name if not above or name == above or name.startswith(f"{above}.") else f"{above}.{name}"
+        valid = re.fullmatch(r"\w+(\.\w+)*", path)
+        kind = _KINDS.get(what) or kind_of(name)
+        root = path.partition(".")[0] if above or path.count(".") else ""
+        return cls(path if valid else "", kind, signature, "" if root[:1].isupper() else root)
+
+
+def _dedented(lines: Sequence[str]) -> list[str]:
+    depth = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
+    return [line[depth:] for line in lines]
+
+
+def _sections(lines: Sequence[str]) -> Iterator[Section]:
+    heads = [at for at in range(len(lines)) if _is_heading(lines, at)]
+    for begin, end in zip([0, *heads], [*heads, len(lines)], strict=True):
+        heading = begin in heads
+        title = lines[begin].strip() if heading else ""
+        body = lines[begin + 2 : end] if heading else lines[begin:end]
+        if body and _UNDERLINE.match(body[-1]):  # the line over the next title
+            body = body[:-1]
+        text = plain("\n".join(body).strip("\n"))
+        if text.strip():
+            yield Section(plain(title), text, f"line {begin + 1}")
+
+
+def _is_heading(lines: Sequence[str], at: int) -> bool:
+    if at + 1 >= len(lines) or not lines[at] or lines[at][0] in " .:" or _UNDERLINE.match(lines[at]):
+        return False
+    return bool(_UNDERLINE.match(lines[at + 1])) and len(lines[at + 1].rstrip()) >= min(len(lines[at].rstrip()), 100)

@@ -1,0 +1,112 @@
+"""The libraries of a run, read or taken from the cache, with what documents add to them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio.to_thread
+from pydantic import TypeAdapter, ValidationError
+
+from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.knowledge import surface as surfaces
+from exploracoder_jupyter.knowledge.documents import Documents, DocumentSource, read_documents
+from exploracoder_jupyter.knowledge.documents.merging import Absent, merged
+from exploracoder_jupyter.knowledge.store import Store, digest
+from exploracoder_jupyter.knowledge.surface import Found, Inspect, Surface
+
+ShowProgress = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and of how much (0 when unknown)."""
+
+_SURFACE: TypeAdapter[Surface] = TypeAdapter(Surface)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One library, read."""
+
+    surface: Surface
+    seconds: float
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """The libraries of a run, in the order asked for."""
+
+    read: tuple[Read, ...]
+    keys: tuple[str, ...]
+    """What they are of: the versions, the content of the documents."""
+    documents: DocumentSource | None = None
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads libraries in the target's environment, and keeps what it read."""
+
+    inspect: Inspect
+    store: Store
+    show: ShowProgress
+
+    async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> Libraries:
+        """The libraries of these names, with what the documents at these paths say.
+
+        Raises:
+            UsageError: a library is not installed and not described either, or documents cannot be read.
+            MissingMeans: the same of a library that cannot be imported; or a kind of document needs another package.
+            KernelError: the target's interpreter could not be started.
+        """
+        if not docs:
+            found = await surfaces.find(names, inspect=self.inspect)
+            return Libraries(tuple([await self._one(one) for one in found]), tuple(one.key for one in found))
+        documents = await self._documents(docs)
+        rows: list[tuple[Read | Absent, str]] = [await self._perhaps(name) for name in names]
+        rows = list({key: (one, key) for one, key in rows}.values())  # two names may be of one library
+        return await anyio.to_thread.run_sync(self._joined, rows, documents)
+
+    def _joined(self, rows: Sequence[tuple[Read | Absent, str]], documents: Documents) -> Libraries:
+        parts = merged([one.surface if isinstance(one, Read) else one for one, _ in rows], documents)
+        read = tuple(
+            replace(one, surface=surface) if isinstance(one, Read) else Read(surface, 0.0, documents.reopened)
+            for (one, _), surface in zip(rows, parts.surfaces, strict=True)
+        )
+        names = {api.name: api.path for one in read for api in reversed(one.surface.apis)}
+        source = DocumentSource(parts.passages, names=names, store=self.store)
+        return Libraries(read, (documents.digest, *(key for _, key in rows)), source, parts.notices)
+
+    async def _documents(self, docs: Sequence[Path]) -> Documents:
+        def read() -> Documents:
+            return read_documents(docs, self.store, lambda done, total: self.show("Reading documents", done, total))
+
+        self.show("Reading documents", 0, 0)
+        return await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+
+    async def _perhaps(self, name: str) -> tuple[Read | Absent, str]:
+        """The library of this name, or why it cannot be read; and its key."""
+        try:
+            (found,) = await surfaces.find([name], inspect=self.inspect)
+            return await self._one(found), found.key
+        except (UsageError, MissingMeans) as error:
+            return Absent(name, error), f"absent {name}"
+
+    async def _one(self, found: Found) -> Read:
+        began = time.monotonic()
+        kept = await anyio.to_thread.run_sync(self._kept, found, abandon_on_cancel=True)
+        if kept:
+            return Read(kept, time.monotonic() - began, cached=True)
+        what = f"Reading {found.name}"
+        self.show(what, 0, 0)
+        fresh = await surfaces.read(found, inspect=self.inspect, advance=lambda done: self.show(what, done, 0))
+        if not fresh.cut:
+            await anyio.to_thread.run_sync(self.store.put, "surface", digest(found.key), _SURFACE.dump_json(fresh))
+        return Read(fresh, time.monotonic() - began, cached=False)
+
+    def _kept(self, found: Found) -> Surface | None:
+        body = self.store.get("surface", digest(found.key))
+        try:
+            return _SURFACE.validate_json(body) if body else None
+        except ValidationError:
+            return None
