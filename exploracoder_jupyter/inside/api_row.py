@@ -7,37 +7,48 @@ may hold addresses, docstrings may be no text.
 from __future__ import annotations
 
 import inspect
-import re
 import types
+
+from exploracoder_jupyter.inside.api_called import Called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
+    Rank = tuple[int, int, bool, bool, int]
+
 LONGEST_DOC = 20_000
-LONGEST_SIGNATURE = 200
 
 
 class Found:
     """One public object and the paths it is reachable by."""
 
-    def __init__(self, value: Any, kind: str, doc: str, signature: str) -> None:
+    def __init__(self, value: Any, kind: str, doc: str, called: Called) -> None:
         self.value = value  # kept alive: rows are keyed by identity
         self.kind = kind
         self.doc = doc
-        self.signature = signature
-        self.paths: list[tuple[tuple[int, bool, bool, int], str]] = []
+        self.called = called
+        self.paths: list[tuple[Rank, str]] = []
 
-    def row(self) -> dict[str, Any]:
-        """The object as it is printed."""
+    @property
+    def path(self) -> str:
+        """The path that names it."""
+        return min(self.paths)[1]
+
+    def row(self, others: Iterable[str]) -> dict[str, Any]:
+        """The object as it is printed; `others` are paths by which it is known besides."""
         ordered = [path for _, path in sorted(self.paths)]
         note = attribute(self.value, "__deprecated__")
+        aliases = sorted({*ordered[1:], *others, home(self.value)} - {ordered[0], ""})
         return {
             "path": ordered[0],
             "kind": self.kind,
-            "signature": self.signature,
+            "signature": self.called.signature,
+            "parameters": self.called.parameters,
+            "returns": self.called.returns,
             "doc": self.doc[:LONGEST_DOC],
-            "aliases": sorted({*ordered[1:], home(self.value)} - {ordered[0], ""}),
+            "aliases": aliases,
             "deprecated": note if isinstance(note, str) else None,
         }
 
@@ -84,44 +95,3 @@ def documentation(value: Any) -> str:
     if not isinstance(doc, str) or (not is_class(value) and doc == attribute(object.__class__, "__doc__")):
         return ""
     return inspect.cleandoc(doc).encode("utf-8", "replace").decode()
-
-
-def documented_signature(doc: str, name: str) -> str:
-    """The signature that opens a docstring, as in `dot(a, b, out=None)`; empty when there is none."""
-    head = re.match(rf"(?:\w+\.)*{re.escape(name)}\s*\(", doc)
-    depth = 0
-    for at in range(head.end() - 1, min(len(doc), 600)) if head else ():
-        depth += (doc[at] in "([{") - (doc[at] in ")]}")
-        if not depth:
-            return " ".join(doc[head.end() - 1 : at + 1].split()) if head else ""
-    return ""
-
-
-def signature(value: Any, doc: str, *, bound: bool = False) -> str:
-    """How it is called, without `self`; from its docstring where it cannot be inspected; else empty.
-
-    `bound`: it is a plain function in a class, so its first parameter is filled by the call.
-    """
-    name = string(value, "__name__")
-    written = documented_signature(doc, name if isinstance(name, str) else "")
-    try:
-        seen = inspect.signature(value)
-        text = _render(seen, bound=bound)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return written
-    return written if written and text in ("(*args, **kwargs)", "(*args, **kwds)", "(*args)") else text
-
-
-def _render(seen: inspect.Signature, *, bound: bool) -> str:
-    parameters = list(seen.parameters.values())
-    first = parameters[0] if parameters else None
-    if first and first.kind in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
-        parameters = parameters[1:] if bound or first.name in ("self", "cls", "$self") else parameters
-    seen = seen.replace(parameters=parameters)
-    text = str(seen)
-    if len(text) > LONGEST_SIGNATURE:
-        bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
-        text = str(seen.replace(parameters=bare, return_annotation=inspect.Signature.empty))
-    return re.sub(r"<[^<>]* at 0x[0-9a-fA-F]+>", "...", text)[:2000]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from contextlib import contextmanager
 
 TYPE_CHECKING = False
@@ -15,21 +16,24 @@ if TYPE_CHECKING:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the block after so many seconds, where the platform can."""
+    """Raise TimeoutError in the block after so many seconds, where the platform can. Blocks may be nested."""
     if not hasattr(signal, "setitimer"):
         yield
         return
 
     def stop(*_: object) -> None:
-        raise TimeoutError("the import took too long")
+        raise TimeoutError("it took too long")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
+    began = time.monotonic()
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if outer:
+            signal.setitimer(signal.ITIMER_REAL, max(outer - (time.monotonic() - began), 0.01))
 
 
 @contextmanager

@@ -1,0 +1,142 @@
+"""Which values belong to a library, and which of a module's names are meant for users.
+
+`__all__` says what is public; without it, what the library itself defines and does not mark with an underscore. Names
+that `__all__` leaves out are *unlisted*: public where they are documented and defined right there, or handed on by a
+package, because many a list is incomplete.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from contextlib import suppress
+
+from exploracoder_jupyter.inside.api_row import attribute, documentation, is_class, is_module, string
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+SKIPPED = re.compile(
+    r"_.*|.*_?tests?|test_.*|conftest|setup|versioneer|f2py|cli|scripts?|bench(marks?)?|examples?"
+    r"|externals?|extern|vendor(ed)?|third_?party|__main__"
+)
+DECLARATION = re.compile(r"^__all__\b", re.MULTILINE)
+MOST_DECLARED = 2_000
+LARGEST_SOURCE = 1_000_000
+
+
+class Scope:
+    """The bounds of one library."""
+
+    def __init__(self, name: str, beside: Sequence[str] = ()) -> None:
+        self.name = name
+        self.tops = {top.lstrip("_") for top in (name.partition(".")[0], *beside)}
+
+    def ours(self, value: Any) -> bool:
+        """Whether this library defines it; objects that do not say belong to the module they are found in."""
+        home = string(value, "__name__" if is_module(value) else "__module__")
+        if not home:
+            return callable(value) and not is_class(value)
+        return self.holds(home)
+
+    def holds(self, path: str) -> bool:
+        """Whether a dotted path begins in this library."""
+        return path.partition(".")[0].lstrip("_") in self.tops
+
+    def listed(self, module: Any) -> list[str] | None:
+        """What `__all__` names; None without one."""
+        declared = attribute(module, "__all__")
+        if not isinstance(declared, (list, tuple)):
+            return None
+        return [name for name in declared if isinstance(name, str)]
+
+    def offered(self, module: Any) -> dict[str, Any]:
+        """The public names of a module with what they mean: those of `__all__`, or those meant for users."""
+        listed = self.listed(module)
+        if listed is not None:
+            return {name: attribute(module, name) for name in listed if _shown(name)}
+        values = {name: attribute(module, name) for name in [*_names(module), *_promised(module)] if _shown(name)}
+        return self._exported(module, values)
+
+    def unlisted(self, module: Any) -> dict[str, Any]:
+        """Names of a module that its `__all__` leaves out and that are meant for users all the same.
+
+        Its own classes, whose objects people meet; documented functions where the list is no list (it is empty), where
+        it is not kept up by tools (compiled modules), and where a package hands them on.
+        """
+        listed = self.listed(module)
+        if listed is None:
+            return {}
+        rest = {name: attribute(module, name) for name in _names(module) if name not in listed and _shown(name)}
+        package, here = attribute(module, "__path__") is not None, string(module, "__name__")
+        lax = package or not listed or not (string(module, "__file__") or "").endswith(".py")
+        homes = {name: string(value, "__module__") for name, value in rest.items()}
+        own = {name for name, home in homes.items() if home and (home == here or (package and self.holds(home)))}
+        return {
+            name: rest[name]
+            for name in sorted(own)
+            if is_class(rest[name]) or (lax and callable(rest[name]) and documentation(rest[name]))
+        }
+
+    def _exported(self, module: Any, values: dict[str, Any]) -> dict[str, Any]:
+        """Those names of a module without `__all__` that are meant for users.
+
+        What a package, or a module that defines nothing itself, takes from elsewhere in the library it hands on; any
+        other module imports it for its own use.
+        """
+        here, package = str(attribute(module, "__name__")), attribute(module, "__path__") is not None
+        ours = {name: value for name, value in values.items() if value is not None and self.ours(value)}
+        inner = {name: value for name, value in ours.items() if not is_module(value)}
+        own = {name: value for name, value in inner.items() if string(value, "__module__") in (here, "", None)}
+        modules = {name: value for name, value in ours.items() if is_module(value)}
+        if not (package and here == self.name):
+            modules = {name: value for name, value in modules.items() if value.__name__.startswith(here + ".")}
+        return {**modules, **(inner if package or not own else own)}
+
+
+def declares(folders: list[str], name: str) -> bool:
+    """Whether the source of a submodule has an `__all__`; it is not imported for that."""
+    for folder in folders:
+        for file in (f"{name}.py", os.path.join(name, "__init__.py")):
+            with suppress(OSError, ValueError), open(os.path.join(folder, file), encoding="utf-8") as stream:
+                return DECLARATION.search(stream.read(LARGEST_SOURCE)) is not None
+    return False
+
+
+def _shown(name: str) -> bool:
+    return name.isidentifier() and not name.startswith("_")
+
+
+def _names(module: Any) -> list[str]:
+    try:
+        return [name for name in dir(module) if isinstance(name, str)]
+    except Exception:
+        return [name for name in vars(module) if isinstance(name, str)]
+
+
+def _promised(module: Any) -> Iterator[str]:
+    """Names that a module with a `__getattr__` of its own may make when they are asked for: those in its tables, and
+    those that it imports for type checkers only.
+    """
+    inner = vars(module)
+    if "__getattr__" not in inner or "__dir__" in inner:
+        return
+    for value in list(inner.values()):
+        if type(value) in (dict, list, tuple, set, frozenset) and len(value) <= MOST_DECLARED:
+            yield from (key for key in value if isinstance(key, str))
+    yield from _for_type_checkers(string(module, "__file__") or "")
+
+
+def _for_type_checkers(file: str) -> Iterator[str]:
+    tree = ast.Module([], [])
+    if file.endswith(".py"):
+        with suppress(OSError, SyntaxError, ValueError), open(file, encoding="utf-8") as stream:
+            tree = ast.parse(stream.read(LARGEST_SOURCE))
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            for inner in node.body:
+                if isinstance(inner, ast.ImportFrom):
+                    yield from (alias.asname or alias.name for alias in inner.names)
