@@ -9,6 +9,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
+from exploracoder_jupyter.knowledge.latent import Latent
 from exploracoder_jupyter.knowledge.soup import SnippetSource, SnippetStore, kept
 from exploracoder_jupyter.knowledge.soup.kept import MOST
 from exploracoder_jupyter.types import Snippet
@@ -226,6 +227,15 @@ def test_one_word_in_common_is_chance(store):
     anyio.run(source.learn, [READ])
     assert _search(source, "write a parquet file to the bucket") == []
     assert len(_search(source, "file")) == 1
+
+
+def test_what_means_the_same_is_found_where_the_words_differ(store):
+    said = ["mean average of values", "average or mean of numbers", "plot a chart", "draw a chart: plot", "join tables"]
+    latent = Latent.fit([*said, "merge or join two tables", "values and numbers", "tables of values"])
+    source = SnippetSource(store, VERSIONS, latent=latent)
+    anyio.run(source.learn, [_made("Mean", apis=()), _made("Plot", apis=())])
+    assert _search(SnippetSource(store, VERSIONS), "average") == []
+    assert [hit.passage.title for hit in _search(source, "average")] == ["Mean"]
 
 
 def test_below_values_nothing_that_was_shown_is_kept_or_told(store):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import anyio.to_thread
 
+from exploracoder_jupyter.knowledge.latent import Latent
 from exploracoder_jupyter.knowledge.soup.kept import Kept, SnippetStore
 from exploracoder_jupyter.knowledge.soup.private import Clean, cleaned, secret_literals
 from exploracoder_jupyter.knowledge.soup.ranked import Ranked
@@ -21,7 +22,7 @@ class SnippetSource:
     """The snippets of these versions of libraries, by import name. Satisfies `Source`.
 
     `sharing` says what a model may be told: what showed values is neither kept nor told below `values`. `clean` takes
-    secrets out of what is kept.
+    secrets out of what is kept; `latent` is the embedder of the libraries' documentation.
     """
 
     kind: SourceKind = "snippet"
@@ -33,11 +34,13 @@ class SnippetSource:
         *,
         sharing: Sharing = "values",
         clean: Clean = lambda text: text,
+        latent: Latent | None = None,
     ) -> None:
         self._store = store
         self._versions = versions
         self._sharing = sharing
         self._clean = clean
+        self._latent = latent
         self._ranked = Ranked(())
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
@@ -57,7 +60,7 @@ class SnippetSource:
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         passages = tuple(_passage(kept, self._sharing) for kept in self._store.of(self._versions, self._sharing))
         if passages != self._ranked.passages:
-            self._ranked = Ranked(passages)
+            self._ranked = Ranked(passages, self._latent)
         found = self._ranked.search(query, k)
         self._store.used([hit.passage.origin.split()[1] for hit in found])
         return found
