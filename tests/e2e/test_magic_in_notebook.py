@@ -28,6 +28,7 @@ def explored(tmp_path_factory):
         "%explora status",
         "prices",
         "%explora export chosen.ipynb",
+        "hits = %explora search spread of data?\nhits",
     )
     assert problem is None
     return folder, notebook
@@ -67,6 +68,13 @@ def test_the_export_has_no_losers(explored):
     (path,) = folder.glob("explorations/*.ipynb")
     kept = nbformat.read(folder / "chosen.ipynb", as_version=4)
     assert 0 < len(kept.cells) < len(nbformat.read(path, as_version=4).cells)
+
+
+def test_the_library_that_was_explored_is_searched_next(explored):
+    _, notebook = explored
+    (output,) = [output for output in notebook.cells[5].outputs if output["output_type"] == "execute_result"]
+    assert output["data"]["text/plain"].startswith("statistics ")
+    assert "<details open>" in output["data"]["text/html"]
 
 
 def test_an_unknown_library_stops_the_notebook_with_one_sentence(tmp_path):
