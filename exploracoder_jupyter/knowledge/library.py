@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from exploracoder_jupyter.knowledge.dense import Embedder
 from exploracoder_jupyter.knowledge.documents import DocumentSource
 from exploracoder_jupyter.knowledge.index import FORMAT, Index
+from exploracoder_jupyter.knowledge.latent import Latent
 from exploracoder_jupyter.knowledge.meaning import Meaning, embedded
 from exploracoder_jupyter.knowledge.overview import overview
 from exploracoder_jupyter.knowledge.reading import Libraries, Read, Reader, ShowProgress
@@ -117,6 +118,11 @@ class Library:
     def documents(self) -> DocumentSource | None:
         """The passages of the documents that were given, to be searched; None where none were."""
         return self._documents
+
+    @property
+    def latent(self) -> Latent:
+        """The built-in embedder, fitted on the documentation of these libraries."""
+        return self._index.latent
 
     @property
     def notices(self) -> Sequence[str]:

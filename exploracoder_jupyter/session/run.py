@@ -116,6 +116,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             stack=stack,
             folder=order.workdir,
         )
+        soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=tell, stack=stack)
         model = await choose_model(settings, keys, knowledge, stack)
         run = Run(
             task,
@@ -133,7 +134,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             steerable=order.steerable,
             given=order.given,
             retrieval=settings.retrieval,
-            soup=open_soup(order, settings, keys, libraries=knowledge.libraries, tell=tell),
+            soup=soup,
             python=environment.python,
         )
         try:
