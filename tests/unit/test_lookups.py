@@ -184,6 +184,26 @@ async def test_a_draft_that_cannot_go_on_stops_no_other():
     assert "could not go on: The endpoint is gone." in bad.problem
 
 
+async def test_a_run_that_is_stopped_ends_the_look_up_and_records_what_was_asked():
+    class Slow(ScriptedModel):
+        async def complete(self, request):
+            async for reply in super().complete(request):
+                if len(request.messages) > 2:
+                    waits.set()
+                    await anyio.sleep_forever()
+                yield reply
+
+    waits = anyio.Event()
+    run = looking_up(Slow([["APISearch(root)", ROOT], ROOT]))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(drafts, run, 2)
+            await waits.wait()
+            group.cancel_scope.cancel()
+    first, second = (item.exchange for item in happened(run, "model_called"))
+    assert (first.problem, second.problem, second.replies) == ("", "interrupted", ())
+
+
 async def test_a_spent_budget_ends_the_draft_that_asks():
     run = looking_up(ScriptedModel([["APISearch(root)" + " " * 60_000, ROOT]]), budget=Budget(tokens=9_000))
     good, bad = await drafts(run, n=2)
