@@ -7,7 +7,7 @@ passages after it. Nothing is told twice, and what is cut is said.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -26,7 +26,7 @@ _SNIPPETS_SHARE: Final = 0.6
 _LONGEST_PASSAGE: Final = 2400
 _LEAST_PASSAGE: Final = 400
 _IN_FULL: Final = 4
-"""APIs that are told at length; the others in brief."""
+"""APIs that are told at length, the two that were ranked first among them; the others in brief."""
 _LONG, _BRIEF = 2200, 700
 
 
@@ -50,7 +50,7 @@ def packed(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> 
     share = int(room * (_PASSAGES_SHARE if apis else 1))
     first = _passages(snippets, int(share * (_SNIPPETS_SHARE if others else 1)))
     second = _passages(others, share - len(first))
-    told = _docs(_named_first(apis, fresh), room - len(first) - len(second))
+    told = _docs(_named_first(apis, fresh), {api.path for api in apis[:2]}, room - len(first) - len(second))
     return Packed(*(quote(text) if text else "" for text in (first, told, second)))
 
 
@@ -82,7 +82,7 @@ def _squeezed(text: str) -> str:
 def _named_first(apis: Sequence[ApiDoc], passages: Sequence[Passage]) -> list[ApiDoc]:
     """Those that the passages' code calls first, otherwise in their order."""
     named = {path for item in passages for path in item.apis}
-    code = "\n".join(item.text for item in passages if item.code)
+    code = "\n".join(item.text for item in passages if item.code and not item.apis)
     return sorted(apis, key=lambda api: not (api.path in named or f".{api.name}(" in code))
 
 
@@ -108,8 +108,11 @@ def _passage(item: Passage, most: int) -> str:
     return f"{head}\n```python\n{text}\n```" if item.code else f"{head}\n{text}"
 
 
-def _docs(apis: Sequence[ApiDoc], room: int) -> str:
-    """A line for each API that fits, then more of them as long as there is room, in their order."""
+def _docs(apis: Sequence[ApiDoc], first: Collection[str], room: int) -> str:
+    """A line for each API that fits, then more of them as long as there is room, in their order.
+
+    `first`: paths of those that are told at length wherever they stand.
+    """
     parts: list[str] = []
     for api in apis:
         row = _row(api)
@@ -118,7 +121,7 @@ def _docs(apis: Sequence[ApiDoc], room: int) -> str:
         parts.append(row)
         room -= len(row) + 2
     for rank, api in enumerate(apis[: len(parts)]):
-        whole = _full(api, _LONG if rank < _IN_FULL else _BRIEF)
+        whole = _full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
         if len(whole) - len(parts[rank]) <= room:
             room -= len(whole) - len(parts[rank])
             parts[rank] = whole

@@ -51,6 +51,14 @@ def test_apis_that_the_passages_code_calls_come_first():
     assert told.index("math.floor") < told.index("math.sqrt")
 
 
+def test_the_apis_ranked_first_are_told_at_length_behind_those_that_code_calls_too():
+    code = replace(CODE, apis=tuple(item.path for item in MANY[4:8]))
+    told = packed(MANY, [code], 4000).apis
+    assert told.index("### lib.f4") < told.index("### lib.f0")
+    parts = {part.partition("(")[0]: len(part) for part in told.split("### ")}
+    assert parts["lib.f0"] > 1500 > parts.get("lib.f2", 0)
+
+
 def test_nothing_is_told_twice():
     doubled = [PAGE, replace(PAGE, source="web", origin="elsewhere"), replace(PAGE, text="  How roots are\n taken")]
     assert packed((), doubled, 4000).passages.count("roots are") == 1
