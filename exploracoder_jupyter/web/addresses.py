@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import anyio
 
@@ -38,18 +38,27 @@ def origin_of(address: str) -> str:
     return f"{parts.scheme}://{host}:{port or _PORTS[parts.scheme]}"
 
 
-def check_form(address: str) -> None:
-    """Refuse what is no plain address of a public page.
+def joined(base: str, link: str) -> str:
+    """The address that a link leads to; empty where it leads nowhere on the web."""
+    try:
+        address = urljoin(base, link)
+    except ValueError:
+        return ""
+    return address if origin_of(address) else ""
+
+
+def check_form(address: str, *, any_port: bool = False) -> None:
+    """Refuse what is no plain address of a page.
 
     Raises:
-        WebError: another scheme, a port of its own, a password in it, or too long.
+        WebError: another scheme, a password in it, too long, or, but for `any_port`, a port of its own.
     """
     if len(address) > _LONGEST or not origin_of(address):
         raise WebError("It is no http or https address.")
     parts = urlsplit(address)
     if parts.username is not None or parts.password is not None:
         raise WebError("Its address holds a name or a password.")
-    if parts.port not in (None, _PORTS[parts.scheme]):
+    if not any_port and parts.port not in (None, _PORTS[parts.scheme]):
         raise WebError("Its address names a port of its own.")
 
 

@@ -18,14 +18,19 @@ _SHARE = 0.9
 
 def main_part(root: Node) -> Node:
     """The element that holds the page's text. `root` loses what stands around texts."""
+    found = main_element(root)
+    if found is not root and len(found.text) >= _LEAST:
+        return found
+    lines = _main_lines(root)
+    return _holder(root, lines) if lines else root
+
+
+def main_element(root: Node) -> Node:
+    """What the page itself calls its main part, else all of it. `root` loses what stands around texts."""
     _without_surroundings(root)
     mains = [node for node in root.walk() if node.tag == "main" or node.attributes.get("role") == "main"]
     articles = list(root.having(tag="article"))
-    for found in (mains, articles if len(articles) == 1 else []):
-        if found and len(found[0].text) >= _LEAST:
-            return found[0]
-    lines = _main_lines(root)
-    return _holder(root, lines) if lines else root
+    return next(iter(mains or (articles if len(articles) == 1 else [])), root)
 
 
 def _without_surroundings(root: Node) -> None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Self
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 
 from exploracoder_jupyter import __version__
-from exploracoder_jupyter.web.addresses import Resolve, check_form, origin_of, public_addresses, resolve
+from exploracoder_jupyter.web.addresses import Resolve, check_form, joined, origin_of, public_addresses, resolve
 from exploracoder_jupyter.web.pace import Pace
 from exploracoder_jupyter.web.page import BIGGEST, WebError
 from exploracoder_jupyter.web.robots import AGENT
@@ -105,7 +105,7 @@ class Http:
             try:
                 if response.status_code not in _MOVED:
                     return await self._answer(address, response, types)
-                address = urljoin(address, response.headers.get("location", ""))
+                address = joined(address, response.headers.get("location", ""))
             finally:
                 await response.aclose()
         raise WebError(f"{_host(address)} sends from one address to the next without end.")
@@ -113,9 +113,10 @@ class Http:
     async def _checked(self, address: str, trusted: str) -> list[str]:
         """The IP addresses that may be connected to; none for the trusted origin, which goes by its name."""
         origin = origin_of(address)
-        if trusted and origin == trusted:
+        is_trusted = bool(trusted) and origin == trusted
+        check_form(address, any_port=is_trusted)
+        if is_trusted:
             return []
-        check_form(address)
         parts = urlsplit(origin)
         return await public_addresses(parts.hostname or "", parts.port or 0, self._resolve)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from urllib.parse import parse_qs, quote_plus, urlencode, urljoin, urlsplit
+from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
 
 import anyio.to_thread
 from pydantic import JsonValue
 
-from exploracoder_jupyter.web.addresses import origin_of
-from exploracoder_jupyter.web.generic import main_part
+from exploracoder_jupyter.web.addresses import joined, origin_of
+from exploracoder_jupyter.web.generic import main_element
 from exploracoder_jupyter.web.hidden import strip_unseen
 from exploracoder_jupyter.web.http import Http
 from exploracoder_jupyter.web.markup import Node, parse
@@ -53,7 +53,8 @@ class DuckDuckGo:
             if "No results" in str(error):
                 return []
             raise WebError(f"DuckDuckGo could not be searched ({type(error).__name__}).") from error
-        return [Hit(item.get("title", ""), item.get("href", ""), item.get("body", "")) for item in found]
+        hits = (Hit(item.get("title", ""), item.get("href", ""), item.get("body", "")) for item in found)
+        return [hit for hit in hits if origin_of(hit.address)]
 
 
 class SearXNG:
@@ -128,24 +129,25 @@ def _hit(item: dict[str, JsonValue], base: str) -> Hit | None:
     texts = {key: text for key, text in item.items() if isinstance(text, str)}
     address = next((texts[key] for key in _ADDRESSES if key in texts), "")
     if not address and "domain" in texts and "path" in texts:
-        address = urljoin(texts["domain"], texts["path"])
+        address = joined(texts["domain"], texts["path"])
     title = next((texts[key] for key in _TITLES if texts.get(key)), "")
     summary = next((texts[key] for key in _SUMMARIES if key in texts), "")
-    return Hit(title, urljoin(base, address), summary) if address and title else None
+    address = joined(base, address) if address else ""
+    return Hit(title, address, summary) if address and title else None
 
 
 def _from_page(text: str, base: str) -> list[Hit]:
     """The links of a page of results; those in headings, if there are some."""
     root = parse(text)
     strip_unseen(root)
-    content = main_part(root)
+    content = main_element(root)
     headed = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.having(tag="a")]
     links = [_link(node, base) for node in headed or content.having(tag="a")]
     return _once(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
 
 
 def _link(node: Node, base: str) -> Hit:
-    address = urljoin(base, node.attributes.get("href", ""))
+    address = joined(base, node.attributes.get("href", ""))
     query = parse_qs(urlsplit(address).query)
     inner = next((query[name][0] for name in _WRAPPED if name in query and origin_of(query[name][0])), "")
     return Hit(node.text, inner or address)
@@ -156,5 +158,8 @@ def _is_search(address: str, base: str) -> bool:
     return not origin_of(address) or urlsplit(address)[1:3] == urlsplit(base)[1:3]
 
 
-def _once(hits: Iterator[Hit]) -> list[Hit]:
-    return list({hit.address: hit for hit in reversed(list(hits))}.values())[::-1]
+def _once(hits: Iterable[Hit]) -> list[Hit]:
+    found: dict[str, Hit] = {}
+    for hit in hits:
+        found.setdefault(hit.address, hit)
+    return list(found.values())

@@ -42,6 +42,8 @@ class WebReader:
         Raises:
             WebError: it cannot be read, or the site wants no robot there.
         """
+        if not origin_of(address):
+            raise WebError("It is no http or https address.")
         address = urldefrag(address).url
         kept = await anyio.to_thread.run_sync(self._cache.get, "page", address)
         if kept is not None:

@@ -196,9 +196,9 @@ def test_characters_that_are_not_seen_are_taken_out():
     ["<", "<!", "<a ", "<!--", "</a", "<?", "&#", "<a x='", "<script>", "<div>", "<p>", "<![CDATA[", "<td>", "<a ="],
 )
 def test_unclosed_markup_takes_no_long_time(piece):
-    root = parse(piece * 20_000)
-    assert len(root.raw) <= 20_000 * len(piece)
-    extract(Page("https://x.example", "html", piece * 2_000))
+    root = parse(piece * 8_000)
+    assert len(root.raw) <= 8_000 * len(piece)
+    extract(Page("https://x.example", "html", piece * 500))
 
 
 def test_elements_without_an_end_are_beside_one_another():
