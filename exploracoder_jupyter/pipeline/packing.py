@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from exploracoder_jupyter.pipeline.api_text import in_full, row, squeezed
 from exploracoder_jupyter.pipeline.quoting import quote
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import ApiDoc, Passage
@@ -56,7 +57,7 @@ def packed(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> 
 
 def table(apis: Sequence[ApiDoc]) -> str:
     """Path, signature and first sentence, a line each."""
-    return "\n".join(map(_row, apis))
+    return "\n".join(map(row, apis))
 
 
 def distinct(passages: Sequence[Passage]) -> tuple[Passage, ...]:
@@ -65,18 +66,14 @@ def distinct(passages: Sequence[Passage]) -> tuple[Passage, ...]:
 
 
 def _without_doubles(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:
-    known = [_squeezed(api.description) for api in apis]
+    known = [squeezed(api.description) for api in apis]
     kept: list[Passage] = []
     for item in passages:
-        text = _squeezed(item.text)
+        text = squeezed(item.text)
         if text and not any(text in other for other in known):
             known.append(text)
             kept.append(item)
     return kept
-
-
-def _squeezed(text: str) -> str:
-    return "".join(text.split())
 
 
 def _named_first(apis: Sequence[ApiDoc], passages: Sequence[Passage]) -> list[ApiDoc]:
@@ -115,34 +112,15 @@ def _docs(apis: Sequence[ApiDoc], first: Collection[str], room: int) -> str:
     """
     parts: list[str] = []
     for api in apis:
-        row = _row(api)
-        if len(row) > room:
+        line = row(api)
+        if len(line) > room:
             break
-        parts.append(row)
-        room -= len(row) + 2
+        parts.append(line)
+        room -= len(line) + 2
     for rank, api in enumerate(apis[: len(parts)]):
-        whole = _full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
+        whole = in_full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
         if len(whole) - len(parts[rank]) <= room:
             room -= len(whole) - len(parts[rank])
             parts[rank] = whole
     left = [f"({len(apis) - len(parts)} more left out)"] if len(parts) < len(apis) else []
     return "\n\n".join([*parts, *left])
-
-
-def _row(api: ApiDoc) -> str:
-    return f"- {api.path}{shorten(api.signature, 160)}: {shorten(api.summary, 200)}"
-
-
-def _full(api: ApiDoc, most: int) -> str:
-    warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""
-    return (
-        f"### {api.path}{shorten(api.signature, 400)}{warning}\n{shorten(api.description, most)}{_example(api, most)}"
-    )
-
-
-def _example(api: ApiDoc, most: int) -> str:
-    """The first example that the description does not hold, where the description leaves room for it."""
-    known = _squeezed(api.description).replace(">>>", "").replace("...", "")
-    fresh = next((code for code in api.examples if _squeezed(code) not in known), "")
-    room = most - len(api.description)
-    return f"\n```python\n{fresh}\n```" if fresh and len(fresh) <= room else ""
