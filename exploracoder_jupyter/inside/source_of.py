@@ -63,13 +63,23 @@ class Module:
 class Search:
     """Looks for one object: where its path says that it is, or wherever imports and base classes lead."""
 
-    def __init__(self, *, far: bool) -> None:
-        self.far = far
+    def __init__(self) -> None:
+        self.far = False
         """Whether imports and base classes are followed."""
+        self.assigned = False
+        """Whether an assignment defines a name."""
         self.parsed = 0
         self.modules: dict[str, Module | None] = {}
         self.specs: dict[str, ModuleSpec | None] = {}
         self.seen: set[tuple[str, tuple[str, ...]]] = set()
+
+    def look(self, path: str, *, far: bool, assigned: bool) -> str:
+        """The source of the object of this path, as far as it is looked for; empty where there is none."""
+        self.far, self.assigned = far, assigned
+        self.parsed = 0
+        self.seen.clear()
+        top, *rest = path.split(".")
+        return self.find(top, tuple(rest))
 
     def find(self, name: str, path: tuple[str, ...]) -> str:
         """The source of what has this path within the module of this name; empty where there is none."""
@@ -84,7 +94,7 @@ class Search:
         return self._here(module, path) or self._elsewhere(module, path) or self.find(f"{name}.{path[0]}", path[1:])
 
     def _here(self, module: Module, path: tuple[str, ...]) -> str:
-        node = _defined(module.tree, path[0])
+        node = _defined(module.tree, path[0], assigned=self.assigned)
         return self._within(module, node, path[1:]) if node else ""
 
     def _elsewhere(self, module: Module, path: tuple[str, ...]) -> str:
@@ -99,7 +109,7 @@ class Search:
             return _lines(module.text, node)
         if not isinstance(node, ast.ClassDef):
             return ""
-        inner = _defined(node, path[0])
+        inner = _defined(node, path[0], assigned=self.assigned)
         found = self._within(module, inner, path[1:]) if inner else ""
         for base in node.bases if self.far else ():
             if not found and (named := _dotted(base)):
@@ -152,16 +162,16 @@ def _parsed(name: str, text: str, *, package: bool) -> Module | None:
         return None
 
 
-def _defined(scope: Any, name: str) -> Any:
+def _defined(scope: Any, name: str, *, assigned: bool) -> Any:
     """The last definition of this name within a scope, conditional ones included: overloads come before it."""
-    found = assigned = None
+    found = value = None
     for node in _statements(scope):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found = node if node.name == name else found
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+        elif assigned and isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            assigned = node if any(isinstance(to, ast.Name) and to.id == name for to in targets) else assigned
-    return found or assigned
+            value = node if any(isinstance(to, ast.Name) and to.id == name for to in targets) else value
+    return found or value
 
 
 def _statements(scope: Any) -> Iterator[Any]:
@@ -199,11 +209,14 @@ def _docstring(node: Any) -> Sequence[int]:
 
 
 def source(paths: Sequence[str]) -> str:
-    """The source of the object that has these paths; empty where no Python file says it."""
-    for far in (False, True):
+    """The source of the object that has these paths; empty where no Python file says it.
+
+    Among the paths may be attributes that it was assigned to: they count last.
+    """
+    search = Search()
+    for far, assigned in ((False, False), (True, False), (True, True)):
         for path in paths:
-            top, *rest = path.split(".")
-            if found := Search(far=far).find(top, tuple(rest)):
+            if found := search.look(path, far=far, assigned=assigned):
                 return found[:LONGEST]
     return ""
 

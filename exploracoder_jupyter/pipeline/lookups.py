@@ -19,7 +19,7 @@ from exploracoder_jupyter.events import LookedUp
 from exploracoder_jupyter.pipeline.calling import SEARCH
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.nearest import alike
-from exploracoder_jupyter.pipeline.packing import packed, table
+from exploracoder_jupyter.pipeline.packing import table
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.quoting import quote
 from exploracoder_jupyter.pipeline.telling import shorten
@@ -28,13 +28,17 @@ from exploracoder_jupyter.types import ApiDoc, Call, Message, Parameter
 _PATIENCE: Final = 0.6
 """Seconds for one answer (ToolCoder, section 3.3)."""
 _MOST_FOUND: Final = 6
-_SEARCH_TOKENS: Final = 800
 _LONGEST_QUERY: Final = 400
 _LONGEST_SIGNATURE: Final = 3000
 _LONGEST_SOURCE: Final = 6000
 _LONGEST_EXAMPLES: Final = 3000
+_LONGEST_BEST: Final = 1600
+"""Characters of what is told of the first API that a search finds, its example not counted."""
 _MOST_AT_ONCE: Final = 8
 """Calls of one reply that are heard."""
+
+_ABOUT: Final = (400, 160, 80, 40)
+"""Characters of what is told of one parameter: the most with which all fit."""
 
 _PATH = re.compile(r"[A-Za-z_][\w.]*")
 
@@ -97,22 +101,33 @@ class Desk:
             return await self._searched(wanted)
         if tool not in {known.name for known in TOOLS}:
             return f"There is no tool {tool!r}; there are {', '.join(known.name for known in TOOLS)}."
-        path = found.group() if (found := _PATH.search(wanted)) else wanted
-        api = self.run.knowledge.lookup(path)
+        path = found.group().rstrip(".") if (found := _PATH.search(wanted)) else wanted
+        api = self._named(path)
         if api is None:
             return f"There is no API {path!r}. {self._by_name(path)}"
         if tool == "get_signature":
             return quote(_signature(api))
         return await (self._source(api) if tool == "get_source" else self._examples(api))
 
-    async def _searched(self, query: str) -> str:
+    def _named(self, path: str) -> ApiDoc | None:
+        """The API that a path means, also by an import's other name for the library, or without what leads to it."""
         knowledge = self.run.knowledge
-        named = knowledge.lookup(query.partition("(")[0]) if _PATH.match(query) else None
-        found = [item.api for item in await knowledge.search(query, _MOST_FOUND)]
+        rest = path.partition(".")[2]
+        known = knowledge.lookup(path) or next(
+            filter(None, (knowledge.lookup(f"{library.name}.{rest}") for library in knowledge.libraries if rest)), None
+        )
+        ending = [api for api in knowledge.apis if api.path.endswith(f".{path}")] if not known else []
+        return known or min(ending, key=lambda api: len(api.path), default=None)
+
+    async def _searched(self, query: str) -> str:
+        named = self._named(query) if _PATH.fullmatch(query) else None
+        found = [item.api for item in await self.run.knowledge.search(query, _MOST_FOUND)]
         apis = [*([named] if named else []), *(api for api in found if api != named)]
         if not apis:
             return f"Nothing is found for {query!r}. {self._by_name(query)}"
-        return f"Nearest, best first:\n{packed(apis, (), _SEARCH_TOKENS).apis}"
+        best = "\n".join([_signature(apis[0], _LONGEST_BEST), *map(_fenced, _shortest_use(apis[0]))])
+        told = "\n\n".join(filter(None, [best, table(apis[1:])]))
+        return f"Nearest, best first:\n{quote(told)}"
 
     async def _source(self, api: ApiDoc) -> str:
         source = await self.run.knowledge.source(api.path)
@@ -128,7 +143,7 @@ class Desk:
         )
         if not found:
             return f"There is no example of {api.path}. Its signature:\n{quote(_signature(api))}"
-        return quote(shorten("\n\n".join(f"```python\n{code}\n```" for code in found), _LONGEST_EXAMPLES))
+        return quote(shorten("\n\n".join(map(_fenced, found)), _LONGEST_EXAMPLES))
 
     def _by_name(self, wanted: str) -> str:
         """The APIs whose names are like a word of what was asked for."""
@@ -137,21 +152,40 @@ class Desk:
         return f"Of like names there are:\n{quote(table(like))}" if like else "Nor is there a name like it."
 
 
-def _signature(api: ApiDoc) -> str:
-    """What is known of how it is called, most needed first."""
+def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
+    """What is known of how it is called, most needed first; rather less on each parameter than not all of them."""
+    told = ""
+    for about in _ABOUT:
+        told = _told(api, about)
+        if len(told) <= most:
+            break
+    return shorten(told, most)
+
+
+def _told(api: ApiDoc, about: int) -> str:
     parts = (
         f"{api.path}{api.signature}" + (f" ({api.kind})" if not api.signature else ""),
         f"Deprecated: {api.deprecated}" if api.deprecated else "",
-        api.summary,
-        "\n".join(map(_parameter, api.parameters)),
+        api.summary if api.parameters else api.description,
+        "\n".join(_parameter(parameter, about) for parameter in api.parameters),
         f"Returns {api.returns}" if api.returns else "",
         "\n".join(api.notes),
         f"See also: {', '.join(api.see_also)}" if api.see_also else "",
     )
-    return shorten("\n".join(filter(None, parts)), _LONGEST_SIGNATURE)
+    return "\n".join(filter(None, parts))
 
 
-def _parameter(parameter: Parameter) -> str:
+def _parameter(parameter: Parameter, about: int) -> str:
     type_ = f": {parameter.type}" if parameter.type else ""
     default = f" = {parameter.default}" if parameter.default else ""
-    return f"- {parameter.name}{type_}{default}" + (f": {parameter.about}" if parameter.about else "")
+    said = parameter.about if len(parameter.about) <= about else f"{parameter.about[:about]}..."
+    return f"- {parameter.name}{type_}{default}" + (f": {said}" if parameter.about else "")
+
+
+def _shortest_use(api: ApiDoc) -> list[str]:
+    """The shortest of its examples that calls it, if there is one."""
+    return sorted((code for code in api.examples if f"{api.name}(" in code), key=len)[:1]
+
+
+def _fenced(code: str) -> str:
+    return f"```python\n{shorten(code, _LONGEST_BEST)}\n```"

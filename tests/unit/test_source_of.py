@@ -90,6 +90,11 @@ def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
     assert source_of.source(["jarslib.inner.jar"]).startswith("from typing import overload")
 
 
+def test_a_definition_counts_before_an_assignment(jars):
+    paths = ["jarslib.inner.jar.EMPTY", "jarslib.Jug.pour"]
+    assert source_of.source(paths) == "def pour(self): ..."
+
+
 def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
     source_of.main(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
     assert json.loads(capsys.readouterr().out) == {"source": "def count(jar): return len(jar)"}
