@@ -71,11 +71,11 @@ async def public_addresses(host: str, port: int, resolve: Resolve) -> list[str]:
     try:
         found = [ip_address(text.partition("%")[0]) for text in await resolve(host, port)]
     except (OSError, ValueError) as error:
-        raise WebError("Its name is not known.") from error
+        raise WebError(f"The name {host!r} is not known.") from error
     if not found:
-        raise WebError("Its name is not known.")
+        raise WebError(f"The name {host!r} is not known.")
     if not all(map(is_public, found)):
-        raise WebError("It lies in a private network or on this machine.")
+        raise WebError(f"{host} lies in a private network or on this machine.")
     return [str(address) for address in sorted(found, key=lambda address: address.version)]
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
+_FORM = "1"
+"""Changes with the form of what is kept."""
 _DAYS = 7
 _MOST = 400
 """Entries; those written longest ago go first."""
@@ -28,7 +30,8 @@ class Cache:
         self._path = folder / "web.sqlite"
         self._clock = clock
         with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            folder.mkdir(parents=True, exist_ok=True)
+            self._path.touch(mode=0o600)  # what was asked is nobody else's business
 
     def get(self, *key: str) -> str | None:
         """The text kept under this key, if it is not too old."""
@@ -59,4 +62,4 @@ class Cache:
 
 
 def _digest(key: tuple[str, ...]) -> str:
-    return hashlib.sha256("\0".join(key).encode(errors="replace")).hexdigest()
+    return hashlib.sha256("\0".join((_FORM, *key)).encode(errors="replace")).hexdigest()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 
 import anyio.to_thread
 
@@ -36,6 +37,7 @@ class Folder:
         self._pages: dict[str, Page] | None = None
         self._texts: list[tuple[str, str, str]] = []
         """Address, title and text of every section."""
+        self._lock = Lock()  # a search that nobody waits for any more goes on reading, for the next one
 
     async def find(self, query: str, most: int) -> Sequence[Hit]:
         """The pages with the best sections, best first.
@@ -43,7 +45,7 @@ class Folder:
         Raises:
             WebError: there is no such folder.
         """
-        return await anyio.to_thread.run_sync(self._find, query, most)
+        return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
 
     async def read(self, address: str) -> Page:
         """The page of a hit.
@@ -51,7 +53,7 @@ class Folder:
         Raises:
             WebError: there is none.
         """
-        pages = await anyio.to_thread.run_sync(self._read)
+        pages = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
         if address not in pages:
             raise WebError("There is no such page in the folder.")
         return pages[address]
@@ -65,13 +67,14 @@ class Folder:
         return [Hit(title, address) for address, title in best.items()][:most]
 
     def _read(self) -> dict[str, Page]:
-        if self._pages is None:
-            if not self._folder.is_dir():
-                raise WebError(f"There is no folder {str(self._folder)!r}.")
-            self._pages = {}
-            for path in islice(sorted(self._folder.rglob("*")), _MOST_FILES):
-                self._take(path, self._pages)
-        return self._pages
+        with self._lock:
+            if self._pages is None:
+                if not self._folder.is_dir():
+                    raise WebError(f"There is no folder {str(self._folder)!r}.")
+                self._pages = {}
+                for path in islice(sorted(self._folder.rglob("*")), _MOST_FILES):
+                    self._take(path, self._pages)
+            return self._pages
 
     def _take(self, path: Path, pages: dict[str, Page]) -> None:
         form = _FORMS.get(path.suffix.lower())

@@ -9,6 +9,7 @@ _MOST = 200
 _PRIVATE = tuple(
     re.compile(shape, re.IGNORECASE)
     for shape in (
+        r"\[redacted\]",
         r"\b[a-z][a-z0-9+.-]*://\S+",  # an address may hold a password or a token
         r"\b[\w.+-]+@[\w-]+\.[\w.-]+",
         r"\b(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|auth(?:orization)?|credentials?)"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from urllib.parse import urlsplit
@@ -27,8 +29,11 @@ _QUERIES = 20
 """Searches in one run."""
 _FAILURES = 2
 """Searches that fail one after the other before no more is tried."""
-_SUMMARY = 500
-_SECONDS = 60.0
+_TITLE, _LICENCE, _SUMMARY = 120, 120, 500
+"""Characters."""
+_ANCHOR = re.compile(r"[\w.:-]{1,120}")
+_SECONDS = 9.0
+"""For one search; pages that take longer make way for what the search engine shows."""
 
 
 class WebSource:
@@ -71,8 +76,7 @@ class WebSource:
             return ()
         async with self._lock:  # one at a time: the same question is asked once, and no host is pressed
             try:
-                with anyio.fail_after(_SECONDS):
-                    found = await self._search(asked)
+                found = await self._search(asked)
             except WebError as error:
                 self._tell(str(error))
                 return ()
@@ -82,17 +86,26 @@ class WebSource:
         return [ScoredPassage(passage, 1 / rank) for rank, passage in enumerate(found[:k], 1)]
 
     async def _search(self, query: str) -> list[Passage]:
-        hits = await self._hits(query)
-        pages = (hit for hit in hits[:_PAGES])
-        for hit in pages:
+        hits: list[Hit] = []
+        with anyio.move_on_after(_SECONDS) as scope:
+            hits = await self._hits(query)
+            if passages := await self._told(hits[:_PAGES], query):
+                return passages
+        if scope.cancelled_caught and not hits:
+            raise WebError(f"The web took longer than {_SECONDS:g} s to search.")
+        return [_summary(hit) for hit in hits[:_PAGES] if hit.summary and origin_of(hit.address)]
+
+    async def _told(self, hits: Sequence[Hit], query: str) -> list[Passage]:
+        """The passages of the first page that has some."""
+        for hit in hits:
             try:
                 page = await self._reader.read(hit.address)
             except WebError:
                 continue  # the next hit will do; sites refuse robots every day
-            passages = await anyio.to_thread.run_sync(_passages, page, hit, query)
+            passages = await anyio.to_thread.run_sync(_passages, page, hit, query, abandon_on_cancel=True)
             if passages:
                 return passages
-        return [_summary(hit) for hit in hits[:_PAGES] if hit.summary and origin_of(hit.address)]
+        return []
 
     async def _hits(self, query: str) -> list[Hit]:
         kept = await anyio.to_thread.run_sync(self._cache.get, "hits", self._name, query) if self._cache else None
@@ -120,32 +133,38 @@ class WebSource:
 def _passages(page: Page, hit: Hit, query: str) -> list[Passage]:
     told = extract(page)
     found = list(told.sections) if told.ordered else _about(query, told.sections)
-    title = told.title or hit.title
-    places: dict[str, int] = {}
-    return [_passage(section, title, place) for section, place in _placed(found, page.address, places)]
+    title = _line(told.title or hit.title, _TITLE)
+    return [_passage(section, title, place) for section, place in _placed(found, page.address)]
 
 
 def _about(query: str, found: Sequence[Section]) -> list[Section]:
     order = ranked(query, [f"{section.title} {section.text}" for section in found])
-    return [found[at] for at, _ in order] or list(found[:1])
+    return [found[at] for at, _ in order]
 
 
-def _placed(found: Sequence[Section], address: str, seen: dict[str, int]) -> Iterator[tuple[Section, str]]:
+def _placed(found: Sequence[Section], address: str) -> Iterator[tuple[Section, str]]:
     """Each section with its address, which no two share."""
+    seen: Counter[str] = Counter()
     for section in found:
         place = section.anchor if origin_of(section.anchor) else address
-        if section.anchor and place == address:
+        if _ANCHOR.fullmatch(section.anchor) and place == address:
             place = f"{address}#{section.anchor}"
-        seen[place] = seen.get(place, 0) + 1
+        seen[place] += 1
         yield section, place if seen[place] == 1 else f"{place} ({seen[place]})"
 
 
-def _passage(section: Section, title: str, place: str) -> Passage:
-    named = section.title if section.title in (title, "") or title in section.title else f"{title}: {section.title}"
-    return Passage("web", named or title, section.text, place, section.apis, licence=section.licence)
+def _passage(section: Section, page: str, place: str) -> Passage:
+    own = _line(section.title, _TITLE)
+    title = (own or page) if page in own or own in page else f"{page}: {own}"
+    licence = _line(section.licence, _LICENCE)
+    return Passage("web", title, section.text, place, section.apis, licence=licence)
 
 
 def _summary(hit: Hit) -> Passage:
     host = urlsplit(hit.address).hostname or ""
-    text = " ".join(visible(hit.summary).split())[:_SUMMARY]
-    return Passage("web", f"{visible(hit.title)[:200]} ({host}, as the search engine shows it)", text, hit.address)
+    title = f"{_line(hit.title, _TITLE)} ({host}, as the search engine shows it)"
+    return Passage("web", title, _line(hit.summary, _SUMMARY), hit.address)
+
+
+def _line(text: str, most: int) -> str:
+    return " ".join(visible(text).split())[:most]

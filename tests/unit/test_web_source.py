@@ -6,6 +6,7 @@ import sys
 from contextlib import AsyncExitStack
 from types import ModuleType
 
+import anyio
 import httpx2
 import pytest
 
@@ -59,6 +60,7 @@ def anyio_backend():
         ("ping 10.1.2.3 in python", "ping in python"),
         ("scipy.sparse.linalg.eigsh eigenvalues 1e-6", "scipy.sparse.linalg.eigsh eigenvalues 1e-6"),
         ("numpy 2.1.0 float32 tensor_scatter_nd_update", "numpy 2.1.0 float32 tensor_scatter_nd_update"),
+        ("find [redacted] in text", "find in text"),
         (" ... ", ""),
         ("x" * 300, ""),
     ],
@@ -270,6 +272,35 @@ async def test_where_no_page_can_be_read_the_engines_own_words_are_told(tmp_path
     [item] = await web.search("squeeze", 5)
     assert item.passage.text == "use squeeze" and item.passage.origin == "https://a.example/"
     assert "as the search engine shows it" in item.passage.title
+
+
+async def test_a_page_without_a_word_of_the_query_is_none(tmp_path):
+    web, _ = source(
+        Engine(hit("a"), hit("b")),
+        {"https://a.example/": f"<main>{INTRO}</main>", "https://b.example/": HTML},
+        tmp_path,
+    )
+    assert [item.passage.origin for item in await web.search("squeeze", 5)] == ["https://b.example/#s"]
+
+
+async def test_what_people_have_written_around_a_page_is_told_on_one_short_line(tmp_path):
+    head = f"<title>Axes\u200b\n{'x' * 500}</title><a rel=license>CC0\u202e {'y' * 500}</a>"
+    page = f"{head}<main><h2 id='do this now'>Drop</h2><p>{SQUEEZE * 3}</p></main>"
+    web, _ = source(Engine(hit("a")), {"https://a.example/": page}, tmp_path)
+    [item] = await web.search("squeeze", 5)
+    assert item.passage.title == f"Axes {'x' * 115}: Drop" and len(item.passage.licence) <= 120
+    assert item.passage.licence.startswith("CC0 yyy") and item.passage.origin == "https://a.example/"
+
+
+async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.web.source._SECONDS", 0.2)
+    engine, shelf, said = Engine(hit("a", "use squeeze")), Shelf({}), []
+    web = WebSource(engine, shelf, None, name="test", say=said.append)
+    shelf.read = lambda address: anyio.sleep(60)
+    assert [item.passage.text for item in await web.search("squeeze", 5)] == ["use squeeze"]
+    engine.find = lambda query, most: anyio.sleep(60)
+    assert await web.search("axes", 5) == ()
+    assert said == ["The web took longer than 0.2 s to search."]
 
 
 async def test_what_was_found_is_found_again_without_asking(tmp_path):
