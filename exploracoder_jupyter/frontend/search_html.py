@@ -8,7 +8,7 @@ libraries and from documents.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -33,16 +33,19 @@ _PRE = (
     "color:var(--jp-content-font-color1, inherit);background:var(--jp-cell-editor-background, transparent);"
     f"border:1px solid {_LINE};border-radius:3px;margin:0;padding:6px 8px;overflow-x:auto;white-space:pre"
 )
+_LIST = "list-style:none;margin:4px 0 0;padding:0"
 _ITEM = f"margin:0;padding:4px 0;border-top:1px solid {_LINE}"
 _SUMMARY = "cursor:pointer;padding-left:1.3em;text-indent:-1.3em"
 _BADGE = "border:1px solid var(--jp-warn-color1, #f57c00);border-radius:3px;padding:0 4px;margin-left:6px"
-_NAMES = "display:grid;grid-template-columns:fit-content(40%) 1fr;gap:2px 14px;margin:0"
 _LINE_LENGTH, _LEAST_SIGNATURE = 92, 30
 """Characters of path and signature together, and of a signature however long its path is, before the fold."""
 _MOST_ABOUT = 300
 _MOST_PROSE = 1200
 _MOST_CODE = 4000
 _MOST_SEE_ALSO = 8
+_MOST_ALIASES = 3
+_FEW = 6
+"""Parameters that are not folded away."""
 _SECTION = re.compile(
     r"^(?:[A-Z][\w ]*\n[-=~^]{3,}|(?:Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*$"
     r"|:(?:param|type|returns?|rtype|raises)\b|\s*>>> )",
@@ -60,7 +63,7 @@ _MARKED = re.compile(r"(?::[\w:]+:)?(`+)~?([^`]+?)(?:\s*&lt;[^`&]*&gt;)?\1_{0,2}
 def page(headline: str, hits: Sequence[Hit], *, more: str = "") -> str:
     """The list; its first entry is unfolded. `more` says what it leaves out."""
     items = "".join(f'<li style="{_ITEM}">{_entry(hit, unfolded=at == 0)}</li>' for at, hit in enumerate(hits))
-    found = f'<ol style="list-style:none;margin:4px 0 0;padding:0">{items}</ol>' if items else ""
+    found = f'<ol style="{_LIST}">{items}</ol>' if items else ""
     head = f'<div style="{_QUIET}">{escape(headline)}</div>'
     foot = f'<div style="{_QUIET}">{escape(more)}</div>' if more else ""
     return f'<div class="jp-Explora-search" style="{_TEXT}">{head}{found}{foot}</div>'
@@ -94,16 +97,19 @@ def _body(hit: Hit) -> Iterator[str]:
     if hit.example:
         yield f'<pre style="{_PRE}" tabindex="0" aria-label="Example">{highlighted(hit.example[:_MOST_CODE])}</pre>'
     if told := [one for one in hit.parameters if one.about or one.type]:
-        yield f'<dl style="{_NAMES}">{"".join(map(_parameter, told))}</dl>'
+        opened = " open" if len(told) <= _FEW else ""
+        names = f'<ul style="{_LIST}">{"".join(map(_parameter, told))}</ul>'
+        yield f'<details{opened}><summary style="cursor:pointer"><strong>Parameters</strong></summary>{names}</details>'
     yield from _foot(hit)
 
 
 def _foot(hit: Hit) -> Iterator[str]:
     if hit.returns:
         yield f"<strong>Returns</strong> {_prose(_cut(hit.returns, _MOST_ABOUT))}"
-    for label, names in (("See also", hit.see_also[:_MOST_SEE_ALSO]), ("Also called", hit.aliases[:_MOST_SEE_ALSO])):
-        if names:
-            yield f"<strong>{label}</strong> {_list(names)}"
+    if hit.see_also:
+        yield f"<strong>See also</strong> {_list(hit.see_also, _MOST_SEE_ALSO)}"
+    if hit.aliases:
+        yield f"<strong>Also called</strong> {_list(sorted(hit.aliases, key=len), _MOST_ALIASES)}"
     if hit.notes:
         yield f'<span style="{_QUIET}">{"<br>".join(_prose(_cut(note, _MOST_ABOUT)) for note in hit.notes)}</span>'
     if hit.origin:
@@ -112,10 +118,10 @@ def _foot(hit: Hit) -> Iterator[str]:
 
 def _parameter(parameter: Parameter) -> str:
     kind = f": {parameter.type}" if parameter.type else ""
-    default = f" = {parameter.default}" if parameter.default else ""
+    default = f" = {parameter.default}" if parameter.default and "default" not in kind else ""
     name = f'<code style="{_CODE}"><b>{escape(parameter.name)}</b>{escape(_cut(kind + default, _MOST_ABOUT))}</code>'
-    about = _prose(_cut(parameter.about, _MOST_ABOUT))
-    return f'<dt style="margin:0;font-weight:normal">{name}</dt><dd style="margin:0">{about}</dd>'
+    about = f'<div style="padding-left:1.3em">{_prose(_cut(parameter.about, _MOST_ABOUT))}</div>'
+    return f'<li style="margin:2px 0 0">{name}{about if parameter.about else ""}</li>'
 
 
 def _paragraphs(hit: Hit) -> Iterator[str]:
@@ -165,8 +171,9 @@ def _prose(text: str) -> str:
     return _MARKED.sub(rf'<code style="{_CODE}">\2</code>', escape(text))
 
 
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(f'<code style="{_CODE}">{escape(name)}</code>' for name in names)
+def _list(names: Sequence[str], most: int) -> str:
+    shown = ", ".join(f'<code style="{_CODE}">{escape(name)}</code>' for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def _cut(text: str, most: int) -> str:
