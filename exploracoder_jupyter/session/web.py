@@ -19,8 +19,10 @@ from exploracoder_jupyter.web_place import PLACES, WEB_KEY
 if TYPE_CHECKING:
     from exploracoder_jupyter.web import Http, Provider
 
-_SENT = "What is searched for on it, in words that the model makes of the task, is sent to {}; pages that are found are"
-_READ = "read from their sites, and what helps of them goes to the model. Without `--web` nothing of it is done."
+_SENT = (
+    "The web is searched: queries, made of the words of the task and of errors, are sent to {}. Pages that are found"
+    " are read from their sites, and what helps of them goes to the model."
+)
 
 
 async def open_web(
@@ -56,7 +58,7 @@ async def open_web(
     kept = web.Cache(cache)
     trusted = web.origin_of(settings.web_address or "") if settings.web == "url" else ""
     reader = web.WebReader(http, kept, trusted=trusted)
-    tell(Notice(f"The web is searched. {_SENT.format(name)} {_READ}"))
+    tell(Notice(_SENT.format(name)))
     return web.WebSource(provider, reader, kept, name=f"{settings.web} {settings.web_address}", say=warn, clean=clean)
 
 
@@ -74,7 +76,7 @@ def _provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
     address = settings.web_address or ""
     host = urlsplit(address).hostname or ""
     if settings.web == "searxng":
-        return web.SearXNG(http, address), f"{host}, which asks other search engines,"
+        return web.SearXNG(http, address), f"{host}, which asks other search engines"
     return web.Template(http, address.replace("{key}", os.environ.get(WEB_KEY, ""))), host
 
 

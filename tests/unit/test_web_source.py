@@ -387,15 +387,15 @@ async def test_nothing_is_opened_where_the_web_is_off(tmp_path):
 @pytest.mark.parametrize(
     ("where", "told"),
     [
-        ("ddgs", "is sent to DuckDuckGo;"),
-        ("https://searx.example:8888/", "is sent to searx.example, which asks other search engines,;"),
-        ("https://docs.example/?key={key}&q={query}", "is sent to docs.example;"),
+        ("ddgs", "are sent to DuckDuckGo."),
+        ("https://searx.example:8888/", "are sent to searx.example, which asks other search engines."),
+        ("https://docs.example/?key={key}&q={query}", "are sent to docs.example."),
     ],
 )
 async def test_a_user_is_told_where_queries_go(where, told, tmp_path):
     settings = resolve({"retrieval": {"web": where}}).retrieval
     source, [text] = await opened(settings, tmp_path)
-    assert source.kind == "web" and told.replace(",;", ",") in text
+    assert source.kind == "web" and told in text
 
 
 async def test_a_folder_is_opened_beside_the_work(saved, tmp_path):
