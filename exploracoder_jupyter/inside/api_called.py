@@ -21,6 +21,9 @@ LONGEST_DEFAULT = 80
 LONGEST_WRITTEN = 1500
 UNTOLD = ("", "(*args, **kwargs)", "(*args, **kwds)", "(*args)", "(...)")
 SELF = re.compile(r"^\((?:\w+ )?(?:\$?self|cls)(?:: [^,()=]*)?(?:, /)?(?:,\s*|(?=\)))")
+WRITTEN = re.compile(r"(?:\.\. (?:py:)?\w+::\s*)?(?:\w+\.)*(\w+)\s*\(")
+COUNTED = re.compile(r"^[ \t]*1\. (?:\w+\.)*(\w+)\s*\(", re.MULTILINE)
+NAMELESS = re.compile(r"\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)[ \t]*(?:->|=>)")
 
 
 class Called(NamedTuple):
@@ -94,13 +97,11 @@ def documented(doc: str, name: str) -> Called:
 
 def _opening(doc: str, name: str) -> int | None:
     """Where the parenthesis of a written signature opens; of the first overload where several are counted."""
-    said = rf"(?:\w+\.)*(?:{re.escape(name)}|__init__)\s*\("
-    head = re.match(rf"(?:\.\. (?:py:)?\w+::\s*)?{said}", doc)
-    if head and (counted := re.search(rf"^[ \t]*1\. {said}", doc[head.end() : 400], re.MULTILINE)):
-        return head.end() + counted.end() - 1
-    if head:
-        return head.end() - 1
-    return 0 if re.match(r"\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)[ \t]*(?:->|=>)", doc) else None
+    head = WRITTEN.match(doc)
+    if head and head.group(1) in (name, "__init__"):
+        counted = COUNTED.search(doc, head.end(), head.end() + 400)
+        return (counted if counted and counted.group(1) == head.group(1) else head).end() - 1
+    return 0 if NAMELESS.match(doc) else None
 
 
 def _closing(doc: str, start: int) -> int:

@@ -8,10 +8,12 @@ import re
 import sys
 
 from exploracoder_jupyter.inside.api_row import attribute, home, is_class, string
+from exploracoder_jupyter.inside.api_scope import for_type_checkers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    import types
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from exploracoder_jupyter.inside.api_row import Found
@@ -36,21 +38,33 @@ def mentioned(docs: Iterable[str], scope: Scope) -> list[str]:
     return sorted((path for path in counts if public(path)), key=lambda path: (-counts[path], path))
 
 
-def returned(founds: Iterable[Found], scope: Scope) -> Iterator[tuple[str, Any]]:
+def returned(
+    founds: Sequence[Found], scope: Scope, load: Callable[[str], types.ModuleType | None]
+) -> Iterator[tuple[str, Any]]:
     """Classes of the library that these APIs say they return, each under a public path; also those they are derived
-    from, where a package hands them on.
+    from, where a package hands them on. `load` imports the modules that define them.
     """
+    names = {word for found in founds for text in _results(found) for word in WORD.findall(text)}
+    for module in sorted(_sources(founds, names, scope)):
+        load(module)
     homes = _homes(scope)
     classes: dict[str, dict[int, Any]] = {}
     for cls, _ in homes.values():
         classes.setdefault(cls.__name__, {})[id(cls)] = cls
-    names = {word for found in founds for text in _results(found) for word in WORD.findall(text)}
     for name in sorted(names & classes.keys()):
         if len(classes[name]) == 1:
             (cls,) = classes[name].values()
             yield homes[id(cls)][1], cls
             bases = [homes[id(base)] for base in cls.__mro__[1:] if id(base) in homes]
             yield from ((path, base) for base, path in bases if path != home(base))
+
+
+def _sources(founds: Iterable[Found], names: set[str], scope: Scope) -> set[str]:
+    """Modules that the files of these APIs import some of these names from, for type checkers only."""
+    modules = {string(found.value, "__module__") for found in founds if not is_class(found.value)}
+    files = {string(sys.modules.get(module or ""), "__file__") or "" for module in modules}
+    imported = (item for file in sorted(files) for item in for_type_checkers(file).items())
+    return {module for name, module in imported if name in names and scope.holds(module) and public(module)}
 
 
 def _results(found: Found) -> Iterator[str]:

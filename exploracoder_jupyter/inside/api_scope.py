@@ -10,13 +10,15 @@ from __future__ import annotations
 import ast
 import os
 import re
+import textwrap
 from contextlib import suppress
+from functools import cache
 
 from exploracoder_jupyter.inside.api_row import attribute, documentation, is_class, is_module, string
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
 SKIPPED = re.compile(
@@ -24,6 +26,9 @@ SKIPPED = re.compile(
     r"|externals?|extern|vendor(ed)?|third_?party|__main__"
 )
 DECLARATION = re.compile(r"^__all__\b", re.MULTILINE)
+GUARDED = re.compile(r"^if (?:typing\.)?TYPE_CHECKING:\n((?:[ \t]+[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
+HANDED_ON = re.compile(r"^from \.", re.MULTILINE)
+DEFINITION = re.compile(r"^(?:@|def |class |async )", re.MULTILINE)
 MOST_DECLARED = 2_000
 LARGEST_SOURCE = 1_000_000
 
@@ -81,6 +86,19 @@ class Scope:
             if is_class(rest[name]) or (lax and callable(rest[name]) and documentation(rest[name]))
         }
 
+    def spare(self, module: Any) -> Iterator[tuple[str, Any]]:
+        """What a module holds for its own use; users write such paths too."""
+        for name in _names(module):
+            value = attribute(module, name) if _shown(name) else None
+            if callable(value) and not is_module(value):
+                yield name, value
+
+    def hands_on(self, module: Any) -> bool:
+        """Whether a module offers what others of the library define: all that it offers, if it is no package."""
+        offered = [value for value in self.offered(module).values() if not is_module(value) and self.ours(value)]
+        own = any(string(value, "__module__") == string(module, "__name__") for value in offered)
+        return bool(offered) and (not own or attribute(module, "__path__") is not None)
+
     def _exported(self, module: Any, values: dict[str, Any]) -> dict[str, Any]:
         """Those names of a module without `__all__` that are meant for users.
 
@@ -97,12 +115,16 @@ class Scope:
         return {**modules, **(inner if package or not own else own)}
 
 
-def declares(folders: list[str], name: str) -> bool:
-    """Whether the source of a submodule has an `__all__`; it is not imported for that."""
+def meant_for_users(folders: list[str], name: str) -> bool:
+    """Whether the source of a submodule says so, by an `__all__` or by doing nothing but hand on what it imports from
+    beside it. It is not imported for that.
+    """
     for folder in folders:
         for file in (f"{name}.py", os.path.join(name, "__init__.py")):
             with suppress(OSError, ValueError), open(os.path.join(folder, file), encoding="utf-8") as stream:
-                return DECLARATION.search(stream.read(LARGEST_SOURCE)) is not None
+                text = stream.read(LARGEST_SOURCE)
+                facade = HANDED_ON.search(text) and not DEFINITION.search(text) and file == f"{name}.py"
+                return bool(facade or DECLARATION.search(text))
     return False
 
 
@@ -127,16 +149,17 @@ def _promised(module: Any) -> Iterator[str]:
     for value in list(inner.values()):
         if type(value) in (dict, list, tuple, set, frozenset) and len(value) <= MOST_DECLARED:
             yield from (key for key in value if isinstance(key, str))
-    yield from _for_type_checkers(string(module, "__file__") or "")
+    yield from for_type_checkers(string(module, "__file__") or "")
 
 
-def _for_type_checkers(file: str) -> Iterator[str]:
-    tree = ast.Module([], [])
-    if file.endswith(".py"):
-        with suppress(OSError, SyntaxError, ValueError), open(file, encoding="utf-8") as stream:
-            tree = ast.parse(stream.read(LARGEST_SOURCE))
-    for node in tree.body:
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            for inner in node.body:
-                if isinstance(inner, ast.ImportFrom):
-                    yield from (alias.asname or alias.name for alias in inner.names)
+@cache
+def for_type_checkers(file: str) -> Mapping[str, str]:
+    """Names that a source file imports for type checkers only, with the modules they come from."""
+    found: dict[str, str] = {}
+    if not file.endswith(".py"):
+        return found
+    with suppress(OSError, SyntaxError, ValueError), open(file, encoding="utf-8") as stream:
+        for block in GUARDED.findall(stream.read(LARGEST_SOURCE)):
+            imports = (node for node in ast.parse(textwrap.dedent(block)).body if isinstance(node, ast.ImportFrom))
+            found.update({alias.asname or alias.name: node.module or "" for node in imports for alias in node.names})
+    return found

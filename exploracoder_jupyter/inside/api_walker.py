@@ -21,7 +21,7 @@ from exploracoder_jupyter.inside.api_called import UNTOLD, Called, called, got
 from exploracoder_jupyter.inside.api_members import functional, members
 from exploracoder_jupyter.inside.api_related import mentioned, returned
 from exploracoder_jupyter.inside.api_row import Found, attribute, documentation, home, is_class, is_module, string
-from exploracoder_jupyter.inside.api_scope import SKIPPED, Scope, declares
+from exploracoder_jupyter.inside.api_scope import SKIPPED, Scope, meant_for_users
 from exploracoder_jupyter.inside.api_stubs import Stubs
 from exploracoder_jupyter.inside.guards import limited
 
@@ -35,9 +35,11 @@ MOST = 40_000
 """Objects, so that a library that makes classes without end has an end."""
 MOST_MODULE_PATHS = 6
 MOST_MENTIONED = 500
+MENTIONED = 3
+"""So many paths that begin with a package show that it is spoken of."""
 ROUNDS = 3
 MODULE_SECONDS = 30.0
-LISTED, UNLISTED, RELATED = range(3)
+LISTED, UNLISTED, RELATED, SPARE = range(4)
 CALLABLE = ("function", "method", "class")
 
 
@@ -59,6 +61,9 @@ class Walk:
         self.queue: deque[tuple[str, Any, int]] = deque()
         self.later: deque[tuple[str, Any, int]] = deque()
         self.private: dict[str, str] = {}
+        self.mentions: dict[str, int] = {}
+        self.tried: set[str] = set()
+        self.spare: list[tuple[str, Any]] = []
         self.docs: list[str] = []
         self.skipped = 0
         self.cut = False
@@ -77,6 +82,10 @@ class Walk:
                 if len(self.found) == before:
                     break
         self.cut = self.cut or time.monotonic() > self.deadline
+        for path, value in self.spare:
+            known = self.found.get(id(value))
+            if known and path not in (old for _, old in known.paths):
+                self._add(path, value, known.kind, SPARE)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row per object; methods that differ in nothing but their class are one object."""
@@ -117,7 +126,7 @@ class Walk:
 
     def _also(self, path: str, other: str) -> None:
         known = self.other_modules.setdefault(path, [])
-        if other not in (path, *known) and len(known) < MOST_MODULE_PATHS:
+        if other not in (path, *known) and path != self.scope.name and len(known) < MOST_MODULE_PATHS:
             known.append(other)
 
     def _elsewhere(self, path: str) -> Iterator[str]:
@@ -139,6 +148,7 @@ class Walk:
                 self._offer(f"{path}.{name}", value, tier, listed=self.scope.listed(module) is not None)
         for name, value in self.scope.unlisted(module).items():
             self._offer(f"{path}.{name}", value, max(tier, UNLISTED), listed=False)
+        self.spare += [(f"{path}.{name}", value) for name, value in self.scope.spare(module)]
         self._submodules(path, module, tier)
 
     def _submodules(self, path: str, module: Any, tier: int) -> None:
@@ -153,10 +163,17 @@ class Walk:
             loaded = self._load(f"{full}.{name}")
             if loaded is not None:
                 self.queue.append((f"{path}.{name}", loaded, tier))
-        for name in set(below) - set(told) if told else ():
+        for name in sorted({*below} - {*told}) if told else ():
             self.private[f"{full}.{name}"] = f"{path}.{name}"
-            if declares(list(here), name) and (loaded := self._load(f"{full}.{name}")) is not None:
+            loaded = (
+                self._load(f"{full}.{name}") if meant_for_users(list(here), name) else sys.modules.get(f"{full}.{name}")
+            )
+            if loaded is not None and (self.scope.listed(loaded) is not None or self._facade(loaded)):
                 self.later.append((f"{path}.{name}", loaded, UNLISTED))
+
+    def _facade(self, module: Any) -> bool:
+        """Whether a module, no package, is there to hand on what others define."""
+        return attribute(module, "__path__") is None and self.scope.hands_on(module)
 
     def _load(self, full: str) -> types.ModuleType | None:
         if full in sys.modules:
@@ -205,19 +222,20 @@ class Walk:
 
     def _relate(self) -> None:
         """Offer what calls give and documentation names, as far as it is not known yet."""
-        known = {path for found in self.found.values() for _, path in found.paths}
-        for path, cls in returned(list(self.found.values()), self.scope):
+        known = {path for found in self.found.values() for _, path in found.paths} | self.tried
+        for path, cls in returned(list(self.found.values()), self.scope, self._load):
             if path not in known and not self.cut:
                 self._offer(path, cls, RELATED, listed=False)
         docs = [*self.docs, *(found.doc for found in self.found.values())]
         for path in [path for path in mentioned(docs, self.scope) if path not in known][:MOST_MENTIONED]:
             if not self.cut:
+                self.tried.add(path)
                 self._follow(path)
         self.queue, self.later = self.later, deque()
 
     def _follow(self, path: str) -> None:
         """Offer what a dotted path means: a class or a function. A module right in a public package is offered whole:
-        documentation speaks of it, so it is not private though it is not listed.
+        documentation speaks of it, so it is not private though it is not listed. A package has to hand on something.
         """
         parts = path.split(".")
         value: Any = sys.modules.get(parts[0])
@@ -226,8 +244,11 @@ class Walk:
                 return
             full, inner = ".".join(parts[: at + 1]), attribute(value, parts[at])
             value = self._load(full) if inner is None and is_module(value) else inner
-            if full in self.private and is_module(value) and attribute(value, "__path__") is None:
-                self.later.append((self.private[full], value, UNLISTED))
+            if full in self.private and is_module(value):
+                self.mentions[full] = self.mentions.get(full, 0) + 1
+                package = attribute(value, "__path__") is not None
+                if not package or (self.mentions[full] >= MENTIONED and self.scope.hands_on(value)):
+                    self.later.append((self.private[full], value, UNLISTED))
         if value is not None and not is_module(value) and self.scope.ours(value):
             self._offer(path, value, RELATED, listed=False)
 
