@@ -56,7 +56,7 @@ def sections(node: Node, title: str = "") -> list[Section]:
 def markdown_sections(text: str, title: str = "") -> list[Section]:
     """The parts of a Markdown or plain text; a line in a fence is no heading."""
     writer, fence = _Writer(title), ""
-    for line in visible(text).split("\n"):
+    for line in text.replace("\r\n", "\n").split("\n"):
         mark = _FENCE.match(line)
         if mark and not fence:
             fence = mark[1]
@@ -93,7 +93,7 @@ class _Writer:
         self.title, self.anchor = visible(title), anchor
 
     def end(self) -> None:
-        text = _tidy("".join(self.parts))
+        text = _tidy(visible("".join(self.parts)))
         if len(text) >= _LEAST or "```" in text or (text and not self.divides):
             self.done.append(Section(self.title, text, self.anchor))
         self.parts = []
@@ -119,7 +119,7 @@ class _Writer:
         if path and self.divides:
             self.begin(path, path)
         shown = node.text.replace("[source]", "").strip()
-        self.parts.append(f"\n```python\n{visible(shown)}\n```\n\n")
+        self.parts.append(f"\n```python\n{shown}\n```\n\n")
 
     def _inside(self, node: Node) -> None:
         block, within = node.tag in _BLOCKS | _HEADINGS, node.attributes.get("id", "")
@@ -129,7 +129,7 @@ class _Writer:
         self.parts.append(" : " if "classifier" in node.classes else "")
         for child in node.children:
             if isinstance(child, str):
-                self.parts.append(re.sub(r"\s+", " ", visible(child)))
+                self.parts.append(re.sub(r"\s+", " ", child))
             else:
                 self.read(child)
         self.parts.append("\n\n" if block and node.tag not in _BEFORE else "")
@@ -138,11 +138,11 @@ class _Writer:
 
 
 def _cells(row: Node) -> Iterable[str]:
-    return (visible(cell.text) for cell in row.children if isinstance(cell, Node))
+    return (cell.text for cell in row.children if isinstance(cell, Node))
 
 
 def _fenced(node: Node) -> str:
-    code = visible(node.raw.replace("\xa0", " ")).strip("\n")
+    code = node.raw.replace("\xa0", " ").strip("\n")
     if not code.strip():
         return ""
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)

@@ -187,6 +187,8 @@ def test_what_a_reader_does_not_see_is_not_told(hiding):
 
 
 def test_characters_that_are_not_seen_are_taken_out():
+    told = page(f"<main><p>{PROSE}<code>x\u200b</code></p><pre>y\u200b</pre><table><td>z\u200b</td></table></main>")
+    assert "\u200b" not in text_of(told) and "`x`" in text_of(told)
     assert visible("a\u200bb\u202ec\u2066d\ufe0fe\x1b[0m\x07\r\nf\tg é 中 😀\U000e0100") == "abcde[0m\nf\tg é 中 😀"
 
 
