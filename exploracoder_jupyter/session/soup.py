@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from exploracoder_jupyter.config import Secrets, Settings, snippets_path
+from exploracoder_jupyter.config import Endpoint, Secrets, Settings, snippets_path
 from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.knowledge.soup import SnippetSource, SnippetStore, Soup, WorkspaceSource
+from exploracoder_jupyter.models import is_local
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.session.order import Order
-from exploracoder_jupyter.session.parts import cache_folder, hidden_strings
+from exploracoder_jupyter.session.parts import cache_folder, hidden_strings, is_offline
 from exploracoder_jupyter.session.web import open_web
+
+_SENT = (
+    "Code that ran in earlier explorations ({number} kept for these libraries) may be sent too. `--no-snippets` sends"
+    " none; `jupyter explora snippets` shows it."
+)
 
 
 async def open_soup(
@@ -43,5 +49,12 @@ async def open_soup(
         versions = {library.name: library.version for library in knowledge.libraries}
         store = SnippetStore(snippets_path())
         kept = SnippetSource(store, versions, sharing=share, clean=clean, latent=knowledge.latent)
+        if number := 0 if _stays_here(settings.endpoint) else len(store.of(versions, share)):
+            tell(Notice(_SENT.format(number=number)))
     sources = [source for source in (knowledge.documents, files, web) if source]
     return Soup(sources, kept=kept, say=lambda sentence: tell(Notice(sentence, "warning")))
+
+
+def _stays_here(endpoint: Endpoint) -> bool:
+    """Whether what a model is asked does not leave the machine."""
+    return is_offline(endpoint) or is_local(endpoint.base_url)

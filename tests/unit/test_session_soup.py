@@ -19,13 +19,13 @@ KEY = "planted-by-the-test"
 DOCUMENTS = DocumentSource([Passage("documentation", "Medians", "How medians are made", "docs.md")])
 
 
-def _opened(tmp_path, use, *, documents=None, share="values", **retrieval):
+def _opened(tmp_path, use, *, documents=None, share="values", base_url=None, **retrieval):
     """What `use` gives for the soup of these settings, and what was told."""
     told = []
     knowledge = SimpleNamespace(
         libraries=[LibraryInfo("statistics", "python", "3.11.7")], documents=documents, latent=None
     )
-    settings = resolve({"retrieval": retrieval, "endpoint": {"share": share}}, environ={})
+    settings = resolve({"retrieval": retrieval, "endpoint": {"share": share, "base_url": base_url}}, environ={})
     order = Order(Task("x", ("statistics",)), workdir=tmp_path)
 
     async def main():
@@ -78,3 +78,18 @@ def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):
     assert [hit.passage.text for hit in found] == ["ask('[redacted]')"]
     assert KEY.encode() not in snippets_path().read_bytes()
     assert len(SnippetStore(snippets_path()).all()) == 2
+
+
+@pytest.mark.parametrize(
+    ("base_url", "share", "said"),
+    [
+        ("https://models.example.org/v1", "values", ["Code that ran in earlier explorations (1 kept for"]),
+        ("https://models.example.org/v1", "schema", []),
+        ("http://localhost:11434/v1", "values", []),
+        (None, "values", []),
+    ],
+)
+def test_that_earlier_code_may_leave_the_machine_is_said(tmp_path, base_url, share, said):
+    SnippetStore(snippets_path()).keep([Snippet("statistics", "3.11.7", "x", "x", (), "", "3.11")], "values")
+    told = _opened(tmp_path, _kinds, base_url=base_url, share=share)[1]
+    assert [text[: len(start)] for text, start in zip(told, said, strict=True)] == said
