@@ -45,19 +45,20 @@ def _plain(row: Row, *, whole: bool) -> str:
     if summary := _cut(row["description"], _MOST_SUMMARY):
         lines.append(f"    {summary}")
     if whole:
-        lines += [f"    {line}" for line in _details(row)]
+        lines += [f"    {'  '.join(filter(None, detail))}" for detail in _details(row)]
         lines += [textwrap.indent(code, "        ") for code in row["examples"][:1]]
     return "\n".join(lines)
 
 
-def _details(row: Row) -> Iterator[str]:
+def _details(row: Row) -> Iterator[tuple[str, str]]:
+    """What is told, and what of it."""
     if row["deprecated"]:
-        yield _cut(f"Deprecated: {row['deprecated']}", _MOST_ABOUT)
+        yield "Deprecated:", _cut(row["deprecated"], _MOST_ABOUT)
     for parameter in row["parameters"]:
         if parameter["type"] or parameter["about"]:
-            yield _cut(f"{_declared(parameter)}  {parameter['about']}", _MOST_ABOUT)
+            yield _cut(_declared(parameter), _MOST_ABOUT), _cut(parameter["about"], _MOST_ABOUT)
     if row["returns"]:
-        yield _cut(f"Returns: {row['returns']}", _MOST_ABOUT)
+        yield "Returns:", _cut(row["returns"], _MOST_ABOUT)
 
 
 def _declared(parameter: Mapping[str, str]) -> str:
@@ -97,7 +98,7 @@ def _styled(row: Row, *, whole: bool) -> Iterator[RenderableType]:
     if row["description"]:
         yield Text(plain(" ".join(row["description"].split())))
     if whole:
-        yield from (Text(plain(line), "dim") for line in _details(row))
+        yield from (Text.assemble(plain(what), "  ", (plain(said), "dim")) for what, said in _details(row))
         for code in row["examples"][:1]:
             shown = Syntax(plain(code), "python", theme="ansi_dark", background_color="default", word_wrap=True)
             yield Padding(shown, (0, 0, 1, 3))

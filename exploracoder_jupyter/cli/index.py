@@ -92,11 +92,11 @@ def search(arguments: argparse.Namespace) -> int:
 
     with _progress() as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)
-    for sentence in cast("list[str]", answer["notices"]):
-        note(sentence)
     if arguments.json:
         emit(answer)
     else:
+        for sentence in cast("list[str]", answer["notices"]):
+            note(sentence)
         found.show(answer, whole=arguments.examples)
     return 0 if answer["results"] else 1
 

@@ -60,13 +60,13 @@ _VERSIONS = re.compile(
 _MARKED = re.compile(r"(?::[\w:]+:)?(`+)~?([^`]+?)(?:\s*&lt;[^`&]*&gt;)?\1_{0,2}")
 
 
-def page(headline: str, hits: Sequence[Hit], *, more: str = "") -> str:
-    """The list; its first entry is unfolded. `more` says what it leaves out."""
+def page(head: Sequence[str], hits: Sequence[Hit], *, more: str = "") -> str:
+    """The list below the lines of its head; its first entry is unfolded. `more` says what it leaves out."""
     items = "".join(f'<li style="{_ITEM}">{_entry(hit, unfolded=at == 0)}</li>' for at, hit in enumerate(hits))
     found = f'<ol style="{_LIST}">{items}</ol>' if items else ""
-    head = f'<div style="{_QUIET}">{escape(headline)}</div>'
-    foot = f'<div style="{_QUIET}">{escape(more)}</div>' if more else ""
-    return f'<div class="jp-Explora-search" style="{_TEXT}">{head}{found}{foot}</div>'
+    above = "".join(f'<div style="{_QUIET}">{escape(line)}</div>' for line in head)
+    below = f'<div style="{_QUIET}">{escape(more)}</div>' if more else ""
+    return f'<div class="jp-Explora-search" style="{_TEXT}">{above}{found}{below}</div>'
 
 
 def card(hit: Hit) -> str:
@@ -155,7 +155,9 @@ def _path(path: str) -> str:
 
 
 def _first(hit: Hit) -> str:
-    return f'<code style="{_CODE};{_QUIET}">{escape(_short(hit))}</code>' if hit.signature else ""
+    if hit.signature:
+        return f'<code style="{_CODE};{_QUIET}">{escape(_short(hit))}</code>'
+    return f' <span style="{_QUIET}">{escape(hit.kind)}</span>'
 
 
 def _short(hit: Hit) -> str:

@@ -95,6 +95,8 @@ class Results(Sequence[Hit]):
     apis: int = 0
     """How many were searched."""
     seconds: float = 0.0
+    notices: tuple[str, ...] = ()
+    """What should be known of the libraries, a sentence each."""
 
     @overload
     def __getitem__(self, at: int) -> Hit: ...
@@ -118,13 +120,16 @@ class Results(Sequence[Hit]):
 
     def __repr__(self) -> str:
         rows = (f"{number}. {hit.line()}" for number, hit in enumerate(self.results[:_MOST_SHOWN], 1))
-        return "\n".join(filter(None, [_harmless(self.headline), *rows, self._more()]))
+        return "\n".join(filter(None, [*map(_harmless, self._head()), *rows, self._more()]))
+
+    def _head(self) -> list[str]:
+        return [self.headline, *self.notices]
 
     def _more(self) -> str:
         return f"{len(self) - _MOST_SHOWN:,} more are in the list." if len(self) > _MOST_SHOWN else ""
 
     def _repr_html_(self) -> str:
-        return page(self.headline, self.results[:_MOST_SHOWN], more=self._more())
+        return page(self._head(), self.results[:_MOST_SHOWN], more=self._more())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

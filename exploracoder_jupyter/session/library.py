@@ -15,7 +15,7 @@ from exploracoder_jupyter.execution import inspector_of
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.session.examples import runnable
 from exploracoder_jupyter.session.parts import Advance, open_knowledge
-from exploracoder_jupyter.types import ScoredApi
+from exploracoder_jupyter.types import Parameter, ScoredApi
 
 Row = dict[str, JsonValue]
 
@@ -83,7 +83,7 @@ def _row(found: ScoredApi, library: Library) -> Row:
         "version": api.version,
         "documentation": api.description,
         "examples": [*runnable(api, library)],
-        "parameters": [asdict(parameter) for parameter in api.parameters],
+        "parameters": [_parameter(parameter) for parameter in api.parameters],
         "returns": api.returns,
         "notes": [*api.notes],
         "see_also": [*api.see_also],
@@ -91,6 +91,11 @@ def _row(found: ScoredApi, library: Library) -> Row:
         "deprecated": api.deprecated,
         "origin": api.origin,
     }
+
+
+def _parameter(parameter: Parameter) -> Row:
+    """Without directives in its text, such as `.. versionadded::`."""
+    return {**asdict(parameter), "about": parameter.about.partition(" .. ")[0]}
 
 
 def _quiet(what: str, done: int, total: int) -> None:

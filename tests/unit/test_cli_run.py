@@ -46,7 +46,7 @@ def session(monkeypatch):
         listen(events.Record(0, 1.0, events.Notice("told")))
         return _give(module.answer, steering)
 
-    async def index(libraries, *, layers=(), progress=None):
+    async def index(libraries, *, layers=(), progress=None, say=None):
         progress("Reading", 5, 10)
         return _give(module.answer)
 
@@ -205,6 +205,7 @@ ANSWER = {
     "results": [FOUND],
     "libraries": [{"name": "statistics", "version": "3.11", "cached": True}],
     "apis": 1234,
+    "notices": ["It cannot run here."],
     "seconds": 0.26,
 }
 
@@ -219,7 +220,7 @@ def test_a_search_has_the_documented_shapes(session, capsys):
     assert main(["search", "statistics", "mean"]) == 0
     said = capsys.readouterr()
     assert said.out == "statistics.mean(data)\n    The mean.\n"
-    assert said.err.endswith("\nstatistics 3.11: 1,234 APIs, searched in 0.3 s\n")
+    assert said.err.endswith("\nIt cannot run here.\nstatistics 3.11: 1,234 APIs, searched in 0.3 s\n")
 
 
 @pytest.mark.parametrize("option", ["-v", "--examples"])
@@ -229,9 +230,9 @@ def test_a_search_shows_parameters_and_the_first_example_on_request(session, cap
     assert capsys.readouterr().out.splitlines() == [
         "statistics.mean(data)",
         "    The mean.",
-        "    Deprecated: since 3.4",
-        "    data: Iterable What the mean is of.",
-        "    Returns: a number",
+        "    Deprecated:  since 3.4",
+        "    data: Iterable  What the mean is of.",
+        "    Returns:  a number",
         "        from statistics import mean",
         "",
         "        mean([1, 2])",

@@ -126,9 +126,10 @@ def test_what_is_printed_as_json_is_read_whatever_else_is_there():
 
 
 def test_results_are_text_for_people_and_for_models():
-    found = Results("a flow", (WHOLE, Hit("lib.g")), (Searched("lib", "1.0"),), 1242, 0.26)
+    found = Results("a flow", (WHOLE, Hit("lib.g")), (Searched("lib", "1.0"),), 1242, 0.26, ("It cannot run here.",))
     assert repr(found).splitlines() == [
         "lib 1.0: 2 of 1,242 APIs for “a flow”, in 0.3 s",
+        "It cannot run here.",
         "1. lib.flow.compute(graph, weight=None) (deprecated)",
         "    Compute the ``flow`` of a :class:`~lib.Graph`.",
         "2. lib.g",
@@ -136,6 +137,7 @@ def test_results_are_text_for_people_and_for_models():
     assert found._repr_llm_().endswith("\n\n# lib.flow.compute\nimport lib\n\nlib.flow.compute(lib.Graph())")
     assert set(found._repr_mimebundle_()) == {"text/plain", "text/html"}
     assert "It is slow." in str(found[0])
+    assert "It cannot run here." in Tags(found._repr_html_()).text
     hostile = Results(HOSTILE, (Hit(*(HOSTILE,) * 5, examples=(HOSTILE,)),), (Searched(HOSTILE),))
     assert "\x1b" not in repr(hostile) + str(hostile[0]) + repr(hostile[0]) + hostile._repr_llm_()
     assert repr(Results("x", (), (Searched("lib", "1.0"),), 5)) == "lib 1.0: nothing in 5 APIs for “x”, in 0.0 s"
@@ -177,7 +179,8 @@ def test_html_has_no_script_and_every_text_is_escaped():
         deprecated=HOSTILE,
         origin=HOSTILE,
     )
-    shown = Tags(Results(HOSTILE, (hostile,), (Searched(HOSTILE, HOSTILE),))._repr_html_())
+    results = Results(HOSTILE, (hostile,), (Searched(HOSTILE, HOSTILE),), notices=(HOSTILE,))
+    shown = Tags(results._repr_html_())
     assert shown.open == []
     assert not {"script", "style", "link", "img", "a"} & set(shown.names)
     assert {name for name, _ in shown.attributes} <= {"style", "class", "open", "tabindex", "aria-label"}
