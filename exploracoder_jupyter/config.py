@@ -85,7 +85,8 @@ class Retrieval(BaseModel):
         None, description="of the SearXNG server, the template with `{query}`, or the folder of saved pages"
     )
     embedding_folder: str | None = Field(
-        None, description="folder of a sentence-transformers model; none: built-in LSA"
+        None,
+        description="folder of a sentence-transformers or model2vec model; none: the endpoint's, or built-in words",
     )
 
 
@@ -106,7 +107,7 @@ class Endpoint(BaseModel):
 
     model: str | None = Field(None, description="model name at the endpoint, or `offline`")
     base_url: str | None = Field(None, description="OpenAI-compatible endpoint, e.g. http://localhost:11434/v1")
-    embedding_model: str | None = Field(None, description="embedding model at the same endpoint; none: built-in LSA")
+    embedding_model: str | None = Field(None, description="embedding model at the same endpoint; none: built-in words")
     timeout: float = Field(120.0, gt=0, description="seconds for one request")
     retries: int = Field(3, ge=0, le=10, description="how often a failed request is repeated")
     share: Sharing = Field("values", description="how much of what candidates print is sent")

@@ -162,6 +162,13 @@ OPTIONS: tuple[Option, ...] = (
         field="web",
     ),
     Option(
+        "embedding-folder",
+        "embed documentation with the sentence-transformers or model2vec model in this folder, on this machine",
+        metavar="FOLDER",
+        section="retrieval",
+        field="embedding_folder",
+    ),
+    Option(
         "no-snippets",
         "neither use code that ran in earlier explorations, nor keep any for later ones",
         "flag",
@@ -205,7 +212,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 
-READING = ("docs", "base-url", "isolation", "kernel", "gateway")
+READING = ("docs", "embedding-folder", "base-url", "isolation", "kernel", "gateway")
 """Options that change what is known of a library, not what is done with it."""
 
 

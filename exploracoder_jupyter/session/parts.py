@@ -17,6 +17,7 @@ from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.execution import Inspect, gateway_token
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, is_local, probe, resolve_model
+from exploracoder_jupyter.models.local_embeddings import LocalEmbedder
 from exploracoder_jupyter.models.offline import OfflineModel
 from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
@@ -49,16 +50,16 @@ async def open_knowledge(
     stack: AsyncExitStack,
     folder: Path | None = None,
 ) -> Library:
-    """Read and index the libraries, with the endpoint's embeddings where they are configured and answer.
+    """Read and index the libraries, with the embeddings of a folder's model, or of the endpoint's where it answers.
 
-    `stack` closes the connection of the embedder; paths of documents are relative to `folder`, or to the process's.
+    `stack` closes the connection of the embedder; paths that are given are relative to `folder`, or to the process's.
 
     Raises:
-        UsageError, MissingMeans: a library is unknown or cannot be imported, or documents cannot be read.
+        UsageError, MissingMeans: a library is unknown or cannot be imported, documents or the folder cannot be read.
     """
     docs = [_path(path, folder) for path in settings.retrieval.docs]
     open_ = partial(Library.open, libraries, inspect=inspect, cache=cache_folder(), progress=advance, docs=docs)
-    library = await _embedded(open_, settings, keys, tell=tell, stack=stack)
+    library = await _embedded(open_, settings, keys, tell=tell, stack=stack, folder=folder)
     for sentence in library.notices:
         tell(Notice(sentence, "warning"))
     return library
@@ -78,7 +79,10 @@ async def _embedded(
     *,
     tell: Callable[[Event], None],
     stack: AsyncExitStack,
+    folder: Path | None,
 ) -> Library:
+    if settings.retrieval.embedding_folder:
+        return await open_(embedder=LocalEmbedder(_path(settings.retrieval.embedding_folder, folder)))
     if settings.endpoint.embedding_model:
         try:
             embedder = await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys))

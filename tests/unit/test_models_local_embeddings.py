@@ -1,0 +1,105 @@
+import json
+import re
+import sys
+from contextlib import AsyncExitStack
+from types import ModuleType
+
+import anyio
+import numpy as np
+import pytest
+
+from exploracoder_jupyter.config import Sandbox, Secrets, resolve
+from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.execution.inspect import inspector
+from exploracoder_jupyter.models.local_embeddings import LocalEmbedder
+from exploracoder_jupyter.session.parts import open_knowledge
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec", "normalize": True}))
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    return tmp_path
+
+
+@pytest.fixture
+def model2vec(monkeypatch):
+    """A stand-in for the library, whose vectors are the lengths of texts; it notes what it loads."""
+    loaded = []
+
+    class StaticModel:
+        @classmethod
+        def from_pretrained(cls, path):
+            loaded.append(path)
+            if path.endswith("broken"):
+                raise ValueError("no tensors\nat all")
+            return cls()
+
+        def encode(self, texts, **options):
+            return np.array([[len(text), 1.0] for text in texts], dtype=np.float64)
+
+    module = ModuleType("model2vec")
+    module.StaticModel = StaticModel
+    module.__spec__ = type("Spec", (), {})()
+    monkeypatch.setitem(sys.modules, "model2vec", module)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    return loaded
+
+
+def test_texts_get_the_vectors_of_the_model_which_is_loaded_once_and_late(folder, model2vec):
+    embedder = LocalEmbedder(folder)
+    assert model2vec == []
+    found = anyio.run(embedder.embed, ["abc", ""])
+    assert found.tolist() == [[3, 1], [0, 1]] and found.dtype == np.float32
+    assert anyio.run(embedder.embed, []).shape == (0, 0)
+    assert model2vec == [str(folder)]
+
+
+def test_the_name_is_that_of_the_content(folder, model2vec):
+    before = LocalEmbedder(folder).name
+    assert LocalEmbedder(folder).name == before
+    (folder / "model.safetensors").write_bytes(b"Weights")
+    assert LocalEmbedder(folder).name != before
+
+
+def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path, model2vec):
+    with pytest.raises(UsageError, match="There is no folder"):
+        LocalEmbedder(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="holds no embedding model"):
+        LocalEmbedder(tmp_path)
+
+
+def test_a_model_that_cannot_be_loaded_is_told_in_one_line(folder, model2vec):
+    broken = folder / "broken"
+    broken.mkdir()
+    (broken / "config.json").write_bytes((folder / "config.json").read_bytes())
+    with pytest.raises(UsageError, match=r"no tensors Name a folder"):
+        anyio.run(LocalEmbedder(broken).embed, ["a"])
+
+
+@pytest.mark.parametrize(("config", "package"), [({"normalize": True}, "model2vec"), ({}, "sentence-transformers")])
+def test_without_the_library_that_reads_it_the_remedy_names_it(tmp_path, monkeypatch, config, package):
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingMeans, match=f"pip install {package}"):
+        LocalEmbedder(tmp_path)
+
+
+def test_a_run_takes_its_vectors_from_the_folder_that_the_settings_name(tmp_path):
+    settings = resolve({"retrieval": {"embedding_folder": "nowhere"}}, path=tmp_path / "none.toml", environ={})
+
+    async def opened():
+        async with AsyncExitStack() as stack:
+            await open_knowledge(
+                ["json"],
+                settings,
+                Secrets(),
+                inspect=inspector(Sandbox()),
+                advance=lambda *_: None,
+                tell=lambda event: None,
+                stack=stack,
+                folder=tmp_path,
+            )
+
+    with pytest.raises(UsageError, match=re.escape(str(tmp_path / "nowhere"))):
+        anyio.run(opened)
