@@ -22,6 +22,7 @@ from exploracoder_jupyter.pipeline.calling import asked, code_of
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.lookups import TOOLS, Desk
 from exploracoder_jupyter.pipeline.merged import Put, merged
+from exploracoder_jupyter.pipeline.packing import CHARACTERS_PER_TOKEN
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompts import render
 from exploracoder_jupyter.pipeline.replies import encodable, parse_code, parse_json
@@ -92,19 +93,24 @@ async def ask_text(run: Run, step: Step, inputs: Inputs) -> str:
 async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int = 1) -> AsyncGenerator[Draft, None]:
     """Up to `n` drafts, each as soon as its reply is complete and all that it looked up is answered."""
     sampling = Sampling(run.settings.temperature, run.settings.top_p, n=n)
-    lookups = _lookups(run)
-    request = _request(run, step, _with_lookups(inputs, lookups), subject, sampling, None)
-    if lookups:
-        request = replace(request, tools=TOOLS)
+    request = _request(run, step, inputs, subject, sampling, None)
+    if lookups := _lookups(run, request):
+        told = render(step, _with_lookups(request.inputs, lookups))
+        request = replace(request, messages=told, tools=TOOLS)
     async with aclosing(merged([partial(_write, run, request, lookups)])) as drafts:
         async for draft in drafts:
             yield draft
 
 
-def _lookups(run: Run) -> int:
-    """How many APIs may be looked up for one draft: none by the offline model, or with few tokens left."""
-    able = run.model.name != OFFLINE and run.meter.tokens_left >= _FEW_TOKENS
-    return run.retrieval.lookups if able else 0
+def _lookups(run: Run, request: ModelRequest) -> int:
+    """How many APIs may be looked up for one draft: none by the offline model, fewer where tokens are.
+
+    Each look-up of each draft costs the prompt once more; all of them together at most half of the tokens left.
+    """
+    if run.model.name == OFFLINE or run.meter.tokens_left < _FEW_TOKENS:
+        return 0
+    prompt = sum(len(message.content) for message in request.messages) / CHARACTERS_PER_TOKEN
+    return min(run.retrieval.lookups, int(run.meter.tokens_left / 2 / (prompt * request.sampling.n)))
 
 
 def _with_lookups(inputs: Inputs, lookups: int) -> Inputs:

@@ -27,7 +27,9 @@ TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")
 """Names of the tools that there are."""
 
 _LINE = re.compile(
-    r"^[ \t]*`?(?:<API>)?APISearch\((?P<query>[^\n]+?)\)[ \t]*(?:(?:->|→)[^\n]*?)?(?:</API>)?`?[ \t]*$", re.MULTILINE
+    r"^[ \t]*(?:[-*>][ \t]+)?[`*]*(?:<API>)?APISearch\((?P<query>[^\n]+?)\)"
+    r"[ \t]*(?:(?:->|→)[^\n]*?)?(?:</API>)?[`*]*[ \t]*$",
+    re.MULTILINE,
 )
 _NESTED = re.compile(r"(?:APISearch\()+")
 _TAGGED = re.compile(

@@ -29,6 +29,7 @@ def searches(*queries):
         ("APISearch(merge two tables) -> pandas.merge (I think)", ["merge two tables"]),
         ("<API>APISearch(merge two tables)→</API>", ["merge two tables"]),
         ('`APISearch("merge (inner)")`', ["merge (inner)"]),
+        ("- **APISearch(merge two tables)**", ["merge two tables"]),
         ("APISearch(a)\r\nAPISearch(b)\r\n", ["a", "b"]),
         ("APISearch(APISearch(inner))", ["inner"]),
         ("<think>APISearch(no)</think>APISearch(yes)", ["yes"]),

@@ -1,6 +1,7 @@
 """Looking APIs up while code is written: what is answered, how often, and how the conversation goes on."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -174,6 +175,16 @@ async def test_where_look_ups_are_off_nothing_is_said_of_them(how):
     [request] = model.requests
     assert request.tools == () and not happened(run, "looked_up")
     assert "APISearch" not in request.messages[1].content
+
+
+async def test_look_ups_take_at_most_half_of_the_tokens_that_are_left():
+    offered = []
+    for tokens in (200_000, 10_000, 8_000):
+        run = looking_up(ScriptedModel([[ROOT] * 20]), lookups=10, budget=Budget(tokens=tokens))
+        await drafts(run, n=8)
+        found = re.search(r"(\d+) times at most", run.model.requests[0].messages[1].content)
+        offered.append(int(found.group(1)) if found else 0)
+    assert offered[0] == 10 and 10 > offered[1] >= offered[2] > 0
 
 
 async def test_a_draft_that_cannot_go_on_stops_no_other():
