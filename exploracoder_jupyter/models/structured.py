@@ -19,7 +19,16 @@ from exploracoder_jupyter.models.faults import Fault
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 
 Feature = Literal[
-    "json_schema", "json_object", "tools", "stream_options", "n", "stream", "temperature", "top_p", "max_tokens"
+    "json_schema",
+    "json_object",
+    "tool_choice",
+    "tools",
+    "stream_options",
+    "n",
+    "stream",
+    "temperature",
+    "top_p",
+    "max_tokens",
 ]
 Refused = frozenset[Feature]
 
@@ -28,6 +37,7 @@ Body = dict[str, JsonValue]
 _NAMES: dict[Feature, re.Pattern[str]] = {
     "json_schema": re.compile(r"response_format|json_schema|json_object|structured|grammar|guided", re.I),
     "json_object": re.compile(r"response_format|json_object|structured|grammar|guided", re.I),
+    "tool_choice": re.compile(r"\btool_choice\b", re.I),
     "tools": re.compile(r"\btools?\b|\btool_|function[ _-]?call", re.I),
     "stream_options": re.compile(r"stream_options|include_usage", re.I),
     # The word n alone; not the n of an escaped line break.
@@ -37,13 +47,14 @@ _NAMES: dict[Feature, re.Pattern[str]] = {
     "top_p": re.compile(r"top_p", re.I),
     "max_tokens": re.compile(r"max_tokens", re.I),
 }
-_SUSPECTS: tuple[Feature, ...] = ("json_schema", "json_object", "tools", "stream_options", "n")
+_SUSPECTS: tuple[Feature, ...] = ("json_schema", "json_object", "tool_choice", "tools", "stream_options", "n")
 _TOO_LONG = re.compile(r"context[ _](length|window|size)|too (long|large|many tokens)|maximum context", re.I)
 
 
 def body(request: ModelRequest, model: str, *, n: int, stream: bool, refused: Refused) -> Body:
     """The request as JSON, without what this server refused."""
     sampling = request.sampling
+    native = bool(request.tools) and "tools" not in refused
     parts: dict[Feature, Body] = {
         "n": {"n": n} if n > 1 else {},
         "stream": {"stream": True} if stream else {},
@@ -52,9 +63,9 @@ def body(request: ModelRequest, model: str, *, n: int, stream: bool, refused: Re
         "top_p": _given("top_p", sampling.top_p),
         "max_tokens": _given("max_tokens", sampling.max_tokens),
         "tools": {"tools": toolcalls.sent(request.tools)} if request.tools else {},
+        "tool_choice": {"tool_choice": "none"} if native and not request.may_call else {},
         **_form(request, refused),
     }
-    native = bool(request.tools) and "tools" not in refused
     made: Body = {
         "model": model,
         "messages": toolcalls.messages(request.messages, request.tools, native=native),

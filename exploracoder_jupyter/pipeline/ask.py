@@ -137,7 +137,7 @@ async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: Desk, pu
         while (calls := _calls(reply)) and not desk.over:
             messages = (*request.messages, *await desk.answered(reply, calls))
             sampling = _within_budget(replace(request.sampling, n=1), run.meter.tokens_left)
-            request = replace(request, messages=messages, sampling=sampling)
+            request = replace(request, messages=messages, sampling=sampling, may_call=desk.left > 0)
             reply = await _first(run, request)
     except (BudgetSpent, EndpointError) as error:
         put(Draft("", f"it looked up an API and could not go on: {error.message}"))

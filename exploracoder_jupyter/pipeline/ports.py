@@ -65,6 +65,8 @@ class ModelRequest:
     """JSON schema of the wanted reply; `None` when code is wanted."""
     tools: tuple[Tool, ...] = ()
     """What may be called. The prompt names another form for models and endpoints that know no tools."""
+    may_call: bool = True
+    """Whether they may be called still: a conversation in which they were goes on knowing them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,7 @@ async def test_more_look_ups_than_there_are_get_no_answer_and_then_no_hearing():
     run = looking_up(ScriptedModel(["APISearch(a)", "APISearch(b)", ROOT]), lookups=1)
     [draft] = await drafts(run)
     assert draft.code == "print(16 ** 0.5)" and len(happened(run, "looked_up")) == 1
+    assert [request.may_call for request in run.model.requests] == [True, False, False]
     last = run.model.requests[-1].messages
     assert "There are no more look-ups." in last[3].content and last[-1].content.startswith("No more look-ups.")
 

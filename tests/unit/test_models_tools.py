@@ -153,3 +153,18 @@ async def test_what_a_server_says_of_other_parts_does_not_cost_the_tools():
     request = replace(with_tools(), sampling=replace(with_tools().sampling, temperature=0.5))
     await answers(model(answer, requests=sent), request)
     assert "tools" in sent[-1] and "temperature" not in sent[-1]
+
+
+async def test_a_model_that_may_call_no_more_is_told_so_where_the_server_knows_how():
+    sent = []
+
+    def answer(body):
+        known = "tool_choice" not in body
+        return streamed(delta(content="x", finish="stop")) if known else refusal(400, "unknown parameter: tool_choice")
+
+    last = replace(with_tools(messages=ASKED), may_call=False)
+    async with model(answer, requests=sent) as served:
+        for request in (last, last, with_tools()):
+            assert [reply.text async for reply in served.complete(request)] == ["x"]
+    assert [body.get("tool_choice") for body in sent] == ["none", None, None, None]
+    assert all("tools" in body for body in sent)
