@@ -14,9 +14,11 @@ from exploracoder_jupyter.web.markup import Node
 
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _BLOCKS = frozenset(
-    """p div section article main ul ol dl dd dt li table blockquote figure figcaption header footer details summary
-    address hr center body html""".split()  # noqa: SIM905
+    """p div section article main ul ol dl dd dt li table tr td th blockquote figure figcaption header footer details
+    summary address hr center body html""".split()  # noqa: SIM905
 )
+_KEPT_WHOLE = frozenset(("pre", "dl", "ul", "ol", "table", "blockquote"))
+"""In a row of a table these are no text of one line: tables may hold code, or a page's whole text."""
 _BEFORE = {"li": "\n- ", "dt": "\n", "dd": "\n"}
 _LANGUAGE = re.compile(r"(?:language|lang|highlight(?:-source)?|brush)[-:]([\w+#]+)")
 _NO_LANGUAGE = frozenset("none default text notranslate highlight code plaintext".split())  # noqa: SIM905
@@ -101,15 +103,15 @@ class _Writer:
     def read(self, node: Node) -> None:
         if node.tag in _HEADINGS and self.divides:
             self.begin(node.text, node.attributes.get("id") or (self._ids[-1] if self._ids else ""))
-        elif node.tag == "pre":
+        elif node.tag == "pre" or (node.tag == "code" and node.raw.strip().count("\n") > 1):
             self.parts.append(_fenced(node))
-        elif node.tag == "code" and "\n" not in node.raw.strip():
+        elif node.tag == "code":
             self.parts.append(f"`{node.text}`" if node.text else "")
         elif node.tag == "br":
             self.parts.append("\n")
-        elif node.tag == "tr":
+        elif node.tag == "tr" and not any(inner.tag in _KEPT_WHOLE for inner in node.walk()):
             self.parts.append(" | ".join(_cells(node)) + "\n")
-        elif node.tag == "dt" and "sig" in node.classes:
+        elif node.tag == "dt" and _is_signature(node):
             self._signature(node)
         else:
             self._inside(node)
@@ -126,7 +128,8 @@ class _Writer:
         if within and node.tag in ("section", "div", "article"):
             self._ids.append(within)
         self.parts.append(_BEFORE.get(node.tag, "\n\n") if block else "")
-        self.parts.append(" : " if "classifier" in node.classes else "")
+        if "classifier" in node.classes and not "".join(self.parts[-2:]).rstrip().endswith(":"):
+            self.parts.append(" : ")
         for child in node.children:
             if isinstance(child, str):
                 self.parts.append(re.sub(r"\s+", " ", child))
@@ -135,6 +138,11 @@ class _Writer:
         self.parts.append("\n\n" if block and node.tag not in _BEFORE else "")
         if self._ids and self._ids[-1] == within:
             self._ids.pop()
+
+
+def _is_signature(node: Node) -> bool:
+    """Whether Sphinx has written it for an API; the versions before 4 mark the parts alone."""
+    return "sig" in node.classes or ("id" in node.attributes and any(node.having(class_="descname")))
 
 
 def _cells(row: Node) -> Iterable[str]:
@@ -151,6 +159,8 @@ def _fenced(node: Node) -> str:
 
 
 def _language(node: Node) -> str:
+    if "syntax" in node.attributes:  # as TensorFlow's pages say it
+        return node.attributes["syntax"].lower() if node.attributes["syntax"].isalnum() else ""
     elements = [node, *node.having(tag="code")]
     names = " ".join(element.attributes.get("class", "") for element in elements).lower().split()
     found = [match[1] for match in map(_LANGUAGE.fullmatch, names) if match and match[1] not in _NO_LANGUAGE]

@@ -112,6 +112,25 @@ def test_documentation_made_by_sphinx_is_told_by_its_apis(address, licence):
     assert (section.title, section.apis, section.licence) == ("numpy.squeeze", ("numpy.squeeze",), licence)
 
 
+def test_documentation_of_older_versions_is_told_by_its_apis_too():
+    body = f"""<div class="body"><div class="section" id="numpy-argsort"><h1>numpy.argsort</h1><dl class="function">
+    <dt id="numpy.argsort"><code class="descclassname">numpy.</code><code class="descname">argsort</code>(a)</dt>
+    <dd><p>{PROSE}</p><table><tr><th>Parameters:</th>
+    <td><dl><dt>a : <span class="classifier">array</span></dt><dd>To sort.</dd></dl></td></tr></table>
+    </dd></dl></div></div>"""
+    [section] = page(body, "https://docs.scipy.org/doc/numpy-1.13.0/x.html").sections
+    assert section.title == "numpy.argsort" and section.apis == ("numpy.argsort",)
+    assert section.text == (
+        f"```python\nnumpy.argsort(a)\n```\n\n{PROSE.strip()}\n\nParameters:\n\na : array\nTo sort."
+    )
+
+
+@pytest.mark.parametrize("form", ["<table><tr><td>1<td><pre>{}</pre></table>", "<x-panel><code>{}</code></x-panel>"])
+def test_code_stays_code_wherever_it_is(form):
+    [section] = page(f"<main><p>{PROSE} <code>a\nb</code></p>{form.format(CODE)}</main>").sections
+    assert f"```python\n{CODE}\n```" in section.text and "`a b`" in section.text
+
+
 def test_an_article_of_geeksforgeeks_loses_what_is_around_it():
     body = f"""<article><h1>Squeeze</h1><div class="article-meta">Last updated in 2024, by somebody</div>
     <div class="text"><p>{PROSE}</p><pre><code class="language-python3">{CODE}</code></pre>
@@ -124,7 +143,7 @@ def test_an_article_of_geeksforgeeks_loses_what_is_around_it():
 def test_a_page_of_tensorflow_is_its_body():
     body = f"""<devsite-toc><p>{PROSE}</p></devsite-toc><article><div class="devsite-article-meta"><p>{PROSE}</p></div>
     <div class="devsite-article-body"><h2 id="args">Args</h2><p>{PROSE}</p><devsite-code>
-    <pre class="lang-python">{CODE}</pre></devsite-code></div></article>"""
+    <pre translate="no" syntax="Python"><code>{CODE}</code></pre></devsite-code></div></article>"""
     [section] = page(body, "https://www.tensorflow.org/api_docs/python/tf/squeeze").sections
     assert (section.title, section.anchor) == ("Args", "args")
     assert section.text == f"{PROSE.strip()}\n\n```python\n{CODE}\n```"
