@@ -32,7 +32,7 @@ LISTED = re.compile(r"^\s+~?((?:\w+\.)*\w+)\s*$")
 DIRECTIVE = re.compile(r"^\s*\.\. (\w+)::\s*([\w.]*)")
 
 TRUTH = r"""
-import importlib, inspect, json, re, sys, warnings
+import ast, functools, importlib, inspect, json, os, re, sys, warnings
 warnings.simplefilter("ignore")
 def resolve(path):
     parts = path.split(".")
@@ -45,17 +45,33 @@ def resolve(path):
             value = getattr(value, part)
         return value
     raise AttributeError(path)
-def signed(value, name):
+def introspected(value):
     try:
-        inspect.signature(value)
-        return True
+        return bool(inspect.signature(value))
     except (TypeError, ValueError):
-        docs = [value.__doc__, getattr(getattr(value, "__init__", None), "__doc__", None)]
-        return any(isinstance(doc, str) and re.match(rf"\s*(\w+\.)*{name}\s*\(", doc) for doc in docs)
+        return False
+def written(value, name):
+    docs = [value.__doc__, getattr(getattr(value, "__init__", None), "__doc__", None)]
+    said = rf"\s*(\w+\.)*{name}\s*\(|\s*\([^\n]*\)\s*[-=]>"
+    return any(isinstance(doc, str) and re.match(said, doc) for doc in docs)
+@functools.cache
+def stub(module):
+    folder, name = os.path.split(getattr(sys.modules.get(module), "__file__", None) or "")
+    file = os.path.join(folder, name.partition(".")[0] + ".pyi")
+    return ast.parse(open(file).read()) if name and os.path.exists(file) else None
+def stubbed(value):
+    node = stub(getattr(value, "__module__", None) or "")
+    for part in getattr(value, "__qualname__", "?").split("."):
+        node = next((one for one in getattr(node, "body", ()) if getattr(one, "name", "") == part), None)
+    if isinstance(node, ast.ClassDef):
+        return any(getattr(one, "name", "") in ("__init__", "__new__") for one in node.body)
+    return node is not None
 for path in json.load(sys.stdin):
     try:
         value = resolve(path)
-        row = [True, callable(value), callable(value) and signed(value, path.rpartition(".")[2])]
+        signed = callable(value) and (
+            introspected(value) or written(value, path.rpartition(".")[2]) or stubbed(value))
+        row = [True, callable(value), signed]
     except BaseException:
         row = [False, False, False]
     print(json.dumps(row))

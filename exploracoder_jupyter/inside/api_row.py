@@ -88,10 +88,15 @@ def is_module(value: Any) -> bool:
 
 
 def documentation(value: Any) -> str:
-    """The object's own docstring, cleaned; not the one of its type."""
-    doc = attribute(value, "__doc__")
-    if is_class(value) and not doc:
-        doc = attribute(value.__dict__.get("__init__"), "__doc__")
-    if not isinstance(doc, str) or (not is_class(value) and doc == attribute(object.__class__, "__doc__")):
-        return ""
-    return inspect.cleandoc(doc).encode("utf-8", "replace").decode()
+    """The object's own docstring, cleaned; not the one of its type. A class has that of its `__init__` with it."""
+    doc = _written(attribute(value, "__doc__"))
+    if not is_class(value):
+        return "" if doc == _written(type.__doc__) else doc
+    inner = _written(attribute(value.__dict__.get("__init__"), "__doc__"))
+    if inner in doc or inner.startswith("Initialize self."):
+        return doc
+    return f"{doc}\n\n{inner}".strip()
+
+
+def _written(doc: Any) -> str:
+    return inspect.cleandoc(doc).encode("utf-8", "replace").decode() if isinstance(doc, str) else ""

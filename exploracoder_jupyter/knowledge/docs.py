@@ -23,7 +23,10 @@ _DIRECTIVE = re.compile(
     re.MULTILINE,
 )
 _DEPRECATED = re.compile(
-    r"^(?:\.\. deprecated::|DEPRECATED:|\.\. warning::\s+DEPRECATED)[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)", re.MULTILINE
+    r"^(?:(?:\.\. deprecated::|DEPRECATED[:.]|Deprecated:|:deprecated:|\.\. warning::\s+DEPRECATED)[ \t]*"
+    r"(?P<marked>[^\n]*(?:\n(?:[ \t]*\n)?[ \t]+\S[^\n]*)*)"
+    r"|(?P<plain>(?:Deprecated since version|This \w+ (?:is|has been|was) deprecated)[^\n]*(?:\n\S[^\n]*)*))",
+    re.MULTILINE,
 )
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "ipython"))
 _LONGEST_NOTE = 300
@@ -48,7 +51,8 @@ def deprecation(doc: str) -> str | None:
     found = _DEPRECATED.search(doc)
     if not found:
         return None
-    return " ".join(found.group(1).split())[:_LONGEST_NOTE] or "deprecated"
+    said = found.group("marked") or found.group("plain") or ""
+    return " ".join(said.split())[:_LONGEST_NOTE] or "deprecated"
 
 
 def prose(readme: str) -> str:

@@ -7,6 +7,7 @@ deprecation, links) has the same few forms everywhere and is read here.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -35,7 +36,8 @@ _SEE_OTHER = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _ROLE = re.compile(r":(?:\w+:)?\w+:`(?:[^`<]*<)?[~.!]*([\w.]+)(?:\(\))?>?`|`{1,2}([\w.]+)(?:\(\))?`{1,2}")
-_NAMES = re.compile(r"^([A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_][\w.]*)*)\s*(?::\s|:?$)", re.MULTILINE)
+_NAME = re.compile(r"([A-Za-z_][\w.]*)(?:\(\))?:?")
+_SAYS = re.compile(r"(?<=[\w`)])\s*:\s")
 _LONGEST_ABOUT = 400
 _LONGEST_RETURNS = 300
 _LONGEST_NOTE = 200
@@ -81,7 +83,7 @@ def _parameters(sections: Sequence[griffe.DocstringSection]) -> Iterator[Paramet
     kinds = (griffe.DocstringSectionKind.parameters, griffe.DocstringSectionKind.other_parameters)
     for section in sections:
         for one in section.value if section.kind in kinds else ():
-            kind = _one_line(str(one.annotation or ""), _LONGEST_NOTE)
+            kind = _kind(one)
             choices = f"{{{kind}}}" if re.match(r"['\"\d].*, ", kind) else kind
             yield Parameter(one.name, choices, str(one.value or ""), _one_line(one.description, _LONGEST_ABOUT))
 
@@ -94,8 +96,13 @@ def _returns(sections: Sequence[griffe.DocstringSection]) -> str:
 
 def _returned(one: griffe.DocstringReturn | griffe.DocstringYield) -> str:
     """`out: ndarray. The result`, of whatever parts there are."""
-    head = ": ".join(filter(None, (one.name, str(one.annotation or ""))))
+    head = ": ".join(filter(None, (one.name, _kind(one))))
     return ". ".join(filter(None, (head, _one_line(one.description, _LONGEST_RETURNS))))
+
+
+def _kind(one: griffe.DocstringParameter | griffe.DocstringReturn | griffe.DocstringYield) -> str:
+    """Its type; what comes after an empty line does not belong to it."""
+    return _one_line(str(one.annotation or "").partition("\n\n")[0], _LONGEST_NOTE)
 
 
 def _notes(doc: str) -> Iterator[str]:
@@ -110,16 +117,23 @@ def _notes(doc: str) -> Iterator[str]:
 
 def _links(doc: str) -> Iterator[str]:
     for found in _SEE_NUMPY.finditer(doc):
-        yield from _named(found.group(1))
+        yield from _listed(found.group(1))
     for found in _SEE_OTHER.finditer(doc):
-        yield from _named("\n".join(line.strip() for line in found.group(2).splitlines()))
+        inner = textwrap.dedent(found.group(2))
+        yield from _listed(inner)
+        yield from (first or second for first, second in _ROLE.findall(inner))
 
 
-def _named(text: str) -> Iterator[str]:
-    """The names of a list of links: marked up, or at the beginning of its lines."""
-    marked = [first or second for first, second in _ROLE.findall(text)]
-    plain = [name.strip() for names in _NAMES.findall(text) for name in names.split(",")]
-    yield from (*plain, *marked)
+def _listed(text: str) -> Iterator[str]:
+    """The names that begin the lines of a list of links, several to a line; what is indented says more of them."""
+    for line in text.splitlines():
+        names = _SAYS.split(line, maxsplit=1)[0] if line[:1].strip() else ""
+        for name in names.split(","):
+            marked, plain = _ROLE.match(name.strip()), _NAME.fullmatch(name.strip())
+            if marked:
+                yield marked.group(1) or marked.group(2)
+            elif plain:
+                yield plain.group(1)
 
 
 def _one_line(text: str, most: int) -> str:

@@ -1,0 +1,60 @@
+"""Libraries that do on import what nobody expects, read by the confined program."""
+
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.errors import MissingMeans
+from exploracoder_jupyter.execution import find_isolation, inspector
+from exploracoder_jupyter.knowledge import surface as surfaces
+from exploracoder_jupyter.knowledge.surface import Surface
+
+pytestmark = pytest.mark.anyio
+HOSTILE = {
+    "__init__.py": "'''Means harm.'''\nprint('noise')\ndef fine(): 'Is fine.'",
+    "asks.py": "answer = input('Your name? ')\ndef asked(): 'Is asked.'",
+    "dies.py": "import os; os._exit(1)",
+    "exits.py": "import sys; sys.exit('bye')",
+    "prints.py": "import os; os.system('echo noise')\nprint('{\"api\": 1}')\ndef printed(): 'Is printed.'",
+    "writes.py": "open('left.txt', 'w').write('x')\ndef wrote(): 'Has written.'",
+    "zeal.py": "def last(): 'Comes after all of them.'",
+}
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+async def read(folder: Path, name: str, *, seconds: float = 60) -> Surface:
+    inspect = inspector(Sandbox(), workdir=folder)
+    (found,) = await surfaces.find([name], inspect=inspect)
+    return await surfaces.read(found, inspect=inspect, advance=lambda done: None, seconds=seconds)
+
+
+async def test_modules_that_do_harm_are_left_out_and_the_rest_is_read(tmp_path):
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    for name, source in HOSTILE.items():
+        (folder / name).write_text(source)
+    surface = await read(tmp_path, "hostile")
+    paths = {api.path for api in surface.apis}
+    assert paths - {"hostile.writes.wrote"} == {"hostile.fine", "hostile.prints.printed", "hostile.zeal.last"}
+    if find_isolation(network=False).mounts:
+        assert not (tmp_path / "left.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("input('Your name? ')", "EOFError"),
+        ("raise SystemExit('bye')", "SystemExit: bye"),
+        ("import os; os._exit(0)", "the interpreter ended"),
+        ("while True: pass", "took too long"),
+    ],
+)
+async def test_a_library_that_cannot_be_imported_ends_with_one_clear_message(tmp_path, source, why):
+    (tmp_path / "mean.py").write_text(source)
+    with pytest.raises(MissingMeans, match=f"'mean' is installed but cannot be imported: .*{why}"):
+        await read(tmp_path, "mean", seconds=1)
