@@ -38,7 +38,7 @@ class Search:
     """How often it was searched anew."""
     agreed: bool = False
     asked: set[str] = field(default_factory=set)
-    """Candidates that were searched by."""
+    """Candidates that were searched by, and queries that the web was asked."""
 
     async def again(self, failed: Experience) -> None:
         """Search by what failed, unless that was done, the last two rounds agree, or there were as many as wanted.
@@ -68,7 +68,8 @@ class Search:
 
     async def _ask_web(self, failed: Experience) -> None:
         query = web_query(self.run, failed)
-        if "web" in self.run.soup.kinds and query:
+        if "web" in self.run.soup.kinds and query and query not in self.asked:
+            self.asked.add(query)
             passages = await gathered_online(self.run, query)
             await still_wanted()
             self._tell(failed, Query("error", query), (), passages)

@@ -311,3 +311,13 @@ async def test_the_pool_for_the_solution_serves_the_subtasks_together():
     await run_task(a_run(answers(plan=plan, recommend_global=recommend_global), apis=apis, retrieved=2))
     assert pools[0][0] == "math.pair"
     assert "math.isqrt" in pools[0]
+
+
+async def test_the_web_is_asked_the_same_once():
+    same = {"debug": lambda request: fenced(f"import math\nmath.introot({len(request.subject)})")}
+    words = iter(["truncation", "unrelated"])
+    run = a_run(failing_at_first([], **same, explain=lambda request: next(words)), apis=APIS, retrieved=6)
+    soup = FewPassages(ONLINE)
+    await run_task(replace(run, soup=soup))
+    assert len([event for event in searches(run) if event.apis and event.subject != "s1"]) == 2
+    assert len([query for query, _ in soup.asked]) == 1
