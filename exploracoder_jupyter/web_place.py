@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Literal, get_args
 from urllib.parse import SplitResult, urlsplit
@@ -17,6 +18,11 @@ WEB_KEY = "EXPLORACODER_WEB_KEY"
 """What stands for `{key}` in an address: that is on record, a key never is."""
 
 PLACES = "Name ddgs, the URL of a SearXNG server, a URL with {query} in it, or a folder of saved pages."
+
+
+def web_key() -> str:
+    """The key of this process's environment; empty where there is none."""
+    return os.environ.get(WEB_KEY, "")
 
 
 def spelled_out(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

@@ -98,7 +98,9 @@ def revise(run: Run, subtask: Subtask, titles: Sequence[str], reason: str) -> No
     room = run.settings.subtasks - len(done)
     if unchanged or not may_revise(run) or len(wanted) > room:
         return
-    agenda.plan = Plan((*done, *agenda.subtasks(wanted)), agenda.plan.revision + 1)
+    online = {item.title: item.online for item in agenda.plan.subtasks}
+    revised = agenda.subtasks(wanted, [online.get(title, "") for title in wanted])
+    agenda.plan = Plan((*done, *revised), agenda.plan.revision + 1)
     agenda.revisions += 1
     run.emit(PlanMade(agenda.plan, reason))
 

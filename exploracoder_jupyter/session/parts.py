@@ -21,6 +21,7 @@ from exploracoder_jupyter.models.local_embeddings import LocalEmbedder
 from exploracoder_jupyter.models.offline import OfflineModel
 from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
+from exploracoder_jupyter.web_place import web_key
 
 Advance = Callable[[str, int, int], None]
 """Is told what is being done, how much of it is done, and of how much (0: unknown)."""
@@ -124,10 +125,10 @@ def recorded(settings: Settings) -> dict[str, JsonValue]:
 
 
 def hidden_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
-    """What nobody is told, wherever it turns up: key and token, and the password and query values of the address."""
+    """What nobody is told, wherever it turns up: keys and token, and the password and query values of the address."""
     parts = urlsplit(endpoint.base_url or "")
     kept = (keys.api_key, gateway_token())
-    found = [*(secret.get_secret_value() for secret in kept if secret), parts.password]
+    found = [*(secret.get_secret_value() for secret in kept if secret), parts.password, web_key()]
     return [text for text in [*found, *(value for _, value in parse_qsl(parts.query))] if text]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
@@ -14,7 +13,7 @@ from exploracoder_jupyter.config import Retrieval
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.pipeline.ports import Source
-from exploracoder_jupyter.web_place import PLACES, WEB_KEY
+from exploracoder_jupyter.web_place import PLACES, web_key
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.web import Http, Provider
@@ -77,7 +76,7 @@ def _provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
     host = urlsplit(address).hostname or ""
     if settings.web == "searxng":
         return web.SearXNG(http, address), f"{host}, which asks other search engines"
-    return web.Template(http, address.replace("{key}", os.environ.get(WEB_KEY, ""))), host
+    return web.Template(http, address.replace("{key}", web_key())), host
 
 
 def _folder(address: str | None, workdir: Path) -> Path:

@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.models.scripted import ScriptedModel
 from exploracoder_jupyter.models.structured import strict
-from exploracoder_jupyter.pipeline.plan import make_plan
+from exploracoder_jupyter.pipeline.plan import make_plan, revise
 from exploracoder_jupyter.pipeline.replies import MarkedReply, PlanReply, SearchingPlanReply, parse_json
 from exploracoder_jupyter.pipeline.soup import NoSoup
 from exploracoder_jupyter.types import Introduction
@@ -96,3 +96,15 @@ async def test_without_the_web_nobody_is_asked_for_queries():
     plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, NoSoup())
     assert [subtask.online for subtask in plan.subtasks] == ["", ""]
     assert not request.inputs.online and "The web can be searched" not in request.messages[-1].content
+
+
+@pytest.mark.anyio
+async def test_a_revised_plan_keeps_the_queries_of_the_subtasks_that_stay():
+    run = replace(a_run(ScriptedModel(json.dumps({"subtasks": [PLAIN, "Draw it", MARKED]}))), soup=Searched())
+    await make_plan(run, Introduction("a library"))
+    revise(run, run.agenda.plan.subtasks[0], [MARKED["subtask"], "Save it"], "nothing to draw")
+    assert [(subtask.id, subtask.online) for subtask in run.agenda.plan.subtasks] == [
+        ("1", ""),
+        ("4", QUERY),
+        ("5", ""),
+    ]
