@@ -6,7 +6,8 @@ One small file a format (`markdown`, `rest`, `pages` with `trees` and `sphinx` f
 
 from __future__ import annotations
 
-from exploracoder_jupyter.knowledge.documents.gather import Documents, read_documents
+from exploracoder_jupyter.knowledge.documents.documents import Documents
+from exploracoder_jupyter.knowledge.documents.gather import read_documents
 from exploracoder_jupyter.knowledge.documents.source import DocumentSource
 
 __all__ = ["DocumentSource", "Documents", "read_documents"]

@@ -11,13 +11,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from exploracoder_jupyter.knowledge import docs
-from exploracoder_jupyter.knowledge.documents.signatures import parameters, returned
+from exploracoder_jupyter.knowledge.documents.documents import Documents
+from exploracoder_jupyter.knowledge.paths import is_public
 from exploracoder_jupyter.knowledge.surface import MOST_EXAMPLES
 from exploracoder_jupyter.types import ApiDoc, Parameter
 
 _LONGEST_ADDED = 4_000
 """Characters that a document adds to a docstring."""
+_SHORTEST_ALIKE = 3
+"""Letters that an import name has at least that is part of what was asked for, or has that as a part."""
 _SAME = 0.7
 """So much of a text's words in another make it a repetition."""
 
@@ -32,15 +34,24 @@ class Sorted:
     """Of no library of this run."""
 
 
-def import_name(asked: str, apis: Iterable[ApiDoc], taken: Iterable[str]) -> str:
-    """The import name of a library that only documents describe: what was asked for, as they spell it, else the name
-    that most of their paths begin with."""
+def import_name(asked: str, documents: Documents, taken: Iterable[str]) -> str:
+    """The import name of a library that only documents describe: what was asked for, as their paths spell it; or what
+    most of their paths begin with, where that is like it, or the documents are of the distribution that was asked for.
+    """
     plain = asked.replace("-", "_").replace(" ", "_")
-    roots = Counter(api.library for api in apis if api.library and api.library not in set(taken))
-    same = next((root for root in roots if root.lower() == plain.partition(".")[0].lower()), None)
+    roots = Counter(api.library for api in documents.apis if api.library and api.library not in set(taken))
+    wanted = _letters(plain.partition(".")[0])
+    same = next((root for root in roots if _letters(root) == wanted), None)
     if same or not roots:
         return plain if "." in plain else same or plain
-    return roots.most_common(1)[0][0]
+    common = roots.most_common(1)[0][0]
+    alike = len(common) >= _SHORTEST_ALIKE and (_letters(common) in wanted or wanted in _letters(common))
+    named = _letters(documents.project.removesuffix(documents.version)) == _letters(asked)
+    return common if alike or named else plain
+
+
+def _letters(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def sort_out(apis: Iterable[ApiDoc], known: Mapping[str, Mapping[str, str]], described: Sequence[str]) -> Sorted:
@@ -58,7 +69,7 @@ def sort_out(apis: Iterable[ApiDoc], known: Mapping[str, Mapping[str, str]], des
             continue
         library, path = place
         rows = sorted_.by_library[library]
-        if path not in known.get(library, ()) and any(part.startswith("_") for part in path.split(".")):
+        if path not in known.get(library, ()) and not is_public(path):
             continue
         own = replace(api, path=path, library=library)
         rows[path] = together(rows[path], own) if path in rows else own
@@ -103,17 +114,6 @@ def _tails(paths: Mapping[str, str]) -> dict[str, str]:
         found[parts[-1]] = path
         found[".".join(parts[-2:])] = path
     return found
-
-
-def completed(api: ApiDoc) -> ApiDoc:
-    """An API with what its description and signature say of examples, parameters and deprecation."""
-    return replace(
-        api,
-        examples=api.examples or docs.examples(api.description)[:MOST_EXAMPLES],
-        deprecated=api.deprecated or docs.deprecation(api.description),
-        parameters=_joined(parameters(api.signature), api.parameters),
-        returns=api.returns or returned(api.signature),
-    )
 
 
 def together(first: ApiDoc, other: ApiDoc) -> ApiDoc:

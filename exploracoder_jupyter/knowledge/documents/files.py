@@ -18,8 +18,9 @@ from pathlib import Path, PurePosixPath
 
 from exploracoder_jupyter.errors import UsageError
 
-LARGEST_FILE = 8_000_000
-"""Bytes of one document."""
+LARGEST_FILE = 4_000_000
+"""Bytes of one document; of one for programs, or with outputs that are not read, `LARGEST_DATA`."""
+LARGEST_DATA = 16_000_000
 LARGEST_ARCHIVE = 500_000_000
 LARGEST_DIRECTORY = 8_000_000
 """Bytes of an archive's list of its members, which is read whole."""
@@ -34,6 +35,7 @@ SECONDS = 120.0
 """For reading all documents of a run; what was read until then is used."""
 
 KINDS = frozenset(".md .markdown .mkd .rst .rest .txt .html .htm .xhtml .ipynb .inv .json .yaml .yml .py .pyi".split())  # noqa: SIM905
+_DATA = frozenset((".json", ".yaml", ".yml", ".ipynb", ".inv"))
 _PLACES = frozenset("_sources _static _images _modules _downloads node_modules site-packages __pycache__".split())  # noqa: SIM905
 _MADE = frozenset("genindex.html py-modindex.html search.html 404.html searchindex.json searchtools.html".split())  # noqa: SIM905
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -110,9 +112,10 @@ def files(path: Path, reading: Reading) -> Iterator[File]:
 def _alone(path: Path) -> File:
     if path.suffix.lower() not in KINDS:
         raise _unusable(path, "is of no kind that is read")
-    if path.stat().st_size > LARGEST_FILE:
-        raise _unusable(path, f"is larger than {LARGEST_FILE // 1_000_000} MB")
-    return File(path.name, path.read_bytes()[:LARGEST_FILE])
+    most = largest(path.name)
+    if path.stat().st_size > most:
+        raise _unusable(path, f"is larger than {most // 1_000_000} MB")
+    return File(path.name, path.read_bytes()[:most])
 
 
 def _of_folder(folder: Path, reading: Reading) -> Iterator[File]:
@@ -142,10 +145,10 @@ def _read(path: Path, reading: Reading) -> bytes | None:
         if not stat.S_ISREG(found.st_mode):
             reading.skipped["links or no regular files"] += 1
             return None
-        if found.st_size > LARGEST_FILE:
+        if found.st_size > largest(path.name):
             reading.skipped[TOO_LARGE] += 1
             return None
-        return path.read_bytes()[:LARGEST_FILE]
+        return path.read_bytes()[: largest(path.name)]
     except OSError:
         reading.skipped[UNREADABLE] += 1
         return None
@@ -192,15 +195,20 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, reading: Readin
         return None
     try:
         with archive.open(member) as file:
-            body = file.read(LARGEST_FILE + 1)
+            body = file.read(largest(member.filename) + 1)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
         reading.skipped[UNREADABLE] += 1
         return None
-    if len(body) > LARGEST_FILE:
+    if len(body) > largest(member.filename):
         reading.bytes += len(body)  # unpacking it is work, too
         reading.skipped[TOO_LARGE] += 1
         return None
     return body
+
+
+def largest(name: str) -> int:
+    """The bytes that a document of this name may have."""
+    return LARGEST_DATA if PurePosixPath(name).suffix.lower() in _DATA else LARGEST_FILE
 
 
 def _is_wanted(folder: str) -> bool:

@@ -8,20 +8,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import docs
-from exploracoder_jupyter.knowledge.documents.belonging import completed
 from exploracoder_jupyter.knowledge.documents.chunks import passages_of
+from exploracoder_jupyter.knowledge.documents.documents import Documents, completed
 from exploracoder_jupyter.knowledge.documents.files import BEYOND, UNREADABLE, File, Reading, files
 from exploracoder_jupyter.knowledge.documents.page import Page
 from exploracoder_jupyter.knowledge.documents.reader import NotText, page_of
 from exploracoder_jupyter.knowledge.store import Store
-from exploracoder_jupyter.types import ApiDoc, Passage
+from exploracoder_jupyter.types import ApiDoc
 
 FORMAT = 1
 """Version of what is read of documents; a new one makes what is kept void."""
@@ -34,40 +34,6 @@ _FRONT = 12_000
 
 Advance = Callable[[int, int], None]
 """Is told how many documents have been read, and of how many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Documents:
-    """What was read. An API's `library` is empty where no document says that its path begins with an import name."""
-
-    apis: tuple[ApiDoc, ...] = ()
-    passages: tuple[Passage, ...] = ()
-    text: str = ""
-    """Of the front pages: READMEs and indexes."""
-    programs: tuple[str, ...] = ()
-    project: str = ""
-    """Name and version, where a document says so."""
-    files: int = 0
-    skipped: tuple[tuple[str, int], ...] = ()
-    """Why documents were left out, and how many."""
-    reopened: bool = False
-    """Whether it was read before."""
-    digest: str = ""
-    """Of everything that was read, and of how it is read."""
-
-    @property
-    def version(self) -> str:
-        """The last word of the project, if it is a version."""
-        last = self.project.rpartition(" ")[2]
-        return last if last[:1].isdigit() else ""
-
-    @property
-    def left_out(self) -> str:
-        """A sentence on what was not read; empty where that is nothing."""
-        if not self.skipped:
-            return ""
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.skipped)
-        return f"Of the documentation, {sum(count for _, count in self.skipped):,} files were left out: {reasons}."
 
 
 _KEPT: TypeAdapter[Documents] = TypeAdapter(Documents)
@@ -116,7 +82,8 @@ def _pages(found: Sequence[File], reading: Reading, advance: Advance) -> Iterabl
             reading.skipped[BEYOND] += len(found) - number
             return
         try:
-            yield file.name, page_of(file)
+            page = page_of(file)
+            yield file.name, replace(page, apis=tuple(completed(_clean(api)) for api in page.apis))
         except NotText:
             reading.skipped["binary"] += 1
         except MissingMeans:
@@ -133,7 +100,7 @@ def _together(pages: Sequence[tuple[str, Page]], reading: Reading, digest: str) 
     said = "\n\n".join(section.text for page in front or [page for _, page in pages[:1]] for section in page.sections)
     programs = dict.fromkeys(program for _, page in pages for program in page.programs)
     return Documents(
-        apis=tuple(completed(_clean(api)) for api in apis[:MOST_APIS]),
+        apis=tuple(apis[:MOST_APIS]),
         passages=tuple(passages[:MOST_PASSAGES]),
         text=docs.prose(said)[:_FRONT],
         programs=tuple(programs)[:MOST_PROGRAMS],

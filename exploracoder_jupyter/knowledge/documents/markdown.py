@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from textwrap import indent
 
 from markdown_it import MarkdownIt
 
-from exploracoder_jupyter.knowledge import docs
 from exploracoder_jupyter.knowledge.documents import rest
-from exploracoder_jupyter.knowledge.documents.page import Page, Section
+from exploracoder_jupyter.knowledge.documents.page import Page, Section, programs
 from exploracoder_jupyter.knowledge.documents.signatures import Signature, api, declared, stubs
 from exploracoder_jupyter.types import ApiDoc
 
@@ -25,6 +26,8 @@ _SHOWN = re.compile(rf"`([^`]*)`|{_DECORATION.pattern}")
 _FILES = re.compile(r"\.(?:md|rst|txt|py|pyi|json|ya?ml|toml|ini|cfg|html?|csv|ipynb|sh|com|org|io|net)$")
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "pyi"))
 _MOST_ROWS = 3_000
+_MOST_PARTS = 5_000
+_MOST_BELOW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +49,13 @@ def read(text: str) -> Page:
     parts = _parts(_FRONT.sub(lambda front: "\n" * front[0].count("\n"), text))
     title = next((part.title for part in parts if part.title), "")
     sections = [Section(part.title or title, part.text, f"line {part.line + 1}") for part in parts]
-    apis = [api for at in range(len(parts)) for api in _apis(parts, at)]
+    apis = [api for at, owner in enumerate(_owners(parts)) for api in _apis(parts, at, owner)]
     apis += [api for part in parts for code in part.directives for api in rest.read(code).apis]
     return Page(
         title=plain(title),
         sections=tuple(replace(section, title=plain(section.title)) for section in sections if section.text.strip()),
         apis=tuple(apis),
-        programs=docs.examples(text),
+        programs=programs(text),
     )
 
 
@@ -62,7 +65,7 @@ def plain(title: str) -> str:
 
 
 def _parts(text: str) -> list[_Part]:
-    tokens = MarkdownIt("commonmark", {"maxNesting": 40}).disable(["html_block", "html_inline", "link"]).parse(text)
+    tokens = MarkdownIt("commonmark", {"maxNesting": 40}).disable(["html_block", "inline"]).parse(text)
     lines = text.splitlines()
     heads = [
         (tokens[at + 1].content.strip(), int(token.tag[1:]), token.map[0], token.map[1])
@@ -70,19 +73,20 @@ def _parts(text: str) -> list[_Part]:
         if token.type == "heading_open" and token.map and token.level == 0
     ]
     blocks = [(token.map[0], token.info, token.content) for token in tokens if token.type == "fence" and token.map]
-    heads = [("", 0, 0, 0), *heads]
+    heads = [("", 0, 0, 0), *heads[:_MOST_PARTS]]
     ends = [*(head[2] for head in heads[1:]), len(lines)]
+    rows = [at for at, _, _ in blocks]
     return [
-        _Part(
-            title,
-            level,
-            first,
-            "\n".join(lines[begin:end]).strip("\n"),
-            tuple(code for at, info, code in blocks if begin <= at < end and _is_python(info)),
-            tuple(_directive(info, code) for at, info, code in blocks if begin <= at < end and info.startswith("{")),
-        )
-        for (title, level, first, begin), end in zip(heads, ends, strict=True)
+        _part(head, "\n".join(lines[head[3] : end]), blocks[bisect_left(rows, head[3]) : bisect_left(rows, end)])
+        for head, end in zip(heads, ends, strict=True)
     ]
+
+
+def _part(head: tuple[str, int, int, int], text: str, blocks: Sequence[tuple[int, str, str]]) -> _Part:
+    title, level, line, _ = head
+    codes = tuple(code for _, info, code in blocks if _is_python(info))
+    directives = tuple(_directive(info, code) for _, info, code in blocks if info.startswith("{"))
+    return _Part(title, level, line, text.strip("\n"), codes, directives)
 
 
 def _is_python(info: str) -> bool:
@@ -92,22 +96,28 @@ def _is_python(info: str) -> bool:
 def _directive(info: str, code: str) -> str:
     """A directive of MyST as reST: the braces hold its name, its argument follows."""
     name, _, argument = info[1:].partition("}")
-    return code if name == "eval-rst" else f".. {name}::{argument}\n{indent(code, '   ')}"
+    options = "".join(takewhile(lambda line: line.startswith(":"), code.splitlines(keepends=True)))
+    body = f"{options}\n{code[len(options) :]}"
+    return code if name == "eval-rst" else f".. {name}::{argument}\n{indent(body, '   ')}"
 
 
-def _apis(parts: Sequence[_Part], at: int) -> Iterator[ApiDoc]:
+def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
     part = parts[at]
     place = f"line {part.line + 1}"
-    found = titled(part.title) if part.title else None
-    own = found or _named_in_fence(part)
+    own = _headed(part)
     if own:
-        owner = _owner(parts, at) if "." not in own.name else ""
-        yield api(f"{owner}{own.name}", "method" if owner else own.kind, own.signature, _whole(parts, at), place=place)
+        above = owner if "." not in own.name else ""
+        yield api(f"{above}{own.name}", "method" if above else own.kind, own.signature, _whole(parts, at), place=place)
     for one in (one for code in part.codes for one in stubs(code)):
         if not own or one.path != own.name:
             yield replace(one, description=one.description or _prose(part), origin=place)
     for row, about in _rows(part):
         yield api(row.name, row.kind, row.signature, about, place=place)
+
+
+def _headed(part: _Part) -> Signature | None:
+    """What the section is about, where that is an API."""
+    return (titled(part.title) or _named_in_fence(part)) if part.title else None
 
 
 def titled(title: str) -> Signature | None:
@@ -130,23 +140,21 @@ def _named_in_fence(part: _Part) -> Signature | None:
     return found if found and found.name.rpartition(".")[2] == name else None
 
 
-def _owner(parts: Sequence[_Part], at: int) -> str:
-    """The class whose section this one is in, with a dot."""
-    level = parts[at].level
-    for part in reversed(parts[:at]):
-        if 0 < part.level < level:
-            level = part.level
-            found = titled(part.title) or _named_in_fence(part)
-            if found and found.kind == "class":
-                return f"{found.name}."
-    return ""
+def _owners(parts: Sequence[_Part]) -> Iterator[str]:
+    """For each section the class whose section it is in, with a dot."""
+    above: list[tuple[int, str]] = []
+    for part in parts:
+        above = [(level, name) for level, name in above if level < part.level]
+        yield next((name for _, name in reversed(above) if name), "")
+        found = _headed(part)
+        above.append((part.level, f"{found.name}." if found and found.kind == "class" else ""))
 
 
 def _whole(parts: Sequence[_Part], at: int) -> str:
     """The section with those below it that describe no API of their own."""
     said = [parts[at].text]
-    for part in parts[at + 1 :]:
-        if part.level <= parts[at].level or titled(part.title) or _named_in_fence(part):
+    for part in parts[at + 1 : at + 1 + _MOST_BELOW]:
+        if part.level <= parts[at].level or _headed(part):
             break
         said.append(f"{plain(part.title)}:\n{part.text}")
     return "\n\n".join(filter(None, said))

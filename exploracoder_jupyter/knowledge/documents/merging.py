@@ -3,15 +3,18 @@ libraries that only documents describe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.knowledge.documents.belonging import import_name, sort_out, together
-from exploracoder_jupyter.knowledge.documents.gather import Documents
+from exploracoder_jupyter.knowledge.documents.documents import Documents
+from exploracoder_jupyter.knowledge.paths import Paths
 from exploracoder_jupyter.knowledge.surface import Surface
 from exploracoder_jupyter.types import ApiDoc, LibraryInfo, Passage
 
+_OPENING = 60
+"""Characters by which a text is known again."""
 _FRONT = 6_000
 """Characters of the documents' front page beside a library's own README."""
 
@@ -42,7 +45,7 @@ def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
         ExploraError: a library cannot be read, and the documents describe no API of it.
     """
     taken = {one.info.name for one in read if isinstance(one, Surface)}
-    named = {one.asked: import_name(one.asked, documents.apis, taken) for one in read if isinstance(one, Absent)}
+    named = {one.asked: import_name(one.asked, documents, taken) for one in read if isinstance(one, Absent)}
     known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
     own = sort_out(documents.apis, known, list(named.values()))
     notices = [documents.left_out] if documents.left_out else []
@@ -56,7 +59,7 @@ def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
             raise type(one.why)(f"{one.why.message} The documents describe no API of it.", remedy=one.why.remedy)
         surfaces.append(_described(one.asked, named[one.asked], apis.values(), documents))
         notices.append(_told(one, len(apis)))
-    return Merged(tuple(surfaces), (*documents.passages, *map(_passage, own.foreign)), tuple(notices))
+    return Merged(tuple(surfaces), (*documents.passages, *_left_over(own.foreign, documents.passages)), tuple(notices))
 
 
 def _paths(surface: Surface) -> dict[str, str]:
@@ -78,8 +81,10 @@ def _enriched(surface: Surface, found: dict[str, ApiDoc], documents: Documents) 
 
 def _described(asked: str, name: str, apis: Iterable[ApiDoc], documents: Documents) -> Surface:
     info = LibraryInfo(name, asked, documents.version)
-    rows = tuple(replace(api, version=info.version) for api in sorted(apis, key=lambda api: api.path))
-    return Surface(info, rows, {}, documents.text, documents.programs, 0.0)
+    rows = sorted(apis, key=lambda api: api.path)
+    known = Paths({api.path: api.path for api in rows}, name)
+    told = (replace(api, version=info.version, see_also=known.resolve(api.see_also, api.path)) for api in rows)
+    return Surface(info, tuple(told), {}, documents.text, documents.programs, 0.0)
 
 
 def _told(one: Absent, apis: int) -> str:
@@ -89,6 +94,20 @@ def _told(one: Absent, apis: int) -> str:
     )
 
 
+def _left_over(apis: Iterable[ApiDoc], passages: Iterable[Passage]) -> Iterator[Passage]:
+    """APIs of no library of this run as passages, where their description is not in one."""
+    told: dict[str, list[str]] = {}
+    for passage in passages:
+        told.setdefault(_file(passage.origin), []).append(passage.text)
+    for api in apis:
+        opening = api.description[:_OPENING]
+        if opening and not any(opening in text for text in told.get(_file(api.origin), ())):
+            yield _passage(api)
+
+
+def _file(origin: str) -> str:
+    return origin.partition("#")[0].partition(", ")[0]
+
+
 def _passage(api: ApiDoc) -> Passage:
-    """An API of another library, for who searches for it."""
     return Passage("documentation", f"{api.path}{api.signature}", api.description or api.path, api.origin)

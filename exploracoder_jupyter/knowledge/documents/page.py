@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from exploracoder_jupyter.knowledge import docs
 from exploracoder_jupyter.types import ApiDoc
+
+_EXAMPLES_IN = 60_000
+"""Characters of a document in which programs are looked for; the work may grow with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +40,8 @@ class Page:
 
     def __bool__(self) -> bool:
         return bool(self.sections or self.apis or self.programs)
+
+
+def programs(text: str) -> tuple[str, ...]:
+    """The runnable code of a document."""
+    return docs.examples(f"{text[:_EXAMPLES_IN]}\n")

@@ -6,31 +6,32 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from exploracoder_jupyter.knowledge import docs
-from exploracoder_jupyter.knowledge.documents.page import Page, Section
+from exploracoder_jupyter.knowledge.documents.page import Page, Section, programs
 from exploracoder_jupyter.knowledge.documents.signatures import Signature, api, declared, stubs
 from exploracoder_jupyter.types import ApiDoc
 
 _ABOUT = re.compile(r"\s+(?:#|--|—|–|//)\s+|\s*:\s+(?=[A-Z])")
+_MOST_LINES = 20_000
+_LONGEST_LINE = 2_000
 _FEW = 2
 """So many signatures make lines that look like calls a list of signatures."""
 
 
 def read(text: str) -> Page:
     """The page of a text: each line that is a signature, with what stands behind it or indented under it."""
-    lines = text.splitlines()
+    lines = text.splitlines()[:_MOST_LINES]
     found = [(at, *one) for at, line in enumerate(lines) if (one := _line(line))]
     sure = [one for one in found if one[1].certainty != "called"]
     calls = [one for one in found if one[1].certainty == "called"]
     chosen = found if len(calls) >= _FEW or sure else []
     title = next((line.strip() for line in lines if line.strip()), "")
     sections = () if len(chosen) > len(lines) / 3 else (Section(title, text, "line 1"),)
-    return Page(title[:80], sections, tuple(_apis(lines, chosen)), docs.examples(text))
+    return Page(title[:80], sections, tuple(_apis(lines, chosen)), programs(text))
 
 
 def read_stub(text: str) -> Page:
     """The page of a `.pyi` file: what it declares."""
-    return Page(apis=tuple(stubs(text)))
+    return Page(apis=tuple(stubs(text, among_others=True)))
 
 
 def read_program(text: str) -> Page:
@@ -45,6 +46,8 @@ def read_program(text: str) -> Page:
 
 def _line(line: str) -> tuple[Signature, str] | None:
     """The signature that a line begins with, and what it says of it. A method may be indented."""
+    if len(line) > _LONGEST_LINE:
+        return None
     whole = declared(line)
     if whole and whole.signature:
         return whole, ""
@@ -63,7 +66,7 @@ def _apis(lines: Sequence[str], found: Sequence[tuple[int, Signature, str]]) -> 
         if indent <= depth:
             owner = ""
         under = "\n".join(line.strip() for line in _under(lines[at + 1 : end], indent))
-        description = "\n".join(filter(None, (about, under.replace('"""', "").removeprefix("# ").strip("\n. "))))
+        description = "\n".join(filter(None, (about, under.replace('"""', "").strip())))
         kind = "method" if owner and one.kind == "function" else one.kind
         signature = re.sub(r"^\((?:self|cls)(?:, )?", "(", one.signature)
         yield api(f"{owner}{one.name}", kind, signature, description, place=f"line {at + 1}")

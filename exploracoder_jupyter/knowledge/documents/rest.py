@@ -10,15 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from exploracoder_jupyter.knowledge import docs
-from exploracoder_jupyter.knowledge.documents.page import Page, Section
+from exploracoder_jupyter.knowledge.documents.page import Page, Section, programs
 from exploracoder_jupyter.knowledge.documents.signatures import api, declared, kind_of
 from exploracoder_jupyter.types import ApiDoc, ApiKind
 
 _DIRECTIVE = re.compile(r"(\s*)\.\. (?:(py):)?(\w+)::[ \t]*(.*)$")
 _OPTION = re.compile(r"\s*:([\w-]+):[ \t]*(.*)$")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_<>])\1{2,}\s*$")
-_ROLE = re.compile(r":[\w:+-]+:`[~!]?([^`<]*?)(?:\s*<[^`>]*>)?`")
+_ROLE = re.compile(r":[\w:+-]{1,60}:`[~!]?([^`<\n]{1,300})(?:<[^`>\n]{0,300}>)?`")
 _UNTOLD = re.compile(
     r"^([ \t]*)\.\. (?:auto\w+|toctree|include|contents|raw|image|figure|highlight)::[^\n]*"
     r"(?:\n(?:\1[ \t]+[^\n]*)?(?=\n|$))*",
@@ -56,7 +55,7 @@ def read(text: str) -> Page:
     state = _State()
     rest = _taken(lines, state, owner="", first=1, depth=0)
     title = next((plain(rest[at]) for at in range(len(rest)) if _is_heading(rest, at)), "")
-    return Page(title, tuple(_sections(rest)), tuple(state.apis), docs.examples("\n".join(rest)))
+    return Page(title, tuple(_sections(rest)), tuple(state.apis), programs("\n".join(rest)))
 
 
 def plain(text: str) -> str:

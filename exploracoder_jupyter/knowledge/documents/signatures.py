@@ -7,9 +7,11 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from exploracoder_jupyter.types import ApiDoc, ApiKind, Parameter
+from exploracoder_jupyter.types import ApiDoc, ApiKind
 
 _LONGEST = 1_000
+_LONGEST_TOLD = 20_000
+"""Characters of a description."""
 _DECLARED = re.compile(
     r"(?P<mark>(?:(?:async|abstract|static|final)\s+)*(?:def|class|function|method|staticmethod|classmethod|property"
     r"|exception|attribute|data)\s+)?(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*(?P<rest>.*)",
@@ -73,34 +75,20 @@ def kind_of(name: str, mark: str = "") -> ApiKind:
     return "method" if _is_class(owner.rpartition(".")[2]) else "function"
 
 
-def parameters(signature: str) -> tuple[Parameter, ...]:
-    """The parameters of a signature, without `self`; none where it is no Python."""
-    node = _parsed(signature)
-    if node is None:
-        return ()
-    args = node.args
-    plain = [*args.posonlyargs, *args.args]
-    defaults = [*[None] * (len(plain) - len(args.defaults)), *args.defaults]
-    rows = [_parameter(arg, value) for arg, value in zip(plain, defaults, strict=True)]
-    rows += [_parameter(args.vararg, None, "*")] if args.vararg else []
-    rows += [_parameter(arg, value) for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
-    rows += [_parameter(args.kwarg, None, "**")] if args.kwarg else []
-    return tuple(row for at, row in enumerate(rows) if at or row.name not in ("self", "cls"))
-
-
 def returned(signature: str) -> str:
     """The type after the arrow."""
     return signature.rpartition(" -> ")[2] if " -> " in signature else ""
 
 
-def stubs(code: str) -> list[ApiDoc]:
-    """The functions and classes that a piece of code declares, where it declares and does nothing else."""
+def stubs(code: str, *, among_others: bool = False) -> list[ApiDoc]:
+    """The functions and classes that a piece of code declares without a body; unless `among_others`, none where it does
+    anything else, too."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     found = [_stub(node, "") for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return [api for apis in found for api in apis] if all(found) else []
+    return [api for apis in found for api in apis] if among_others or all(found) else []
 
 
 def _stub(node: ast.stmt, owner: str) -> list[ApiDoc]:
@@ -125,7 +113,7 @@ def _stub(node: ast.stmt, owner: str) -> list[ApiDoc]:
 
 def api(path: str, kind: ApiKind, signature: str, description: str, *, library: str = "", place: str = "") -> ApiDoc:
     """An API as a document tells of it."""
-    return ApiDoc(path, kind, signature, description.strip(), library=library, version="", origin=place)
+    return ApiDoc(path, kind, signature, description.strip()[:_LONGEST_TOLD], library=library, version="", origin=place)
 
 
 def _is_empty(body: list[ast.stmt]) -> bool:
@@ -166,14 +154,6 @@ def _parsed(signature: str) -> ast.FunctionDef | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return node if isinstance(node, ast.FunctionDef) else None
-
-
-def _parameter(arg: ast.arg, default: ast.expr | None, stars: str = "") -> Parameter:
-    return Parameter(
-        f"{stars}{arg.arg}",
-        ast.unparse(arg.annotation) if arg.annotation else "",
-        ast.unparse(default) if default else "",
-    )
 
 
 def _is_class(name: str) -> bool:

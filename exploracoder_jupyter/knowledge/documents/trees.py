@@ -33,6 +33,8 @@ _UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 _ZERO_WIDTH = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u202a-\u202e\u00ad¶]")
 _LANGUAGE = re.compile(r"(?:language|highlight|lang|brush)-(\w+)")
 _NOT_A_LANGUAGE = frozenset(("default", "text", "none", "notranslate", "plaintext", "highlight"))
+_MENU = 5
+"""So many links make a list a menu."""
 _HUGE_TAG = re.compile(rb"<[a-zA-Z][^<>]{20000,}>?")
 """A tag with thousands of attributes takes the parser time that grows with their square."""
 
@@ -108,6 +110,8 @@ def _block(node: Node, depth: int) -> list[str]:
     if node.tag == "pre":
         return _fenced(node)
     if node.tag in ("ul", "ol"):
+        if _is_menu(node):
+            return []
         return ["\n".join(_item("- ", child, depth) for child in node if child.tag == "li" and not is_noise(child))]
     if node.tag == "dl":
         return ["\n".join(_terms(node, depth))]
@@ -129,6 +133,14 @@ def _inline(node: Node, depth: int, *, code: bool = True) -> str:
 
 def _is_block(node: Node) -> bool:
     return node.tag in _BLOCKS or any(child.tag in _BLOCKS for child in node)
+
+
+def _is_menu(node: Node) -> bool:
+    """Whether a list is of links and nothing else, as pages have them to lead elsewhere."""
+    if sum(1 for _ in node.iter("li")) < _MENU:
+        return False
+    linked = sum(len(link.text_content()) for link in node.iter("a"))
+    return linked >= 0.9 * len("".join(node.text_content().split()))
 
 
 def _item(mark: str, node: Node, depth: int) -> str:

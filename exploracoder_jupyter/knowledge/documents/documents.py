@@ -1,0 +1,58 @@
+"""What was read of documents, as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from exploracoder_jupyter.knowledge import calls, docs, docstring
+from exploracoder_jupyter.knowledge.documents.signatures import returned
+from exploracoder_jupyter.knowledge.surface import MOST_EXAMPLES
+from exploracoder_jupyter.types import ApiDoc, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """What was read. An API's `library` is empty where no document says that its path begins with an import name."""
+
+    apis: tuple[ApiDoc, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    text: str = ""
+    """Of the front pages: READMEs and indexes."""
+    programs: tuple[str, ...] = ()
+    project: str = ""
+    """Name and version, where a document says so."""
+    files: int = 0
+    skipped: tuple[tuple[str, int], ...] = ()
+    """Why documents were left out, and how many."""
+    reopened: bool = False
+    """Whether it was read before."""
+    digest: str = ""
+    """Of everything that was read, and of how it is read."""
+
+    @property
+    def version(self) -> str:
+        """The last word of the project, if it is a version."""
+        last = self.project.rpartition(" ")[2]
+        return last if last[:1].isdigit() else ""
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on what was not read; empty where that is nothing."""
+        if not self.skipped:
+            return ""
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.skipped)
+        return f"Of the documentation, {sum(count for _, count in self.skipped):,} files were left out: {reasons}."
+
+
+def completed(api: ApiDoc) -> ApiDoc:
+    """An API with what its description and signature say of examples, parameters, result, versions and deprecation."""
+    said = docstring.read(api.description)
+    return replace(
+        api,
+        examples=api.examples or docs.examples(f"{api.description}\n")[:MOST_EXAMPLES],
+        deprecated=api.deprecated or docs.deprecation(api.description),
+        parameters=calls.parameters((), api.signature, (*said.parameters, *api.parameters)),
+        returns=calls.returns(api.returns or returned(api.signature), said.returns),
+        notes=api.notes or said.notes,
+        see_also=api.see_also or said.see_also,
+    )
