@@ -100,7 +100,8 @@ async def test_without_the_web_nobody_is_asked_for_queries():
 
 @pytest.mark.anyio
 async def test_a_revised_plan_keeps_the_queries_of_the_subtasks_that_stay():
-    run = replace(a_run(ScriptedModel(json.dumps({"subtasks": [PLAIN, "Draw it", MARKED]}))), soup=Searched())
+    plan = json.dumps({"subtasks": [PLAIN, "Draw it", MARKED]})
+    run = replace(a_run(ScriptedModel(lambda request: plan)), soup=Searched())
     await make_plan(run, Introduction("a library"))
     revise(run, run.agenda.plan.subtasks[0], [MARKED["subtask"], "Save it"], "nothing to draw")
     assert [(subtask.id, subtask.online) for subtask in run.agenda.plan.subtasks] == [
