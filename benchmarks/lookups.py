@@ -2,7 +2,8 @@
 
 Each tool is asked for the same random APIs of each library, `search_api` by the first sentence of their documentation.
 Nothing comes from memory. Times are in milliseconds and hold all but the model; ToolCoder's limit is 600. "late" is the
-share of answers that were given up by then, so that names alone answered.
+share of answers that were given up by then, so that names alone answered; "found" that of answers that hold what was
+asked for, and "length" the median in characters.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from exploracoder_jupyter.pipeline.ports import Branch, Reply, Steering
 from exploracoder_jupyter.types import ApiDoc, Call, Task, Usage
 
 ASKED = 60
+NOTHING = ("It takes too long", "The source of", "There is no", "Nothing is found")
+"""How answers begin that give something else in place of what was asked for."""
 
 
 def _ignore(event: Event) -> None:
@@ -53,15 +56,16 @@ async def measure(library: Library, name: str) -> None:
         answers = [await answer_time(run, tool.name, api) for api in asked]
         times = [took for took, _ in answers]
         late = sum(text.startswith("It takes too long") for _, text in answers) / len(answers)
+        found = sum(not text.startswith(NOTHING) for _, text in answers) / len(answers)
         told = statistics.median(len(text) for _, text in answers)
         print(
             f"{name:>10} {tool.name:>14} {statistics.median(times):>8.1f} {statistics.quantiles(times, n=20)[-1]:>8.1f}"
-            f" {max(times):>8.1f} {late:>6.0%} {told:>10.0f}"
+            f" {max(times):>8.1f} {late:>6.0%} {found:>6.0%} {told:>7.0f}"
         )
 
 
 async def main(names: Sequence[str], cache: Path) -> None:
-    print(f"{'library':>10} {'tool':>14} {'median':>8} {'95 %':>8} {'most':>8} {'late':>6} {'characters':>10}")
+    print(f"{'library':>10} {'tool':>14} {'median':>8} {'95 %':>8} {'most':>8} {'late':>6} {'found':>6} {'length':>7}")
     async with open_siblings(Sandbox(), workdir=cache) as siblings:
         for name in names:
             await measure(await Library.open([name], inspect=siblings.inspect, cache=cache), name)
