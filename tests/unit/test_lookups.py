@@ -12,6 +12,7 @@ from exploracoder_jupyter.config import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.events import LookedUp, ModelCalled, Record, dump, load
 from exploracoder_jupyter.models import ReplayModel, ScriptedModel
+from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.ask import ask_code
 from exploracoder_jupyter.pipeline.requests import ProposeInputs, SolveInputs
@@ -94,11 +95,12 @@ async def test_a_tool_that_is_called_is_answered_by_its_id():
 
 
 async def test_records_hold_calls_and_load_again():
-    run = looking_up(ScriptedModel([Call("search_api", "root", "c1"), ROOT]))
+    run = looking_up(ScriptedModel([Call("search_api", "the root of hunter2pw", "c1"), ROOT]))
     await drafts(run)
-    for number, event in enumerate(run.emit.__self__, 1):
-        record = Record(number, 1.0, event)
-        assert load(dump(record)) == record
+    records = [Record(number, 1.0, event) for number, event in enumerate(run.emit.__self__, 1)]
+    assert [load(dump(record)) for record in records] == records
+    text = "".join(dump(Redactor(["hunter2pw"]).record(record)) for record in records)
+    assert "hunter2pw" not in text and text.count("the root of [redacted]") == 3
 
 
 async def test_choices_that_ask_hold_up_no_others():
