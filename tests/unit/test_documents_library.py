@@ -1,6 +1,7 @@
 """A library opened with documents beside it, or with documents alone."""
 
 import json
+import zlib
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,17 @@ async def test_documents_add_to_what_the_code_says(opened):
     assert library.size == 3 and not library.notices
     assert (await library.search("weight of goods", 1))[0].api.path == "shop.weigh"
     assert "The shop." in library.overview().text and "How goods are bought" in library.overview().text
+
+
+@pytest.mark.parametrize(("version", "added"), [("1.0", True), ("1", True), ("0.9", False), ("1.0.2", False)])
+async def test_of_another_version_no_apis_are_taken_over(opened, tmp_path, version, added):
+    (tmp_path / "objects.inv").write_bytes(
+        f"# Sphinx inventory version 2\n# Project: Shop\n# Version: {version}\n# zlib.\n".encode()
+        + zlib.compress(b"shop.gone py:function 1 api.html#$ -\n")
+    )
+    library = await Library.open(["shop"], inspect=Walkers(), cache=tmp_path / "cache", docs=[tmp_path / "objects.inv"])
+    assert bool(library.lookup("shop.gone")) == added
+    assert any("and 1.0 is installed" in sentence for sentence in library.notices) != added
 
 
 async def test_passages_of_documents_are_a_source(opened):

@@ -82,7 +82,7 @@ def test_beside_what_is_good_the_rest_is_left_out_with_a_count(ref, read):
     documents = read("ref")
     assert names(documents) == ["acmekit.connect"]
     assert documents.skipped == (("binary", 1), ("too large", 1), ("unreadable", 1))
-    assert documents.left_out.startswith("Of the documentation, 3 files were left out: 1 binary")
+    assert documents.left_out.endswith("left out: binary (1), too large (1), unreadable (1).")
 
 
 def test_no_link_is_followed_and_a_pipe_is_not_waited_for(tmp_path, ref, read):
@@ -92,7 +92,7 @@ def test_no_link_is_followed_and_a_pipe_is_not_waited_for(tmp_path, ref, read):
     os.mkfifo(ref / "pipe.md")
     documents = read("ref")
     assert names(documents) == ["acmekit.connect"]
-    assert documents.skipped == (("links or no regular files", 2),)
+    assert documents.skipped == (("link or no regular file", 2),)
     with pytest.raises(UsageError, match="neither a file nor a folder"):
         read("ref/pipe.md")
 

@@ -40,17 +40,18 @@ def import_name(asked: str, documents: Documents, taken: Iterable[str]) -> str:
     """
     plain = asked.replace("-", "_").replace(" ", "_")
     roots = Counter(api.library for api in documents.apis if api.library and api.library not in set(taken))
-    wanted = _letters(plain.partition(".")[0])
-    same = next((root for root in roots if _letters(root) == wanted), None)
+    wanted = letters(plain.partition(".")[0])
+    same = next((root for root in roots if letters(root) == wanted), None)
     if same or not roots:
         return plain if "." in plain else same or plain
     common = roots.most_common(1)[0][0]
-    alike = len(common) >= _SHORTEST_ALIKE and (_letters(common) in wanted or wanted in _letters(common))
-    named = _letters(documents.project.removesuffix(documents.version)) == _letters(asked)
+    alike = len(common) >= _SHORTEST_ALIKE and (letters(common) in wanted or wanted in letters(common))
+    named = letters(documents.project.removesuffix(documents.version)) == letters(asked)
     return common if alike or named else plain
 
 
-def _letters(name: str) -> str:
+def letters(name: str) -> str:
+    """A name as its spellings share it."""
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 

@@ -40,8 +40,8 @@ class Documents:
         """A sentence on what was not read; empty where that is nothing."""
         if not self.skipped:
             return ""
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.skipped)
-        return f"Of the documentation, {sum(count for _, count in self.skipped):,} files were left out: {reasons}."
+        reasons = ", ".join(f"{reason} ({count:,})" for reason, count in self.skipped)
+        return f"Files of the documentation that were left out: {reasons}."
 
 
 def completed(api: ApiDoc) -> ApiDoc:

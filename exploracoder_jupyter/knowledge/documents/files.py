@@ -143,7 +143,7 @@ def _read(path: Path, reading: Reading) -> bytes | None:
     try:
         found = path.lstat()
         if not stat.S_ISREG(found.st_mode):
-            reading.skipped["links or no regular files"] += 1
+            reading.skipped["link or no regular file"] += 1
             return None
         if found.st_size > largest(path.name):
             reading.skipped[TOO_LARGE] += 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.knowledge.documents.belonging import import_name, sort_out, together
+from exploracoder_jupyter.knowledge.documents.belonging import import_name, letters, sort_out, together
 from exploracoder_jupyter.knowledge.documents.documents import Documents
 from exploracoder_jupyter.knowledge.paths import Paths
 from exploracoder_jupyter.knowledge.surface import Surface
@@ -48,11 +48,12 @@ def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
     named = {one.asked: import_name(one.asked, documents, taken) for one in read if isinstance(one, Absent)}
     known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
     own = sort_out(documents.apis, known, list(named.values()))
-    notices = [documents.left_out] if documents.left_out else []
+    others = [one for one in read if isinstance(one, Surface) and _is_other_version(one.info, documents)]
+    notices = [*filter(None, [documents.left_out]), *(_told_of_version(one.info, documents) for one in others)]
     surfaces: list[Surface] = []
     for one in read:
         if isinstance(one, Surface):
-            surfaces.append(_enriched(one, own.by_library[one.info.name], documents))
+            surfaces.append(_enriched(one, own.by_library[one.info.name], documents, adds=one not in others))
             continue
         apis = own.by_library[named[one.asked]]
         if not apis:
@@ -66,16 +67,31 @@ def _paths(surface: Surface) -> dict[str, str]:
     return {**surface.aliases, **{api.path: api.path for api in surface.apis}}
 
 
-def _enriched(surface: Surface, found: dict[str, ApiDoc], documents: Documents) -> Surface:
-    """A library with what documents add to it. Its own code is believed where they differ."""
+def _enriched(surface: Surface, found: dict[str, ApiDoc], documents: Documents, *, adds: bool) -> Surface:
+    """A library with what documents say. Its own code is believed where they differ; `adds`: they may tell of APIs that
+    it did not show."""
     known = {api.path for api in surface.apis}
     apis = [together(api, found[api.path]) if api.path in found else api for api in surface.apis]
-    added = [api for path, api in found.items() if path not in known]
+    added = [api for path, api in found.items() if adds and path not in known]
     return replace(
         surface,
         apis=(*apis, *added),
         introduction="\n\n".join(filter(None, (surface.introduction, documents.text[:_FRONT]))),
         programs=tuple(dict.fromkeys((*surface.programs, *documents.programs))),
+    )
+
+
+def _is_other_version(info: LibraryInfo, documents: Documents) -> bool:
+    """Whether the documents are of this library in another version, which may have other APIs."""
+    version, installed = documents.version, f"{info.version}."
+    named = letters(documents.project.removesuffix(version)) in (letters(info.name), letters(info.distribution))
+    return bool(version) and named and not installed.startswith(f"{version}.")
+
+
+def _told_of_version(info: LibraryInfo, documents: Documents) -> str:
+    return (
+        f"The documents are of {documents.project}, and {info.version} is installed: APIs that they alone tell of are "
+        "left out."
     )
 
 
