@@ -24,7 +24,8 @@ class Member(NamedTuple):
     name: str
     value: Any
     kind: str
-    inherited: bool
+    home: Any
+    """The class that has it: the same, or one that it is derived from."""
     bound: bool = False
     """Whether it is a function whose first parameter the call fills."""
 
@@ -63,20 +64,19 @@ def functional(owner: Any, scope: Scope) -> Iterator[tuple[str, Any]]:
 
 def _member(home: Any, owner: Any, name: str, scope: Scope) -> Member | None:
     raw = home.__dict__[name]
-    inherited = home is not owner
     if isinstance(raw, (staticmethod, classmethod)):
-        return Member(name, raw.__func__, "method", inherited, isinstance(raw, classmethod))
+        return Member(name, raw.__func__, "method", home, isinstance(raw, classmethod))
     if inspect.isroutine(raw) and callable(raw):
-        return Member(name, raw, "method", inherited, inspect.isfunction(raw))
+        return Member(name, raw, "method", home, inspect.isfunction(raw))
     if isinstance(raw, property) or inspect.isdatadescriptor(raw):
-        return Member(name, raw, "property", inherited)
+        return Member(name, raw, "property", home)
     value = attribute(owner, name)
     if is_class(value):
-        return Member(name, value, "class", inherited) if scope.ours(value) else None
+        return Member(name, value, "class", home) if scope.ours(value) else None
     if callable(value):
         shown = value if string(value, "__doc__") else raw
-        return Member(name, shown, "method", inherited, inspect.isfunction(shown))
-    return Member(name, raw, "property", inherited) if hasattr(type(raw), "__get__") else None
+        return Member(name, shown, "method", home, inspect.isfunction(shown))
+    return Member(name, raw, "property", home) if hasattr(type(raw), "__get__") else None
 
 
 def _made(maker: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import sys
 
-from exploracoder_jupyter.inside.api_row import attribute, home, is_class, string
+from exploracoder_jupyter.inside.api_row import attribute, home, is_class, public, string
 from exploracoder_jupyter.inside.api_scope import for_type_checkers
 
 TYPE_CHECKING = False
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 RETURNED = re.compile(r"^Returns\n-+\n(.*)|^:rtype:(.*)", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z]\w+")
-
-
-def public(path: str) -> bool:
-    """Whether no part of a dotted path is marked as private."""
-    return not path.startswith("_") and "._" not in path
 
 
 def mentioned(docs: Iterable[str], scope: Scope) -> list[str]:

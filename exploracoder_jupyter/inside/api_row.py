@@ -13,10 +13,10 @@ from exploracoder_jupyter.inside.api_called import Called
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
-    Rank = tuple[int, int, bool, bool, int]
+    Rank = tuple[int, int, bool, bool, int]  # the smaller the better
 
 LONGEST_DOC = 20_000
 
@@ -30,15 +30,21 @@ class Found:
         self.doc = doc
         self.called = called
         self.paths: list[tuple[Rank, str]] = []
+        self.pinned = ""
+        """The path under which its members were listed, which it therefore keeps."""
 
     @property
     def path(self) -> str:
         """The path that names it."""
-        return min(self.paths)[1]
+        return self.pinned or min(self.paths)[1]
 
-    def row(self, others: Iterable[str]) -> dict[str, Any]:
-        """The object as it is printed; `others` are paths by which it is known besides."""
-        ordered = [path for _, path in sorted(self.paths)]
+    def row(self, others: Iterable[str], weigh: Callable[[str], int]) -> dict[str, Any]:
+        """The object as it is printed; `others` are paths by which it is known besides.
+
+        Of equally good paths the heavier one names it.
+        """
+        ranked = sorted(self.paths, key=lambda one: (*one[0][:4], -weigh(one[1]), one[0][4], one[1]))
+        ordered = list(dict.fromkeys(filter(None, [self.pinned, *(path for _, path in ranked)])))
         note = attribute(self.value, "__deprecated__")
         aliases = sorted({*ordered[1:], *others, home(self.value)} - {ordered[0], ""})
         return {
@@ -75,6 +81,11 @@ def home(value: Any) -> str:
     if not (isinstance(module, str) and isinstance(name, str)) or "<" in name:
         return ""
     return f"{module}.{name}" if module else ""
+
+
+def public(path: str) -> bool:
+    """Whether no part of a dotted path is marked as private."""
+    return not path.startswith("_") and "._" not in path
 
 
 def is_class(value: Any) -> bool:

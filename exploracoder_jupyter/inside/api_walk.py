@@ -47,8 +47,8 @@ def walk(
         return False
     job = Walk(Scope(name, beside), seconds=seconds, say=say, without=without)
     job.run(module)
-    job.fill(Stubs())
-    for row in job.rows():
+    job.known.fill(Stubs())
+    for row in job.known.rows():
         say({"api": row})
     version = attribute(module, "__version__")
     about = {"name": name, "doc": documentation(module), "skipped": job.skipped, "cut": job.cut}

@@ -17,30 +17,27 @@ import types
 from collections import deque
 from contextlib import suppress
 
-from exploracoder_jupyter.inside.api_called import UNTOLD, Called, called, got
+from exploracoder_jupyter.inside.api_catalogue import Catalogue
 from exploracoder_jupyter.inside.api_members import functional, members
 from exploracoder_jupyter.inside.api_related import mentioned, returned
-from exploracoder_jupyter.inside.api_row import Found, attribute, documentation, home, is_class, is_module, string
+from exploracoder_jupyter.inside.api_row import attribute, documentation, is_class, is_module, string
 from exploracoder_jupyter.inside.api_scope import SKIPPED, Scope, meant_for_users
-from exploracoder_jupyter.inside.api_stubs import Stubs
 from exploracoder_jupyter.inside.guards import limited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 DEEPEST = 7
 MOST = 40_000
 """Objects, so that a library that makes classes without end has an end."""
-MOST_MODULE_PATHS = 6
 MOST_MENTIONED = 500
 MENTIONED = 3
 """So many paths that begin with a package show that it is spoken of."""
 ROUNDS = 3
 MODULE_SECONDS = 30.0
 LISTED, UNLISTED, RELATED, SPARE = range(4)
-CALLABLE = ("function", "method", "class")
 
 
 class Walk:
@@ -54,10 +51,8 @@ class Walk:
         self.say = say
         self.said = time.monotonic()
         self.without = without
-        self.found: dict[int, Found] = {}
+        self.known = Catalogue()
         self.seen: dict[int, str] = {}
-        self.modules: set[str] = set()
-        self.other_modules: dict[str, list[str]] = {}
         self.queue: deque[tuple[str, Any, int]] = deque()
         self.later: deque[tuple[str, Any, int]] = deque()
         self.private: dict[str, str] = {}
@@ -76,73 +71,34 @@ class Walk:
             self.queue, self.later = self.later, deque()
             self._drain()
             for _ in range(ROUNDS):
-                before = len(self.found)
+                before = len(self.known.found)
                 self._relate()
                 self._drain()
-                if len(self.found) == before:
+                if len(self.known.found) == before:
                     break
         self.cut = self.cut or time.monotonic() > self.deadline
         for path, value in self.spare:
-            known = self.found.get(id(value))
-            if known and path not in (old for _, old in known.paths):
-                self._add(path, value, known.kind, SPARE)
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One row per object; methods that differ in nothing but their class are one object."""
-        twins: dict[tuple[str, ...], dict[str, Any]] = {}
-        for found in self.found.values():
-            row = found.row([other for _, path in found.paths for other in self._elsewhere(path)])
-            if not row["doc"] or row["kind"] not in ("method", "property"):
-                yield row
-                continue
-            key = (row["path"].rpartition(".")[2], row["signature"], row["doc"])
-            first = twins.setdefault(key, row)
-            if first is not row:
-                first["aliases"] += [row["path"], *row["aliases"]]
-        yield from twins.values()
-
-    def fill(self, stubs: Stubs) -> None:
-        """Take from stubs how things are called of which nothing else says it."""
-        for found in self.found.values():
-            if found.kind in CALLABLE and found.called.signature in UNTOLD:
-                paths = filter(None, [home(found.value), *(path for _, path in sorted(found.paths))])
-                told = (stubs.called(path) for path in paths)
-                found.called = next((one for one in told if one.signature), found.called)
+            self.known.also(path, value, SPARE)
 
     def _drain(self) -> None:
         while self.queue and not self.cut:
             path, node, tier = self.queue.popleft()
-            path = self.found[id(node)].path if id(node) in self.found else path
-            if is_module(node) and id(node) in self.seen:
-                self._also(self.seen[id(node)], path)
+            path = self.known.path(node) or path
+            if is_module(node) and id(node) in self.seen and self.seen[id(node)] != self.scope.name:
+                self.known.module(self.seen[id(node)], path)
             if id(node) in self.seen or path.count(".") >= DEEPEST:
                 continue
             self.seen[id(node)] = path
+            self.known.pin(node, path)
             (self._module if is_module(node) else self._class)(path, node, tier)
-            self.cut = time.monotonic() > self.deadline or len(self.found) > MOST
+            self.cut = time.monotonic() > self.deadline or len(self.known.found) > MOST
             if time.monotonic() - self.said > 0.2:
                 self.said = time.monotonic()
-                self.say({"progress": len(self.found)})
-
-    def _also(self, path: str, other: str) -> None:
-        known = self.other_modules.setdefault(path, [])
-        if other not in (path, *known) and path != self.scope.name and len(known) < MOST_MODULE_PATHS:
-            known.append(other)
-
-    def _elsewhere(self, path: str) -> Iterator[str]:
-        """The paths of something that are due to other paths of the modules it is in."""
-        parent, _, name = path.rpartition(".")
-        for other in self.other_modules.get(parent, ()):
-            yield f"{other}.{name}"
-        if parent in self.modules:
-            yield from (f"{other}.{name}" for other in self._elsewhere(parent))
+                self.say({"progress": len(self.known.found)})
 
     def _module(self, path: str, module: Any, tier: int) -> None:
-        self.modules.add(path)
         self.docs.append(documentation(module))
-        full = string(module, "__name__")
-        if full and full != path:
-            self._also(path, full)
+        self.known.module(path, string(module, "__name__") or path)
         for name, value in self.scope.offered(module).items():
             if not (SKIPPED.fullmatch(name) and is_module(value)):
                 self._offer(f"{path}.{name}", value, tier, listed=self.scope.listed(module) is not None)
@@ -201,32 +157,33 @@ class Walk:
             if self.scope.ours(value) or (listed and path.count(".") == 1):  # `os.path`
                 later.append((path, value, tier))
         elif is_class(value):
-            self._add(path, value, "class", tier)
+            self.known.add(path, value, "class", tier)
             if self.scope.ours(value):
                 later.append((path, value, tier))
         elif type(value).__module__ == "typing":
             return
         elif callable(value):
-            self._add(path, value, "function", tier)
+            self.known.add(path, value, "function", tier)
         elif listed and self.scope.ours(type(value)):
-            self._add(path, value, "constant", tier)
+            self.known.add(path, value, "constant", tier)
 
     def _class(self, path: str, owner: Any, tier: int) -> None:
         for member in members(owner, self.scope):
             inner = f"{path}.{member.name}"
-            self._add(inner, member.value, member.kind, tier, inherited=member.inherited, bound=member.bound)
+            inherited = member.home is not owner and bool(self.known.path(member.home))  # else nobody sees it elsewhere
+            self.known.add(inner, member.value, member.kind, tier, inherited=inherited, bound=member.bound)
             if member.kind == "class":
                 self.queue.append((inner, member.value, tier))
         for name, made in functional(owner, self.scope):
-            self._add(f"{path}.{name}", made, "class", RELATED)
+            self.known.add(f"{path}.{name}", made, "class", RELATED)
 
     def _relate(self) -> None:
         """Offer what calls give and documentation names, as far as it is not known yet."""
-        known = {path for found in self.found.values() for _, path in found.paths} | self.tried
-        for path, cls in returned(list(self.found.values()), self.scope, self._load):
+        known = {path for found in self.known.found.values() for _, path in found.paths} | self.tried
+        for path, cls in returned(list(self.known.found.values()), self.scope, self._load):
             if path not in known and not self.cut:
                 self._offer(path, cls, RELATED, listed=False)
-        docs = [*self.docs, *(found.doc for found in self.found.values())]
+        docs = [*self.docs, *(found.doc for found in self.known.found.values())]
         for path in [path for path in mentioned(docs, self.scope) if path not in known][:MOST_MENTIONED]:
             if not self.cut:
                 self.tried.add(path)
@@ -251,20 +208,3 @@ class Walk:
                     self.later.append((self.private[full], value, UNLISTED))
         if value is not None and not is_module(value) and self.scope.ours(value):
             self._offer(path, value, RELATED, listed=False)
-
-    def _add(
-        self, path: str, value: Any, kind: str, tier: int, *, inherited: bool = False, bound: bool = False
-    ) -> None:
-        found = self.found.get(id(value))
-        name = path.rpartition(".")[2]
-        if found is None:
-            doc = documentation(value)
-            found = self.found[id(value)] = Found(value, kind, doc, _called(value, kind, doc, name, bound=bound))
-        other_name = string(value, "__name__") not in (name, None)
-        found.paths.append(((tier, path.count(".") + inherited, inherited, other_name, len(found.paths)), path))
-
-
-def _called(value: Any, kind: str, doc: str, name: str, *, bound: bool) -> Called:
-    if kind in CALLABLE:
-        return called(value, doc, string(value, "__name__") or name, bound=bound)
-    return got(value) if kind == "property" else Called()
