@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from html import unescape
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -11,9 +12,8 @@ from threading import Lock
 import anyio.to_thread
 
 from exploracoder_jupyter.web.addresses import origin_of
-from exploracoder_jupyter.web.markup import parse
 from exploracoder_jupyter.web.page import BIGGEST, Form, Hit, Page, WebError
-from exploracoder_jupyter.web.rank import ranked
+from exploracoder_jupyter.web.rank import Ranking
 from exploracoder_jupyter.web.sites import extract
 
 _FORMS: dict[str, Form] = {
@@ -25,6 +25,10 @@ _FORMS: dict[str, Form] = {
     ".rst": "text",
 }
 _MOST_FILES = 2000
+_HEAD = 20_000
+"""Characters in which a page says where it is from."""
+_CANONICAL = re.compile(r"<link\b[^>]{0,500}?\brel\s*=\s*[\"']?canonical\b[^>]{0,2000}>", re.IGNORECASE)
+_HREF = re.compile(r"\bhref\s*=\s*[\"']?([^\s\"'>]+)", re.IGNORECASE)
 _SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)\s*-->")
 
 
@@ -35,8 +39,9 @@ class Folder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._pages: dict[str, Page] | None = None
-        self._texts: list[tuple[str, str, str]] = []
-        """Address, title and text of every section."""
+        self._places: list[tuple[str, str]] = []
+        """Address and title of every section."""
+        self._ranking = Ranking([])
         self._lock = Lock()  # a search that nobody waits for any more goes on reading, for the next one
 
     async def find(self, query: str, most: int) -> Sequence[Hit]:
@@ -60,42 +65,51 @@ class Folder:
 
     def _find(self, query: str, most: int) -> list[Hit]:
         self._read()
-        order = ranked(query, [f"{title} {text}" for _, title, text in self._texts])
         best: dict[str, str] = {}
-        for at, _ in order:
-            best.setdefault(*self._texts[at][:2])
+        for at, _ in self._ranking.best(query):
+            best.setdefault(*self._places[at])
         return [Hit(title, address) for address, title in best.items()][:most]
 
     def _read(self) -> dict[str, Page]:
         with self._lock:
             if self._pages is None:
-                if not self._folder.is_dir():
-                    raise WebError(f"There is no folder {str(self._folder)!r}.")
-                self._pages = {}
-                for path in islice(sorted(self._folder.rglob("*")), _MOST_FILES):
-                    self._take(path, self._pages)
+                self._pages = self._taken()
             return self._pages
 
-    def _take(self, path: Path, pages: dict[str, Page]) -> None:
+    def _taken(self) -> dict[str, Page]:
+        if not self._folder.is_dir():
+            raise WebError(f"There is no folder {str(self._folder)!r}.")
+        pages: dict[str, Page] = {}
+        texts: list[str] = []
+        for path in islice(sorted(self._folder.rglob("*")), _MOST_FILES):
+            page = self._page(path, pages)
+            if page is None:
+                continue
+            pages[page.address] = page
+            for section in extract(page).sections:
+                self._places.append((page.address, section.title))
+                texts.append(f"{section.title} {section.text}")
+        self._ranking = Ranking(texts)
+        return pages
+
+    def _page(self, path: Path, others: Container[str]) -> Page | None:
         form = _FORMS.get(path.suffix.lower())
         try:
             if form is None or not path.is_file() or path.stat().st_size > BIGGEST:
-                return
+                return None
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:
-            return
-        name = path.relative_to(self._folder).as_posix()
+            return None
         address = _saved_from(text) if form == "html" else ""
-        page = Page(address if address and address not in pages else name, form, text)
-        pages[page.address] = page
-        self._texts += [(page.address, section.title, section.text) for section in extract(page).sections]
+        name = path.relative_to(self._folder).as_posix()
+        return Page(address if address and address not in others else name, form, text)
 
 
 def _saved_from(text: str) -> str:
     """The address in the comment that browsers write, or that the page itself names."""
-    comment = _SAVED_FROM.search(text[:2000])
-    if comment:
-        return comment[1] if origin_of(comment[1]) else ""
-    link = next(parse(text).having(tag="link", rel="canonical"), None)
-    address = link.attributes.get("href", "") if link else ""
+    comment, link = _SAVED_FROM.search(text[:_HEAD]), _CANONICAL.search(text[:_HEAD])
+    address = comment[1] if comment else ""
+    if not address and link:
+        href = _HREF.search(link[0])
+        address = unescape(href[1]) if href else ""
     return address if origin_of(address) else ""

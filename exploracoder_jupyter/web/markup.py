@@ -16,6 +16,7 @@ _SPACE = re.compile(r"[\s/]*")
 _NAME = re.compile(r"[^\s/>=]+")
 _EQUALS = re.compile(r"\s*=\s*")
 _BARE = re.compile(r"[^\s>]*")
+_PLAIN = re.compile(r"([^\s/>=]+)(?:\s*=\s*(?:\"([^\"]*)\"|([^\s>]*)))?")
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())  # noqa: SIM905
 _RAW = frozenset("script style textarea title iframe noembed noframes xmp".split())  # noqa: SIM905
 """Elements whose content is no markup."""
@@ -150,8 +151,25 @@ def _after(text: str, end: str, start: int) -> int:
 
 
 def _tag(text: str, found: re.Match[str]) -> tuple[_Tag, int]:
+    name, is_end = found[2].lower(), bool(found[1])
+    end = text.find(">", found.end())
+    inner = text[found.end() : end] if end >= 0 else "'"
+    if "'" not in inner and inner.count('"') % 2 == 0:  # nearly every tag; no quote that is open hides its end
+        return _Tag(name, is_end, _plain(inner) if inner else {}), end + 1
+    attributes, at = _attributes(text, found.end())
+    return _Tag(name, is_end, attributes), at
+
+
+def _plain(inner: str) -> dict[str, str]:
     attributes: dict[str, str] = {}
-    at = _space(text, found.end())
+    for match in _PLAIN.finditer(inner):
+        attributes.setdefault(match[1].lower(), unescape(match[2] or match[3] or ""))
+    return attributes
+
+
+def _attributes(text: str, at: int) -> tuple[dict[str, str], int]:
+    attributes: dict[str, str] = {}
+    at = _space(text, at)
     while at < len(text) and text[at] != ">":
         name = _NAME.match(text, at)
         if name is None:  # a stray equals sign
@@ -160,7 +178,7 @@ def _tag(text: str, found: re.Match[str]) -> tuple[_Tag, int]:
         value, at = _value(text, name.end())
         attributes.setdefault(name.group().lower(), value)
         at = _space(text, at)
-    return _Tag(found[2].lower(), bool(found[1]), attributes), at + 1
+    return attributes, at + 1
 
 
 def _value(text: str, at: int) -> tuple[str, int]:

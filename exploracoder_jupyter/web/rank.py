@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import bm25s
 import numpy as np
@@ -17,27 +18,33 @@ _SILENT = frozenset(
 _MARK = "\0"
 
 
-def ranked(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """The numbers of the texts that share a word with the query, best first, with their scores."""
-    words = list(dict.fromkeys(_words(query)))
-    index = bm25s.BM25(method="lucene")
-    # bm25s refuses an empty corpus and an empty vocabulary; a mark in every text tells none from another.
-    index.index([[*_words(text), _MARK] for text in texts] or [[_MARK]], create_empty_token=False, show_progress=False)
-    known = [word for word in words if word in index.vocab_dict]
-    if not known:
-        return []
-    scores = index.get_scores(known)
-    order = np.argsort(-scores, kind="stable")
-    return [(int(at), float(scores[at])) for at in order if scores[at] > 0]
+class Ranking:
+    """An index of texts."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._index = bm25s.BM25(method="lucene")
+        # bm25s refuses an empty corpus and an empty vocabulary; a mark in every text tells none from another.
+        corpus = [[*_words(text), _MARK] for text in texts] or [[_MARK]]
+        self._index.index(corpus, create_empty_token=False, show_progress=False)
+
+    def best(self, query: str) -> list[tuple[int, float]]:
+        """The numbers of the texts that share a word with the query, best first, with their scores."""
+        known = [word for word in dict.fromkeys(_words(query)) if word in self._index.vocab_dict]
+        if not known:
+            return []
+        scores = self._index.get_scores(known)
+        order = np.argsort(-scores, kind="stable")
+        return [(int(at), float(scores[at])) for at in order if scores[at] > 0]
 
 
 def _words(text: str) -> list[str]:
     return [term for word in _WORD.findall(text) for term in _terms(word) if term not in _SILENT]
 
 
-def _terms(word: str) -> list[str]:
+@lru_cache(maxsize=50_000)
+def _terms(word: str) -> tuple[str, ...]:
     parts = [_stem(part.lower()) for part in _PART.findall(word)]
-    return parts if len(parts) == 1 else [word.lower(), *parts]
+    return tuple(parts) if len(parts) == 1 else (word.lower(), *parts)
 
 
 def _stem(word: str) -> str:

@@ -18,7 +18,7 @@ from exploracoder_jupyter.web.cache import Cache
 from exploracoder_jupyter.web.hidden import visible
 from exploracoder_jupyter.web.page import Hit, Page, Provider, Reader, WebError
 from exploracoder_jupyter.web.queries import searchable
-from exploracoder_jupyter.web.rank import ranked
+from exploracoder_jupyter.web.rank import Ranking
 from exploracoder_jupyter.web.sections import Section
 from exploracoder_jupyter.web.sites import extract
 
@@ -138,7 +138,7 @@ def _passages(page: Page, hit: Hit, query: str) -> list[Passage]:
 
 
 def _about(query: str, found: Sequence[Section]) -> list[Section]:
-    order = ranked(query, [f"{section.title} {section.text}" for section in found])
+    order = Ranking([f"{section.title} {section.text}" for section in found]).best(query)
     return [found[at] for at, _ in order]
 
 

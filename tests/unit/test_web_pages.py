@@ -8,7 +8,7 @@ import pytest
 from exploracoder_jupyter.web.hidden import visible
 from exploracoder_jupyter.web.markup import parse
 from exploracoder_jupyter.web.page import Page
-from exploracoder_jupyter.web.rank import ranked
+from exploracoder_jupyter.web.rank import Ranking
 from exploracoder_jupyter.web.sections import markdown_sections
 from exploracoder_jupyter.web.sites import extract
 
@@ -255,7 +255,7 @@ def test_fences_in_code_do_not_end_it():
 
 
 def test_texts_are_ranked_by_words_and_parts_of_names():
-    texts = ["Read a CSV file with pandas.read_csv", "Squeeze axes", "nothing"]
-    assert [at for at, _ in ranked("reading csv", texts)] == [0]
-    assert [at for at, _ in ranked("np.squeeze axis", texts)] == [1]
-    assert ranked("the of", texts) == ranked("x", []) == []
+    ranking = Ranking(["Read a CSV file with pandas.read_csv", "Squeeze axes", "nothing"])
+    assert [at for at, _ in ranking.best("reading csv")] == [0]
+    assert [at for at, _ in ranking.best("np.squeeze axis")] == [1]
+    assert ranking.best("the of") == Ranking([]).best("x") == []
