@@ -98,7 +98,8 @@ def read_line(line: str, last: Place | None) -> Asked:
     name = words[0].removesuffix(":")
     if not _query(words[1:]):
         raise UsageError(_no_query(name, last), remedy=_EXAMPLE)
-    return Asked(Place(name, settings), _query(words[1:]), given.k)
+    known = last if last and last.libraries == name and not settings else Place(name, settings)
+    return Asked(known, _query(words[1:]), given.k)
 
 
 def _query(words: Sequence[str]) -> str:

@@ -48,7 +48,7 @@ _FEW = 6
 """Parameters that are not folded away."""
 _SECTION = re.compile(
     r"^(?:[A-Z][\w ]*\n[-=~^]{3,}|(?:Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):\s*$"
-    r"|:(?:param|type|returns?|rtype|raises)\b|\s*>>> )",
+    r"|:(?:param|type|returns?|rtype|raises)\b|\s*(?:>>> |```|~~~))",
     re.MULTILINE,
 )
 """Where a docstring ends to be prose; parameters and examples are shown by themselves."""

@@ -81,6 +81,8 @@ def test_the_first_word_is_the_library(line, last, libraries, query):
         ("shortest path", "shortest path"),
         ("random walk", "random walk"),
         ("clustering", "clustering"),
+        ("networkx clustering", "clustering"),
+        ("networkx: clustering", "clustering"),
         ('"numpy array of a graph"', "numpy array of a graph"),
         ('"numpy" array of a graph', "numpy array of a graph"),
         ("-k 10 degree -k 10", "degree"),
@@ -165,6 +167,12 @@ def test_html_shows_all_that_is_known():
     assert told.count("It is slow.") == told.count("Compute the flow") == 1
     assert "----" not in told
     assert "second()" not in told
+
+
+@pytest.mark.parametrize("ending", ["```python\nf(1)\n```", ">>> f(1)", "Args:\n    x: one", ":param x: one"])
+def test_a_docstring_is_prose_up_to_its_sections(ending):
+    shown = Tags(Hit("lib.f", documentation=f"Do it.\n\nReally `do <https://x.y>`_ it.\n\n{ending}")._repr_html_()).text
+    assert shown == "lib.f Do it.Really do it."
 
 
 def test_html_has_no_script_and_every_text_is_escaped():
