@@ -1,0 +1,69 @@
+"""`--docs` on the command line: a library that only documents describe, and documents beside an installed one."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+REFERENCE = """\
+# Acme kit
+
+Talk to devices of Acme.
+
+## `acmekit.connect(host: str, port: int = 80) -> Client`
+
+Open a connection to a device.
+
+```python
+import acmekit
+client = acmekit.connect("10.0.0.1")
+```
+
+## `Client.get(path)`
+
+Fetch a resource from the device.
+"""
+
+
+@pytest.fixture
+def explora(tmp_path):
+    (tmp_path / "ref").mkdir()
+    (tmp_path / "ref" / "README.md").write_text(REFERENCE)
+
+    def call(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "exploracoder_jupyter.cli", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+
+    return call
+
+
+def test_a_library_that_is_not_here_is_found_in_documents_and_explored_as_far_as_that_goes(explora):
+    found = explora("search", "acmekit", "open a connection", "--docs", "ref", "--json")
+    answer = json.loads(found.stdout)
+    assert found.returncode == 0 and answer["results"][0]["path"] == "acmekit.connect"
+    assert answer["results"][0]["origin"] == "ref/README.md, line 5"
+    assert "cannot run here" in answer["notices"][0]
+
+    task = "Open a connection to the device 10.0.0.1"
+    ran = explora("run", "-t", task, "--library", "acmekit", "--docs", "ref", "--model", "offline", "--json")
+    summary = json.loads(ran.stdout)
+    assert ran.returncode == 1 and summary["status"] in ("stopped", "unsolved")
+    assert "No module named 'acmekit'" in summary["reason"]
+    assert "code that uses it cannot run here" in ran.stderr
+
+
+def test_documents_beside_an_installed_library_add_to_it(explora, tmp_path):
+    told = "# More on JSON\n\n## `json.dumps(obj)`\n\nZebras are told compactly, where separators have no space.\n"
+    (tmp_path / "more.md").write_text(told)
+    done = explora("search", "json", "zebras told compactly", "-k", "1", "--docs", "more.md", "--json")
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["path"] == "json.dumps" and "From more.md, line 3:" in result["documentation"]
