@@ -50,6 +50,7 @@ async def open_web(
 
     if settings.web == "folder":
         pages = web.Folder(_folder(settings.web_address, workdir))
+        pages.prepare()
         tell(Notice(f"Saved pages in {settings.web_address} are searched in place of the web."))
         return web.WebSource(pages, pages, None, name="folder", say=warn, clean=clean)
     http = await stack.enter_async_context(web.Http())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from html import unescape
 from itertools import islice
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 
 import anyio.to_thread
 
@@ -43,6 +44,15 @@ class Folder:
         """Address and title of every section."""
         self._ranking = Ranking([])
         self._lock = Lock()  # a search that nobody waits for any more goes on reading, for the next one
+
+    def prepare(self) -> None:
+        """Begin to read, so that the first search waits for less: many pages take many seconds."""
+
+        def read() -> None:
+            with suppress(WebError):  # the search will say it
+                self._read()
+
+        Thread(target=read, name="saved pages", daemon=True).start()
 
     async def find(self, query: str, most: int) -> Sequence[Hit]:
         """The pages with the best sections, best first.
