@@ -65,6 +65,7 @@ class Http:
             headers={"User-Agent": f"{AGENT}/{__version__}"},
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             timeout=_SILENCE,
+            limits=httpx2.Limits(max_keepalive_connections=0),  # hosts of one IP must not share what was proven for one
             follow_redirects=False,
             trust_env=False,  # a .netrc would send passwords along, a proxy would resolve names that nobody has checked
         )

@@ -2,8 +2,13 @@
 
 import gzip
 import sqlite3
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
+from threading import Thread
+from typing import ClassVar
 
+import anyio
+import anyio.to_thread
 import httpx2
 import pytest
 
@@ -405,6 +410,33 @@ async def test_the_users_own_site_may_be_private_and_no_other(httpserver, tmp_pa
             await reader(client, tmp_path, trusted=own).read(f"{own}/page".replace("//", "//me:secret@"))
         with pytest.raises(WebError):
             await reader(client, tmp_path / "other").read(f"{own}/page")
+
+
+class KeepingAlive(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    ports: ClassVar[set[int]] = set()
+
+    def do_GET(self):
+        self.ports.add(self.client_address[1])
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+async def test_a_connection_serves_one_request():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), KeepingAlive)
+    own = f"http://127.0.0.1:{server.server_port}"
+    Thread(target=server.serve_forever, daemon=True).start()
+    async with Http(pace=at_once()) as client:
+        for _ in range(2):
+            await client.get(f"{own}/", ("text/html",), trusted=own)
+    await anyio.to_thread.run_sync(server.shutdown)
+    server.server_close()
+    assert len(KeepingAlive.ports) == 2
 
 
 def test_what_is_kept_grows_old_and_is_bounded(tmp_path, monkeypatch):
