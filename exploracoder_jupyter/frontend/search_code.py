@@ -7,17 +7,18 @@ from html import escape
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
-_COLOURS = (
-    (Comment, "comment"),
-    (String, "string"),
-    (Number, "number"),
-    (Operator.Word, "keyword"),
-    (Keyword, "keyword"),
-    (Name.Builtin, "builtin"),
-    (Name.Function, "def"),
-    (Name.Class, "def"),
+_COLOUR = "color:var(--jp-mirror-editor-{}-color, inherit)"
+_STYLES = (
+    (Comment, "font-style:italic;opacity:.75"),  # the themes' own colour has too little contrast
+    (String, _COLOUR.format("string")),
+    (Number, _COLOUR.format("number")),
+    (Operator.Word, _COLOUR.format("keyword")),
+    (Keyword, _COLOUR.format("keyword")),
+    (Name.Builtin, _COLOUR.format("builtin")),
+    (Name.Function, _COLOUR.format("def")),
+    (Name.Class, _COLOUR.format("def")),
 )
-"""Kinds of tokens, and the variable of JupyterLab's themes that has their colour: the first that fits counts."""
+"""Kinds of tokens and how they look: the first that fits counts."""
 
 
 def highlighted(code: str) -> str:
@@ -27,7 +28,7 @@ def highlighted(code: str) -> str:
 
 
 def _span(kind: tuple[str, ...], text: str) -> str:
-    colour = next((name for known, name in _COLOURS if kind in known), None)
-    if colour is None or not text.strip():
+    style = next((style for known, style in _STYLES if kind in known), None)
+    if style is None or not text.strip():
         return escape(text)
-    return f'<span style="color:var(--jp-mirror-editor-{colour}-color, inherit)">{escape(text)}</span>'
+    return f'<span style="{style}">{escape(text)}</span>'

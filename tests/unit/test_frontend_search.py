@@ -191,7 +191,7 @@ def test_html_has_no_script_and_every_text_is_escaped():
     shown = Tags(results._repr_html_())
     assert shown.open == []
     assert not {"script", "style", "link", "img", "a"} & set(shown.names)
-    assert {name for name, _ in shown.attributes} <= {"style", "class", "open", "tabindex", "aria-label"}
+    assert {name for name, _ in shown.attributes} <= {"style", "class", "open", "tabindex", "role", "aria-label"}
     assert shown.text.count('<script>alert("x")</script>') >= 12
 
 
