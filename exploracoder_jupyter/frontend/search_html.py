@@ -95,7 +95,8 @@ def _body(hit: Hit) -> Iterator[str]:
         yield f'<code style="{_CODE}">{escape(hit.path.rpartition(".")[2])}{escape(hit.signature)}</code>'
     yield from _paragraphs(hit)
     if hit.example:
-        yield f'<pre style="{_PRE}" tabindex="0" role="group" aria-label="Example">{highlighted(hit.example[:_MOST_CODE])}</pre>'
+        code = highlighted(hit.example[:_MOST_CODE])
+        yield f'<pre style="{_PRE}" tabindex="0" role="group" aria-label="Example">{code}</pre>'
     if told := [one for one in hit.parameters if one.about or one.type]:
         opened = " open" if len(told) <= _FEW else ""
         names = f'<ul style="{_LIST}">{"".join(map(_parameter, told))}</ul>'
