@@ -200,6 +200,9 @@ href="#">¶</a></h1><p>All there is to be called, in one place.</p><script>steal
 <li><p><strong>timeout</strong> – seconds</p></li></ul></dd></dl>
 <div class="highlight-python"><pre>import acmekit
 acmekit.Client("h").get("/")</pre></div></dd></dl></dd></dl>
+<dl class="py class"><dt id="acmekit.Scan"><span class="descclassname">acmekit.</span>
+<span class="descname">Scan</span>(a)</dt><dd></dd></dl><dl class="py class"><dt><span class="descclassname">acmekit.</span>
+<span class="descname">Scan</span>(a, b)</dt><dd><p>A look around.</p></dd></dl>
 <dl class="py attribute"><dt id="acmekit.LIMIT"><span class="descname">LIMIT</span><em>: int</em></dt><dd></dd></dl>
 <h2>Errors</h2><p>What goes wrong is raised, and told in one sentence.</p></div></body></html>"""
 
@@ -217,6 +220,7 @@ def test_html_of_sphinx_becomes_apis_again(read):
     assert get.origin == "api.html#acmekit.Client.get"
     assert found["acmekit.Client"].description == "A connection."
     assert found["acmekit.LIMIT"].returns == "int"
+    assert [api.signature for api in documents.apis if api.path == "acmekit.Scan"] == ["(a)", "(a, b)"]
     said = " ".join(passage.text for passage in documents.passages)
     assert "told in one sentence" in said
     assert not any(word in said for word in ("menu", "steal", "unseen", "Fetch"))

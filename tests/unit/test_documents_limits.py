@@ -50,6 +50,7 @@ def paths_of(documents):
     ("name", "content", "sentence"),
     [
         ("missing", None, "There is no documentation at"),
+        ("https://acme.example/ref", None, "Nothing is loaded from the network"),
         ("a\0b", None, "cannot be read"),
         ("blob.bin", b"x", "is of no kind that is read"),
         ("blob.md", b"\0\1\2" * 40, "No documentation could be read at"),

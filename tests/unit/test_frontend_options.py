@@ -21,6 +21,12 @@ def test_a_line_becomes_a_call():
     assert call.layer == {"exploration": {"candidates": 3, "timeout": 2.0}, "sandbox": {"network": True}}
 
 
+def test_documents_may_be_given_several_times():
+    call = read_line("mylib otherlib --docs ref/ --docs 'my api.yaml'")
+    assert call.libraries == ("mylib", "otherlib")
+    assert resolve(call.layer, environ={}).retrieval.docs == ("ref/", "my api.yaml")
+
+
 def test_nothing_given_sets_nothing():
     assert read_line("networkx").layer == {}
 

@@ -6,6 +6,7 @@ Left out, without a word, is what is no documentation by its name; counted, with
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import time
@@ -38,6 +39,8 @@ KINDS = frozenset(".md .markdown .mkd .rst .rest .txt .html .htm .xhtml .ipynb .
 _DATA = frozenset((".json", ".yaml", ".yml", ".ipynb", ".inv"))
 _PLACES = frozenset("_sources _static _images _modules _downloads node_modules site-packages __pycache__".split())  # noqa: SIM905
 _MADE = frozenset("genindex.html py-modindex.html search.html 404.html searchindex.json searchtools.html".split())  # noqa: SIM905
+_ADDRESS = re.compile(r"\b(?:https?|ftp|git):/")
+_NOTHING_LOADED = "Nothing is loaded from the network: give a file, a folder or a .zip."
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END = b"PK\x05\x06"
 
@@ -104,7 +107,8 @@ def files(path: Path, reading: Reading) -> Iterator[File]:
         else:
             yield reading.take(_alone(path))
     except FileNotFoundError:
-        raise UsageError(f"There is no documentation at {str(path)!r}.", remedy="Check the path of --docs.") from None
+        remedy = _NOTHING_LOADED if _ADDRESS.search(str(path)) else "Check the path of --docs."
+        raise UsageError(f"There is no documentation at {str(path)!r}.", remedy=remedy) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise _unusable(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
 

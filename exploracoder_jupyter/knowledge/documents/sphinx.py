@@ -46,11 +46,17 @@ def take_apis(root: Node) -> list[ApiDoc]:
 
 def _of_sphinx(node: Node) -> list[ApiDoc]:
     kind = next((_KINDS[name] for name in (node.get("class") or "").split() if name in _KINDS), None)
-    heads = [child for child in node if child.tag == "dt" and _NAME.fullmatch(child.get("id") or "")]
+    heads = [(child, path) for child in node if child.tag == "dt" and _NAME.fullmatch(path := _path(child))]
     if kind is None or not heads or classes(node) & {"c", "cpp", "js", "std", "rst", "footnote"}:
         return []
     body = next((child for child in node if child.tag == "dd"), None)
-    return [_api(head.get("id"), kind, _after_name(head), body) for head in heads]
+    return [_api(path, kind, _after_name(head), body) for head, path in heads]
+
+
+def _path(head: Node) -> str:
+    """The path that a signature's line is of: a further one of the same API has no id."""
+    written = (text(one) for one in head if classes(one) & {"descclassname", "descname"})
+    return str(head.get("id") or "".join(written))
 
 
 def _after_name(head: Node) -> str:
