@@ -42,11 +42,11 @@ class Catalogue:
         other_name = string(value, "__name__") not in (name, None)
         found.paths.append(((tier, path.count(".") + inherited, inherited, other_name, len(found.paths)), path))
 
-    def also(self, path: str, value: Any, tier: int) -> None:
+    def also(self, path: str, value: Any, kind: str, tier: int) -> None:
         """Note another path of an object, if it was found at all."""
         known = self.found.get(id(value))
         if known and path not in (old for _, old in known.paths):
-            self.add(path, value, known.kind, tier)
+            self.add(path, value, kind, tier)
 
     def pin(self, value: Any, path: str) -> None:
         """Let an object keep this path, because its members are listed under it."""

@@ -46,7 +46,7 @@ def members(owner: Any, scope: Scope) -> Iterator[Member]:
                     yield found
 
 
-def functional(owner: Any, scope: Scope) -> Iterator[tuple[str, Any]]:
+def functional(owner: Any) -> Iterator[tuple[str, Any]]:
     """Names under which instances make objects of other classes: `pipe.map(...)` for `Mapper(pipe, ...)`.
 
     Such a class has a table of makers by name, and answers to these names by `__getattr__`.
@@ -58,7 +58,7 @@ def functional(owner: Any, scope: Scope) -> Iterator[tuple[str, Any]]:
         if type(table) is dict and len(table) <= MOST_FUNCTIONAL:
             for name, maker in list(table.items()):
                 made = _made(maker)
-                if isinstance(name, str) and name.isidentifier() and made is not None and scope.ours(made):
+                if isinstance(name, str) and name.isidentifier() and made is not None:
                     yield name, made
 
 

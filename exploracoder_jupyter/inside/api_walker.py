@@ -77,8 +77,16 @@ class Walk:
                 if len(self.known.found) == before:
                     break
         self.cut = self.cut or time.monotonic() > self.deadline
+        self._functional()
         for path, value in self.spare:
-            self.known.also(path, value, SPARE)
+            self.known.also(path, value, "", SPARE)
+
+    def _functional(self) -> None:
+        """Add the names under which classes make objects of others: of the library, or found in it."""
+        for found in [one for one in self.known.found.values() if one.kind == "class"]:
+            for name, made in functional(found.value):
+                add = self.known.add if self.scope.ours(made) else self.known.also
+                add(f"{found.path}.{name}", made, "class", RELATED)
 
     def _drain(self) -> None:
         while self.queue and not self.cut:
@@ -174,8 +182,6 @@ class Walk:
             self.known.add(inner, member.value, member.kind, tier, inherited=inherited, bound=member.bound)
             if member.kind == "class":
                 self.queue.append((inner, member.value, tier))
-        for name, made in functional(owner, self.scope):
-            self.known.add(f"{path}.{name}", made, "class", RELATED)
 
     def _relate(self) -> None:
         """Offer what calls give and documentation names, as far as it is not known yet."""

@@ -99,6 +99,11 @@ SOURCES = {
         @overload
         def melt(ore: str, heat: float = 900.0) -> int: ...
     """,
+    "annex.py": """
+        __all__ = ["Mapper", "Pipe"]
+        from forge import Pipe
+        from forge._core import Mapper
+    """,
     "lazy/__init__.py": '''
         """Loads what is asked for."""
         from typing import TYPE_CHECKING
@@ -193,6 +198,10 @@ def test_a_functional_form_is_an_alias_of_the_class_it_makes(forge):
     (mapper,) = (row for row in forge.values() if row["doc"].startswith("Applies a function"))
     assert "forge.Pipe.map" in (mapper["path"], *mapper["aliases"])
     assert "function: what is applied." in mapper["doc"]  # of `__init__`
+
+
+def test_functional_forms_are_known_of_classes_that_are_handed_on(installed):
+    assert "annex.Pipe.map" in apis_of(walk(installed, "annex"))["annex.Mapper"]["aliases"]
 
 
 def test_the_methods_of_an_accessor_are_found_under_the_path_that_names_it(forge):
