@@ -67,7 +67,7 @@ class Http:
             timeout=_SILENCE,
             limits=httpx2.Limits(max_keepalive_connections=0),  # hosts of one IP must not share what was proven for one
             follow_redirects=False,
-            trust_env=False,  # a .netrc would send passwords along, a proxy would resolve names that nobody has checked
+            trust_env=False,  # a proxy would resolve names again, which nobody could check
         )
 
     async def __aenter__(self) -> Self:

@@ -238,7 +238,6 @@ async def test_nothing_of_the_user_goes_along(monkeypatch, tmp_path):
     netrc = tmp_path / "netrc"
     netrc.write_text("machine a.example login me password secret")
     monkeypatch.setenv("NETRC", str(netrc))
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     cookie = {**HTML, "set-cookie": "id=7; Path=/"}
     site = Site({"https://a.example/": httpx2.Response(200, text="x", headers=cookie), "https://a.example/2": "y"})
     async with http(site) as client:
@@ -396,7 +395,8 @@ async def test_where_the_api_gives_nothing_the_page_is_read(answer, tmp_path):
         assert (await reader(client, tmp_path).read(THREAD)).text == page
 
 
-async def test_the_users_own_site_may_be_private_and_no_other(httpserver, tmp_path):
+async def test_the_users_own_site_may_be_private_and_no_other(httpserver, tmp_path, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")  # nothing listens there
     httpserver.expect_request("/robots.txt").respond_with_data("", 404)
     httpserver.expect_request("/page").respond_with_data("<p>x</p>", content_type="text/html")
     httpserver.expect_request("/away").respond_with_data("", 302, {"location": "http://localhost:1/"})
