@@ -26,13 +26,19 @@ _LONGEST_RETURNS: Final = 200
 
 def row(api: ApiDoc) -> str:
     """Path, signature and first sentence, on a line."""
-    return f"- {api.path}{shorten(api.signature, 160)}: {shorten(api.summary, 200)}"
+    return f"- {api.path}{ended(api.signature, 160)}: {ended(api.summary, 200)}"
 
 
 def in_full(api: ApiDoc, most: int) -> str:
     """The API with about `most` characters of its documentation."""
     warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""
     return f"### {api.path}{shorten(api.signature, 400)}{warning}\n{_about(api, most)}"
+
+
+def ended(text: str, most: int) -> str:
+    """On a line, with dots where it is cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most].rstrip()} ..."
 
 
 def squeezed(text: str) -> str:
@@ -47,7 +53,7 @@ def _about(api: ApiDoc, most: int) -> str:
         return shorten(api.description, most)
     parts = [_lead(api.description, most // 3)]
     parts += _parameters(api.parameters, most * 2 // 3 - len(parts[0]) // 2)
-    parts += [f"Returns: {_ended(api.returns, _LONGEST_RETURNS)}"] if api.returns else []
+    parts += [f"Returns: {ended(api.returns, _LONGEST_RETURNS)}"] if api.returns else []
     parts += _example(api, most - sum(map(len, parts)))
     return "\n".join([*parts, f"(shortened: {len(api.description)} characters in all)"])
 
@@ -66,7 +72,7 @@ def _lead(description: str, most: int) -> str:
 
 def _parameters(parameters: tuple[Parameter, ...], room: int) -> Iterator[str]:
     """A line for each, with all that is said of them if that fits; else in brief, and names for those left over."""
-    lines = [_line(one, _ended(one.about, _LONGEST_PARAMETER)) for one in parameters]
+    lines = [_line(one, ended(one.about, _LONGEST_PARAMETER)) for one in parameters]
     if sum(map(len, lines)) > room:
         lines = [_line(one, _brief(one.about)) for one in parameters]
     yield "Parameters:"
@@ -86,13 +92,7 @@ def _line(parameter: Parameter, about: str) -> str:
 
 def _brief(text: str) -> str:
     """The first sentence, on a line."""
-    return _ended(_SENTENCE.split(" ".join(text.split()), maxsplit=1)[0], _LONGEST_BRIEF)
-
-
-def _ended(text: str, most: int) -> str:
-    """On a line, with dots where it is cut."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[:most].rstrip()} ..."
+    return ended(_SENTENCE.split(" ".join(text.split()), maxsplit=1)[0], _LONGEST_BRIEF)
 
 
 def _example(api: ApiDoc, room: int, told: str = "") -> Iterator[str]:

@@ -122,7 +122,8 @@ class Attempt:
         observation = enriched(run, run_again(observation) if again else observation)
         run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
-        apis = apis_used(candidate.code, run.knowledge, recommended=self.found.apis, types=types)
+        before = [item.candidate.code for item in self.state.experience if item.observation.ran]
+        apis = apis_used(candidate.code, run.knowledge, recommended=self.found.apis, types=types, before=before)
         experience = Experience(self.subtask, candidate, observation, apis)
         self.experiences.append(experience)
         if observation.ran:

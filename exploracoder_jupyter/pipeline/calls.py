@@ -11,23 +11,30 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.types import ApiDoc, Experience
 
 
 def apis_used(
-    code: str, knowledge: Knowledge, *, recommended: Iterable[ApiDoc] = (), types: Mapping[str, str] | None = None
+    code: str,
+    knowledge: Knowledge,
+    *,
+    recommended: Iterable[ApiDoc] = (),
+    types: Mapping[str, str] | None = None,
+    before: Iterable[str] = (),
 ) -> tuple[str, ...]:
     """Paths of the APIs that the code calls, in order of first appearance.
 
-    `types` maps variables to type paths, as observed (`{"G": "networkx.classes.graph.Graph"}`).
+    `types` maps variables to type paths, as observed (`{"G": "networkx.classes.graph.Graph"}`); `before` is what ran
+    in the session before it, whose imports still hold.
     """
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    aliases = _imports(tree)
+    aliases = {**_imported(before), **_imports(tree)}
     methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}
     found: dict[str, None] = {}
     for node in ast.walk(tree):
@@ -60,6 +67,15 @@ def _name(func: ast.expr, aliases: Mapping[str, str]) -> str:
 def known_types(experience: Iterable[Experience]) -> dict[str, str]:
     """Variables with their types as the experience so far showed them; what failed is gone with its branch."""
     return {name: kind for item in experience if item.observation.ran for name, kind in item.observation.names}
+
+
+def _imported(codes: Iterable[str]) -> dict[str, str]:
+    """Names that these cells have imported, with their paths."""
+    found: dict[str, str] = {}
+    for code in codes:
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            found |= _imports(ast.parse(code))
+    return found
 
 
 def _imports(tree: ast.AST) -> dict[str, str]:

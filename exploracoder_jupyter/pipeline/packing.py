@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from exploracoder_jupyter.pipeline.api_text import in_full, row, squeezed
+from exploracoder_jupyter.pipeline.api_text import ended, in_full, row, squeezed
 from exploracoder_jupyter.pipeline.quoting import quote
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import ApiDoc, Passage
@@ -26,6 +26,7 @@ _SNIPPETS_SHARE: Final = 0.6
 """Of what passages have, at most, for code that ran before where there are others."""
 _LONGEST_PASSAGE: Final = 2400
 _LEAST_PASSAGE: Final = 400
+_LONGEST_TITLE: Final = 120
 _IN_FULL: Final = 4
 """APIs that are told at length, the two that were ranked first among them; the others in brief."""
 _LONG, _BRIEF = 2200, 700
@@ -99,8 +100,8 @@ def _passages(passages: Sequence[Passage], room: int) -> str:
 
 
 def _passage(item: Passage, most: int) -> str:
-    about = "; ".join(part for part in (item.title, item.origin, item.version, item.licence) if part)
-    head = f"[{item.source}: {shorten(' '.join(about.split()), 200)}]"
+    parts = (ended(item.title, _LONGEST_TITLE), ended(item.origin, _LONGEST_TITLE), item.licence)
+    head = f"[{item.source}: {'; '.join(part for part in parts if part)}]"
     text = shorten(item.text.strip(), max(most - len(head), _LEAST_PASSAGE // 2))
     return f"{head}\n```python\n{text}\n```" if item.code else f"{head}\n{text}"
 

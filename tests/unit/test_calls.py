@@ -36,3 +36,10 @@ def test_broken_code_calls_nothing():
 def test_bottomless_code_calls_nothing_and_is_its_own_fingerprint(code):
     assert apis_used(code, KNOWN) == ()
     assert fingerprint(code) == code
+
+
+def test_imports_of_cells_before_still_hold():
+    before = ["import nx as n", "def (", "from nx import path"]
+    assert apis_used("n.Graph()\npath(1)", KNOWN, before=before) == ("nx.Graph", "nx.path")
+    assert apis_used("import other as n\nn.Graph()", KNOWN, before=before) == ()
+    assert apis_used("n.Graph()", KNOWN) == ()

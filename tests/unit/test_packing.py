@@ -69,7 +69,7 @@ def test_nothing_is_told_twice():
 def test_a_passage_says_where_it_is_from():
     assert "[documentation: Roots; docs/roots.md; CC BY 4.0]" in packed((), [PAGE], 4000).passages
     code = packed((), [CODE], 4000).snippets
-    assert "[snippet: take a root; snippet 1; 3.11]\n```python\nimport math" in code
+    assert "[snippet: take a root; snippet 1]\n```python\nimport math" in code
 
 
 def test_an_example_is_told_where_the_description_lacks_it():
