@@ -43,12 +43,13 @@ class Bare(str):
         return str(self)
 
 
-def called(value: Any, doc: str, name: str, *, bound: bool = False) -> Called:
+def called(value: Any, doc: str, names: Sequence[str], *, bound: bool = False) -> Called:
     """How it is called, without `self`; empty where nothing says so.
 
-    `bound`: it is a plain function in a class, so its first parameter is filled by the call.
+    `names`: under which a written signature may call it. `bound`: it is a plain function in a class, so its first
+    parameter is filled by the call.
     """
-    written = documented(doc, name)
+    written = documented(doc, names)
     try:
         told = introspected(value, bound=bound)
     except KeyboardInterrupt:
@@ -82,9 +83,9 @@ def got(value: Any) -> Called:
         return Called()
 
 
-def documented(doc: str, name: str) -> Called:
+def documented(doc: str, names: Sequence[str]) -> Called:
     """The signature that opens a docstring, as in `dot(a, b, out=None) -> array`; empty when there is none."""
-    start = _opening(doc, name) if name else None
+    start = _opening(doc, (*names, "__init__"))
     if start is None:
         return Called()
     end = _closing(doc, start)
@@ -95,10 +96,10 @@ def documented(doc: str, name: str) -> Called:
     return Called(text, (), result.group(1).strip().rstrip(":.") if result else "")
 
 
-def _opening(doc: str, name: str) -> int | None:
+def _opening(doc: str, names: Sequence[str]) -> int | None:
     """Where the parenthesis of a written signature opens; of the first overload where several are counted."""
     head = WRITTEN.match(doc)
-    if head and head.group(1) in (name, "__init__"):
+    if head and head.group(1) in names:
         counted = COUNTED.search(doc, head.end(), head.end() + 400)
         return (counted if counted and counted.group(1) == head.group(1) else head).end() - 1
     return 0 if NAMELESS.match(doc) else None

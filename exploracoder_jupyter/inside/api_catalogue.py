@@ -97,5 +97,5 @@ class Catalogue:
 
 def _called(value: Any, kind: str, doc: str, name: str, *, bound: bool) -> Called:
     if kind in CALLABLE:
-        return called(value, doc, string(value, "__name__") or name, bound=bound)
+        return called(value, doc, (name, string(value, "__name__") or name), bound=bound)
     return got(value) if kind == "property" else Called()

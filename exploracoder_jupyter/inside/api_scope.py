@@ -8,6 +8,7 @@ package, because many a list is incomplete.
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import re
 import textwrap
@@ -108,11 +109,16 @@ class Scope:
         here, package = str(attribute(module, "__name__")), attribute(module, "__path__") is not None
         ours = {name: value for name, value in values.items() if value is not None and self.ours(value)}
         inner = {name: value for name, value in ours.items() if not is_module(value)}
-        own = {name: value for name, value in inner.items() if string(value, "__module__") in (here, "", None)}
+        own = {name: value for name, value in inner.items() if _defined(value, here)}
         modules = {name: value for name, value in ours.items() if is_module(value)}
         if not (package and here == self.name):
             modules = {name: value for name, value in modules.items() if value.__name__.startswith(here + ".")}
         return {**modules, **(inner if package or not own else own)}
+
+
+def _defined(value: Any, module: str) -> bool:
+    """Whether a module defines it, or gives it its documentation (compiled functions have none of their own place)."""
+    return string(value, "__module__") in (module, "", None) or (inspect.isbuiltin(value) and bool(value.__doc__))
 
 
 def meant_for_users(folders: list[str], name: str) -> bool:
