@@ -95,6 +95,39 @@ def test_markdown_declares_apis_by_headings_lists_tables_stubs_and_directives(re
     assert found["acmekit.connect"].origin == "guide.md, line 10"
 
 
+LAZY = """\
+### <kbd>function</kbd> `connect`
+
+```python
+connect(host: str, **options) → Client
+```
+
+Open a connection.
+
+- **`host`** (str): where to
+- `options` – whatever the device takes
+- `other`: is no parameter
+
+| Name | Type | Meaning |
+| --- | --- | --- |
+| `host` | `str` | told twice |
+
+### `Client.close()`
+
+End it.
+"""
+
+
+def test_markdown_that_programs_made_says_more_in_its_fences_and_lists(read):
+    found = by_path(read("api.md", LAZY))
+    assert found["connect"].signature == "(host: str, **options) -> Client"
+    assert [(row.name, row.type, row.about) for row in found["connect"].parameters] == [
+        ("host", "str", "told twice"),
+        ("**options", "", "whatever the device takes"),
+    ]
+    assert found["Client.close"].signature == "()" and found["Client.close"].description == "End it."
+
+
 def test_markdown_becomes_passages_and_programs(read):
     documents = read("guide.md", MARKDOWN)
     titles = [passage.title for passage in documents.passages]
@@ -201,7 +234,8 @@ href="#">¶</a></h1><p>All there is to be called, in one place.</p><script>steal
 <div class="highlight-python"><pre>import acmekit
 acmekit.Client("h").get("/")</pre></div></dd></dl></dd></dl>
 <dl class="py class"><dt id="acmekit.Scan"><span class="descclassname">acmekit.</span>
-<span class="descname">Scan</span>(a)</dt><dd></dd></dl><dl class="py class"><dt><span class="descclassname">acmekit.</span>
+<span class="descname">Scan</span>(a)</dt><dd></dd></dl>
+<dl class="py class"><dt><span class="descclassname">acmekit.</span>
 <span class="descname">Scan</span>(a, b)</dt><dd><p>A look around.</p></dd></dl>
 <dl class="py attribute"><dt id="acmekit.LIMIT"><span class="descname">LIMIT</span><em>: int</em></dt><dd></dd></dl>
 <h2>Errors</h2><p>What goes wrong is raised, and told in one sentence.</p></div></body></html>"""

@@ -238,6 +238,17 @@ def test_a_schema_that_refers_to_itself_ends(tmp_path, read):
     assert names(read("api.json")) == ["get_a"]
 
 
+def test_documents_of_one_name_keep_apart_and_equal_ones_are_one(tmp_path, read):
+    for folder, name in (("a", "first"), ("b", "second"), ("c", "second")):
+        (tmp_path / folder / "ref").mkdir(parents=True)
+        (tmp_path / folder / "ref" / "api.md").write_text(
+            f"# `acmekit.{name}(x)`\n\nThe {name} of what is called here.\n"
+        )
+    documents = read("a/ref", "b/ref", "c/ref")
+    assert names(documents) == ["acmekit.first", "acmekit.second"]
+    assert paths_of(documents) == {"ref/api.md", "b/ref/api.md"}
+
+
 def test_what_was_read_is_kept_by_content(ref, read, monkeypatch):
     first = read("ref")
     monkeypatch.setattr(gathering, "page_of", lambda file: pytest.fail("it was read before"))

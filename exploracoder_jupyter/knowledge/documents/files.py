@@ -5,6 +5,7 @@ Left out, without a word, is what is no documentation by its name; counted, with
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -44,6 +45,7 @@ _NOTHING_LOADED = "Nothing is loaded from the network: give a file, a folder or 
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END = b"PK\x05\x06"
 
+LINK = "link or no regular file"
 TOO_LARGE = "too large"
 UNREADABLE = "unreadable"
 BEYOND = "beyond the limits"
@@ -119,12 +121,13 @@ def _alone(path: Path) -> File:
     most = largest(path.name)
     if path.stat().st_size > most:
         raise _unusable(path, f"is larger than {most // 1_000_000} MB")
-    return File(path.name, path.read_bytes()[:most])
+    with path.open("rb") as file:
+        return File(path.name, file.read(most))
 
 
 def _of_folder(folder: Path, reading: Reading) -> Iterator[File]:
     os.scandir(folder).close()  # `walk` would pass over a folder that cannot be read
-    found = sorted(_below(folder), key=_front_first)
+    found = sorted(_below(folder, reading), key=_front_first)
     for name in found:
         if reading.over:
             reading.skipped[BEYOND] += 1
@@ -132,30 +135,32 @@ def _of_folder(folder: Path, reading: Reading) -> Iterator[File]:
             yield reading.take(File(f"{folder.resolve().name}/{name}", body))
 
 
-def _below(folder: Path) -> Iterator[str]:
+def _below(folder: Path, reading: Reading) -> Iterator[str]:
     seen = 0
     for at, folders, names in os.walk(folder):  # does not enter folders that are links
         inner = PurePosixPath(Path(at).relative_to(folder).as_posix())
         folders[:] = [] if len(inner.parts) >= DEEPEST else [name for name in sorted(folders) if _is_wanted(name)]
         seen += len(names) + len(folders)
-        if seen > MOST_ENTRIES:
+        if seen > MOST_ENTRIES or reading.over_time:
             return
         yield from (str(inner / name) for name in names if _is_document(name))
 
 
 def _read(path: Path, reading: Reading) -> bytes | None:
+    """The body of a regular file that is no link and not too large."""
+    most = largest(path.name)
     try:
-        found = path.lstat()
-        if not stat.S_ISREG(found.st_mode):
-            reading.skipped["link or no regular file"] += 1
-            return None
-        if found.st_size > largest(path.name):
-            reading.skipped[TOO_LARGE] += 1
-            return None
-        return path.read_bytes()[: largest(path.name)]
-    except OSError:
-        reading.skipped[UNREADABLE] += 1
-        return None
+        # Without waiting: a named pipe would wait for a writer.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(handle, "rb") as file:
+            found = os.fstat(handle)
+            if stat.S_ISREG(found.st_mode) and found.st_size <= most:
+                return file.read(most)
+        why = TOO_LARGE if stat.S_ISREG(found.st_mode) else LINK
+    except OSError as error:
+        why = LINK if error.errno == errno.ELOOP else UNREADABLE
+    reading.skipped[why] += 1
+    return None
 
 
 def _of_archive(path: Path, reading: Reading) -> Iterator[File]:

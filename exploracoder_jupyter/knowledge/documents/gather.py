@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def read_documents(paths: Sequence[Path], store: Store, advance: Advance = lambd
         MissingMeans: a package that reads a kind of them is not installed.
     """
     reading = Reading()
-    found = [file for path in dict.fromkeys(paths) for file in files(path, reading)]
+    found = list(_found(paths, reading))
     digest = _digest(found)
     kept = _reopened(store.get("documents", digest))
     if kept:
@@ -59,6 +59,19 @@ def read_documents(paths: Sequence[Path], store: Store, advance: Advance = lambd
     if not reading.skipped[BEYOND]:  # what time allows differs from run to run
         store.put("documents", digest, _KEPT.dump_json(made))
     return made
+
+
+def _found(paths: Iterable[Path], reading: Reading) -> Iterator[File]:
+    """The documents, each content once, under names of their own."""
+    bodies: set[bytes] = set()
+    names: set[str] = set()
+    for path in paths:
+        for file in files(path, reading):
+            if file.body not in bodies:
+                bodies.add(file.body)
+                name = file.name if file.name not in names else f"{path.absolute().parent.name}/{file.name}"
+                names.add(name)
+                yield replace(file, name=name)
 
 
 def _digest(found: Iterable[File]) -> str:

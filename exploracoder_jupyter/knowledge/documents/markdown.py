@@ -11,10 +11,11 @@ from textwrap import indent
 
 from markdown_it import MarkdownIt
 
+from exploracoder_jupyter.knowledge import calls
 from exploracoder_jupyter.knowledge.documents import rest
 from exploracoder_jupyter.knowledge.documents.page import Page, Section, programs
 from exploracoder_jupyter.knowledge.documents.signatures import Signature, api, declared, stubs
-from exploracoder_jupyter.types import ApiDoc
+from exploracoder_jupyter.types import ApiDoc, Parameter
 
 _FRONT = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 _ROW = re.compile(
@@ -23,6 +24,11 @@ _ROW = re.compile(
 _DECORATION = re.compile(r"[`*\\]|\s*(?:\{[^}]*\}|¶|#+\s*$)|\[(?:source|link)\]|<[^>]*>")
 _SHOWN = re.compile(rf"`([^`]*)`|{_DECORATION.pattern}")
 """Marks of a heading, which in code are none."""
+_KIND = re.compile(r"^(?:(?:async|class|static)?\s*(?:function|method|property|attribute)|class)\s+")
+_FIELD = re.compile(
+    r"\s*(?:[-*+]|\|)\s+(?:\*\*)?`?(?P<name>\*{0,2}[A-Za-z_]\w*)`?(?:\*\*)?\s*(?:[(|]\s*(?P<type>[^()|]{1,80})[)]?\s*)?"
+    r"(?:[:|]|—|–|--?)\s+(?P<about>[^|\n]+)"
+)
 _FILES = re.compile(r"\.(?:md|rst|txt|py|pyi|json|ya?ml|toml|ini|cfg|html?|csv|ipynb|sh|com|org|io|net)$")
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "pyi"))
 _MOST_ROWS = 3_000
@@ -107,7 +113,9 @@ def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
     own = _headed(part)
     if own:
         above = owner if "." not in own.name else ""
-        yield api(f"{above}{own.name}", "method" if above else own.kind, own.signature, _whole(parts, at), place=place)
+        told = _whole(parts, at)
+        made = api(f"{above}{own.name}", "method" if above else own.kind, own.signature, told, place=place)
+        yield replace(made, parameters=tuple(_fields(told, own.signature)))
     for one in (one for code in part.codes for one in stubs(code)):
         if not own or one.path != own.name:
             yield replace(one, description=one.description or _prose(part), origin=place)
@@ -117,7 +125,8 @@ def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
 
 def _headed(part: _Part) -> Signature | None:
     """What the section is about, where that is an API."""
-    return (titled(part.title) or _named_in_fence(part)) if part.title else None
+    found = titled(part.title) if part.title else None
+    return found if found and found.signature not in ("", "()") else _named_in_fence(part) or found
 
 
 def titled(title: str) -> Signature | None:
@@ -133,7 +142,7 @@ def titled(title: str) -> Signature | None:
 
 def _named_in_fence(part: _Part) -> Signature | None:
     """The signature that opens the section's first code, where the heading is the name of it."""
-    name = plain(part.title).rpartition(".")[2].removesuffix("()")
+    name = _KIND.sub("", plain(part.title)).rpartition(".")[2].removesuffix("()")
     if not name.isidentifier() or not part.codes:
         return None
     found = declared(part.codes[0].strip().removesuffix("...").split("\n\n")[0])
@@ -158,6 +167,15 @@ def _whole(parts: Sequence[_Part], at: int) -> str:
             break
         said.append(f"{plain(part.title)}:\n{part.text}")
     return "\n\n".join(filter(None, said))
+
+
+def _fields(text: str, signature: str) -> Iterator[Parameter]:
+    """What a list says of parameters: `- host (str): where to`."""
+    names = {row.name.lstrip("*") for row in calls.written(signature)} if signature else set()
+    for line in text.splitlines()[:_MOST_ROWS]:
+        row = _FIELD.match(line)
+        if row and row["name"].lstrip("*") in names:
+            yield Parameter(row["name"], (row["type"] or "").strip("` "), about=row["about"].strip())
 
 
 def _prose(part: _Part) -> str:
