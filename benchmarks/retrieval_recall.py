@@ -1,70 +1,134 @@
-"""Recall of the built-in retrieval: `python benchmarks/retrieval_recall.py DATA.jsonl [LIBRARY ...]`.
+"""Recall of retrieval and of its parts: `python benchmarks/retrieval_recall.py DATA.jsonl [LIBRARY ...]`.
 
-Each line of DATA is `{"library", "query", "gold": [[name, alternative, ...], ...]}`. A gold name counts as found when
-one of the first k retrieved APIs has it as the last part of its path; recall@k is the mean over a library's queries.
-"distinct" counts APIs of one name as one, as if a list of names were shown; the other row is the search as it is.
-Libraries that are not installed are left out, and named.
+Each line of DATA is `{"id", "library", "query", "gold": [[name, alternative, ...], ...]}`. A gold name counts as found
+when one of the first k retrieved APIs has it as the last part of its path or of an alias of it (torchdata's functional
+forms are aliases); recall@k is the mean over a library's queries. APIs of one name count as one, as if a list of names
+were shown, but in the last row, which is the search as it is.
+
+"Subtasks" are the plans in data/subtasks.json: each query split into one to three steps, which are searched together.
+Libraries that are not installed are left out, and named; `--kernel` names a kernelspec to look for them in.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anyio
+import numpy as np
 
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.execution.inspect import inspector
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.knowledge import Library, texts, words
+from exploracoder_jupyter.knowledge.latent import Latent
+from exploracoder_jupyter.knowledge.lexical import Lexical
+from exploracoder_jupyter.types import ApiDoc
 
 DEPTHS = (5, 10, 20)
 ENOUGH = 200
+PLANS = Path(__file__).parent / "data" / "subtasks.json"
+
+FUNCTIONAL = re.compile(r"functional name: ``(\w+)``")
+"""How torchdata tells the method that is the same as a class."""
+
+Found = list[frozenset[str]]
+"""The names of each API, best first."""
+Question = dict
 
 
-def recall(names: Sequence[str], gold: Sequence[Sequence[str]]) -> float:
+def named(apis: Sequence[ApiDoc]) -> Found:
+    return [frozenset((*texts.names(api), *FUNCTIONAL.findall(api.description))) for api in apis]
+
+
+def recall(found: Found, gold: Sequence[Sequence[str]]) -> float:
+    names = frozenset().union(*found)
     return sum(any(name in names for name in alternatives) for alternatives in gold) / len(gold)
 
 
-async def measure(library: Library, questions: Sequence[dict]) -> dict[str, list[float]]:
-    totals = {"as it is": [0.0] * len(DEPTHS), "distinct": [0.0] * len(DEPTHS)}
+def whole(api: ApiDoc) -> str:
+    return f"{api.path}{api.signature}\n{api.description}"
+
+
+def by_words(apis: Sequence[ApiDoc], told: Callable[[ApiDoc], str]) -> Callable[[Question], Found]:
+    index = Lexical.build([told(api) for api in apis])
+    return lambda question: ranked(apis, index.scores(question["query"]))
+
+
+def by_vectors(
+    apis: Sequence[ApiDoc], told: Callable[[ApiDoc], str], vector: Callable[[str], np.ndarray]
+) -> Callable[[Question], Found]:
+    rows = np.stack([vector(told(api)) for api in apis])
+    return lambda question: ranked(apis, rows @ vector(question["query"]))
+
+
+def ranked(apis: Sequence[ApiDoc], scores: np.ndarray) -> Found:
+    return named([apis[row] for row in np.argsort(-scores, kind="stable")[:ENOUGH] if scores[row] > 0])
+
+
+def parts(apis: Sequence[ApiDoc]) -> dict[str, Callable[[Question], Found]]:
+    """What is to be compared with: one index, one kind of text, no prior."""
+    latent = Latent.fit([texts.head(api) for api in apis])
+    return {
+        "BM25, path and first sentence": by_words(apis, texts.described),
+        "BM25, whole docstring": by_words(apis, whole),
+        "LSA, path and opening": by_vectors(apis, texts.head, latent.vector),
+        "word vectors, description": by_vectors(apis, lambda api: api.description, words.vector),
+        "word vectors, path and first sentence": by_vectors(apis, texts.described, words.vector),
+    }
+
+
+async def measure(library: Library, questions: Sequence[Question], plans: dict) -> dict[str, list[float]]:
+    ways: dict[str, list[Found]] = {}
+    for way, find in parts(library.apis).items():
+        ways[way] = [find(question) for question in questions]
+    alone, split = [], []
     for question in questions:
-        plain = [found.api.name for found in await library.search(question["query"], ENOUGH)]
-        rows = {"as it is": plain, "distinct": list(dict.fromkeys(plain))}
-        for way, names in rows.items():
-            for at, depth in enumerate(DEPTHS):
-                totals[way][at] += recall(names[:depth], question["gold"])
-    return {way: [100 * total / len(questions) for total in sums] for way, sums in totals.items()}
+        alone.append(named([one.api for one in await library.search(question["query"], ENOUGH)]))
+        together = await library.search_together(plans[question["id"]], ENOUGH)
+        split.append(named([one.api for one in together]))
+    distinct = ways | {"default, the query": alone, "default, its subtasks": split}
+    rows = {way: [list(dict.fromkeys(one)) for one in found] for way, found in distinct.items()}
+    rows["default, its subtasks, as it is"] = split
+    return {way: figures(found, questions) for way, found in rows.items()}
 
 
-async def main(data: Path, wanted: Sequence[str], cache: Path) -> None:
+def figures(found: Sequence[Found], questions: Sequence[Question]) -> list[float]:
+    pairs = list(zip(found, questions, strict=True))
+    return [100 * sum(recall(one[:depth], asked["gold"]) for one, asked in pairs) / len(pairs) for depth in DEPTHS]
+
+
+async def main(data: Path, wanted: Sequence[str], kernel: str | None, cache: Path) -> None:
     by_library = defaultdict(list)
     for line in data.read_text().splitlines():
         question = json.loads(line)
         by_library[question["library"]].append(question)
-    print(f"recall (percent)      {'  '.join(f'@{depth:<4}' for depth in DEPTHS)}")
+    plans = json.loads(PLANS.read_text())["plans"]
+    print(f"{'recall (percent)':<42}{'  '.join(f'@{depth:<4}' for depth in DEPTHS)}")
     for name, questions in by_library.items():
         if wanted and name not in wanted:
             continue
         try:
-            library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache)
+            library = await Library.open([name], inspect=inspector(Sandbox(kernel=kernel)), cache=cache)
         except UsageError as error:
             print(f"{name}: left out. {error}")
             continue
         about = library.libraries[0]
         print(f"{name} {about.version}: {library.size} APIs, {len(questions)} queries")
-        for way, figures in (await measure(library, questions)).items():
-            print(f"  {way:<20}{'  '.join(f'{figure:5.1f}' for figure in figures)}")
+        for way, shares in (await measure(library, questions, plans)).items():
+            print(f"  {way:<40}{'  '.join(f'{share:5.1f}' for share in shares)}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("libraries", nargs="*")
+    parser.add_argument("--kernel", help="kernelspec in which the libraries are installed")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        anyio.run(main, asked.data, asked.libraries, Path(folder))
+        anyio.run(main, asked.data, asked.libraries, asked.kernel, Path(folder))

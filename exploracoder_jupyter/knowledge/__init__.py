@@ -1,7 +1,7 @@
 """Knowledge of installed libraries: their public API, read in the environment that will run the code, and its index.
 
 `Library.open` is the way in; `Inspect` is what it needs to look into that environment, `Embedder` what may take the
-place of the built-in latent vectors.
+place of the built-in vectors.
 """
 
 from __future__ import annotations

@@ -1,18 +1,21 @@
-"""The search index of a collection of APIs: words and meaning, fused, weighted by the prior.
+"""The search index of a collection of APIs: words and meaning, added up with what is likely at all.
+
+By words (BM25F over fields), by plain words that mean alike anywhere, and by what goes together in this documentation
+(LSA); with an embedder its vectors take the place of the last two.
 
 Built once for a combination of library versions; what `arrays` gives is all that is kept, and `Index.reopen` needs no
-fit. With an embedder the meaning is its vectors, else the built-in latent one.
+fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exploracoder_jupyter.knowledge import texts
+from exploracoder_jupyter.knowledge import texts, words
 from exploracoder_jupyter.knowledge.dense import Dense
 from exploracoder_jupyter.knowledge.fuse import scaled, spread, together, varied
 from exploracoder_jupyter.knowledge.latent import Latent
@@ -23,13 +26,15 @@ from exploracoder_jupyter.knowledge.prior import prior
 from exploracoder_jupyter.knowledge.query import matter, named, subject
 from exploracoder_jupyter.types import ApiDoc, ScoredApi
 
-FORMAT = 2
+FORMAT = 3
 """Version of what is kept and of how texts are made; a new one makes kept indexes void."""
 
 _DEPTH = 1000
 """How many rows the dense index is asked for."""
-_NEAR = 0.6
-"""What nearness by the built-in vectors counts, where the best score by words counts 1."""
+_ALIKE = 0.5
+"""What nearness by plain words counts, where the best score by the very words counts 1."""
+_LATENT = 0.2
+"""The same for nearness by what goes together in this documentation."""
 _NEAR_TRAINED = 1.0
 """The same for the vectors of a trained model."""
 _NAMED = 0.9
@@ -43,6 +48,7 @@ class Index:
     apis: Sequence[ApiDoc]
     names: Names
     lexical: Lexical
+    plain: Dense
     latent: Latent
     dense: Dense
     prior: NDArray[np.float32]
@@ -52,24 +58,30 @@ class Index:
         """Index these APIs with the built-in embedder. Takes seconds for thousands of them."""
         heads = [texts.head(api) for api in apis]
         latent = Latent.fit(heads)
-        vectors = np.stack([latent.vector(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
-        # Rounded as they are kept, so that a reopened index gives the same order.
-        dense = Dense(vectors.astype(np.float16).astype(np.float32))
-        return cls(apis, Names(apis), Lexical.of(texts.fields(apis)), latent, dense, prior(apis))
+        return cls(
+            apis,
+            Names(apis),
+            Lexical.of(texts.fields(apis)),
+            _vectors(heads, words.vector),
+            latent,
+            _vectors(heads, latent.vector),
+            prior(apis),
+        )
 
     @classmethod
     def reopen(cls, apis: Sequence[ApiDoc], arrays: Arrays) -> Index:
         """The index that gave these arrays. Raises KeyError or ValueError when they are not of one."""
         parts = {part: _within(arrays, part) for part in ("lexical", "latent")}
-        if not len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
+        if not len(arrays["plain"]) == len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
             raise ValueError("the kept index is not of these APIs")
-        vectors = arrays["vectors"].astype(np.float32)
-        wanted = arrays["prior"].astype(np.float32)
-        return cls(apis, Names(apis), Lexical(parts["lexical"]), Latent(parts["latent"]), Dense(vectors), wanted)
+        plain, vectors, wanted = (arrays[name].astype(np.float32) for name in ("plain", "vectors", "prior"))
+        lexical, latent = Lexical(parts["lexical"]), Latent(parts["latent"])
+        return cls(apis, Names(apis), lexical, Dense(plain), latent, Dense(vectors), wanted)
 
     def arrays(self) -> Arrays:
         """What `reopen` makes this index of again."""
-        kept: Arrays = {"vectors": self.dense.vectors.astype(np.float16), "prior": self.prior}
+        vectors = {"plain": self.plain.vectors, "vectors": self.dense.vectors}
+        kept: Arrays = {"prior": self.prior, **{name: rows.astype(np.float16) for name, rows in vectors.items()}}
         kept |= {f"lexical.{name}": array for name, array in self.lexical.arrays().items()}
         kept |= {f"latent.{name}": array for name, array in self.latent.arrays().items()}
         return kept
@@ -101,12 +113,20 @@ class Index:
         if meaning:
             near = _NEAR_TRAINED * spread(await meaning.scores(about, most=_DEPTH))
         else:
-            near = _NEAR * scaled(self.dense.scores(self.latent.vector(asked), most=_DEPTH))
+            alike = self.plain.scores(words.vector(asked), most=_DEPTH)
+            latent = self.dense.scores(self.latent.vector(asked), most=_DEPTH)
+            near = _ALIKE * scaled(alike) + _LATENT * scaled(latent)
         return np.asarray(said + near + _NAMED * self.names.bearers(named(query)), dtype=np.float32)
 
     def _best(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
-        order = [int(row) for row in np.argsort(-score, kind="stable") if score[row] > 0]
+        order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > 0)].tolist()
         return [ScoredApi(self.apis[row], float(score[row])) for row in varied(order, self.names.own, max(k, 0))]
+
+
+def _vectors(heads: Sequence[str], vector: Callable[[str], NDArray[np.float32]]) -> Dense:
+    """Rounded as they are kept, so that a reopened index gives the same order."""
+    rows = np.stack([vector(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
+    return Dense(rows.astype(np.float16).astype(np.float32))
 
 
 def _within(arrays: Arrays, part: str) -> Arrays:

@@ -71,13 +71,13 @@ def _said_by_others(apis: Sequence[ApiDoc]) -> list[str]:
     """What the documentation of others says of each name where it lists it under "See Also"."""
     said: defaultdict[str, list[str]] = defaultdict(list)
     for api in apis:
-        for name, text in _listed(api.description):
+        for name, text in listed(api.description):
             if name != api.name:
                 said[name].append(text)
     return ["\n".join(dict.fromkeys(said.get(api.name, ()))) for api in apis]
 
 
-def _listed(description: str) -> Iterator[tuple[str, str]]:
+def listed(description: str) -> Iterator[tuple[str, str]]:
     """Names and texts under "See Also": `names : text`, which goes on in indented lines."""
     section = _SEE_ALSO.search(description)
     for item in re.split(r"\n(?=\S)", section[1] if section else ""):

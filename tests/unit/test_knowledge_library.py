@@ -233,7 +233,7 @@ class Letters:
         )
 
 
-async def test_an_embedder_takes_the_place_of_the_latent_vectors_and_each_text_is_sent_once(tmp_path):
+async def test_an_embedder_takes_the_place_of_the_built_in_vectors_and_each_text_is_sent_once(tmp_path):
     first, second = Letters(), Letters()
     library = await opened(tmp_path, embedder=first)
     assert sorted(first.sent) == [
@@ -245,6 +245,32 @@ async def test_an_embedder_takes_the_place_of_the_latent_vectors_and_each_text_i
     assert (await library.search("traaac", 1))[0].api.path == "shop.Cart"
     await opened(tmp_path, embedder=second)
     assert second.sent == []
+
+
+async def test_a_new_version_embeds_only_the_texts_that_changed(tmp_path):
+    walkers, first, second = Walkers(), Letters(), Letters()
+    await opened(tmp_path, walkers=walkers, embedder=first)
+    walkers.versions["shop"] = "2.0"
+    walkers.installed["shop"] = [
+        SORT,
+        CART,
+        row("shop.Cart.add", "Put one good into it."),
+        row("shop.weigh", "Weigh it."),
+    ]
+    library = await opened(tmp_path, walkers=walkers, embedder=second)
+    assert library.libraries[0].version == "2.0" and len(first.sent) == 3
+    assert sorted(second.sent) == ["shop.Cart.add: Put one good into it.", "shop.weigh: Weigh it."]
+
+
+async def test_an_embedder_that_finds_everything_near_leaves_words_their_say(tmp_path):
+    class Near(Letters):
+        async def embed(self, texts):
+            return np.array([[1, 0.01 * (len(text) % 3)] for text in texts], dtype=np.float32)
+
+    library = await opened(tmp_path, embedder=Near())
+    assert (await library.search("sort", 1))[0].api.path == "shop.sort"
+    together = await library.search_together(["sort", "put into"], 2)
+    assert {found.api.path for found in together} == {"shop.sort", "shop.Cart.add"}
 
 
 async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):

@@ -7,6 +7,7 @@ import anyio
 import numpy as np
 import pytest
 
+from exploracoder_jupyter.knowledge import words
 from exploracoder_jupyter.knowledge.dense import Dense
 from exploracoder_jupyter.knowledge.fuse import fused, scaled, spread, together, varied
 from exploracoder_jupyter.knowledge.index import Index
@@ -144,6 +145,27 @@ def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api(
     assert search(index, "please use .transform() on all", 1) == ["m.Mapper"]
     assert search(index, "wide indentation", 1) == ["m.dump"]
     assert set(search(index, "serialize as text", 2)) == {"m.dump", "m.load"}
+
+
+def test_plain_words_that_mean_alike_are_near_without_any_documentation():
+    def near(one: str, other: str) -> float:
+        return float(words.vector(one) @ words.vector(other))
+
+    assert near("delete rows", "remove rows") > near("delete rows", "insert rows")
+    assert near("average of values", "mean of values") > near("average of values", "name of values")
+    assert near("folder", "directory") > 0.2 > near("folder", "average")
+    assert near("deleted", "deleting") == pytest.approx(1)
+    assert not words.vector("xqzzt").any()
+
+
+def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
+    apis = (
+        api("m.prune", "Delete the rows that hold nothing."),
+        api("m.load", "Read a table from a file."),
+        api("m.walk", "Give the entries of a directory."),
+    )
+    assert search(Index.build(apis), "get rid of, remove, erase", 1) == ["m.prune"]
+    assert search(Index.build(apis), "folder", 1) == ["m.walk"]
 
 
 def test_latent_vectors_are_deterministic_and_relate_words_that_share_company():
