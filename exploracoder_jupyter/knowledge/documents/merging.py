@@ -105,8 +105,8 @@ def _described(asked: str, name: str, apis: Iterable[ApiDoc], documents: Documen
 
 def _told(one: Absent, apis: int) -> str:
     return (
-        f"{one.why.message} The {apis:,} APIs known of it come from the documents alone, and code that uses it cannot "
-        "run here: every experiment will fail where it is imported."
+        f"{one.why.message} What is known of it comes from the documents alone ({apis:,} API{'s' * (apis != 1)}), and "
+        "code that uses it cannot run here: every experiment will fail where it is imported."
     )
 
 
