@@ -61,7 +61,7 @@ def called(value: Any, doc: str, names: Sequence[str], *, bound: bool = False) -
 
 def introspected(value: Any, *, bound: bool) -> Called:
     """What `inspect.signature` says. Raises whatever it, or the object, raises."""
-    seen = inspect.signature(value)
+    seen = _of_typed_dict(value) or inspect.signature(value)
     parameters = list(seen.parameters.values())
     first = parameters[0] if parameters else None
     if first and first.kind in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
@@ -70,6 +70,18 @@ def introspected(value: Any, *, bound: bool) -> Called:
     returns = _type(seen.return_annotation)
     told = tuple((_starred(one), _text(one.annotation), _text(one.default)) for one in plain)
     return Called(_rendered(plain, returns), told, returns)
+
+
+def _of_typed_dict(value: Any) -> inspect.Signature | None:
+    """How a `TypedDict` is made; what may be left out has a default that cannot be said."""
+    fields, required = getattr(value, "__annotations__", None), getattr(value, "__required_keys__", None)
+    if type(fields) is not dict or type(required) is not frozenset:
+        return None
+    empty, kind = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+    defaults = {name: empty if name in required else Ellipsis for name in fields}
+    return inspect.Signature(
+        [inspect.Parameter(name, kind, annotation=fields[name], default=defaults[name]) for name in fields]
+    )
 
 
 def got(value: Any) -> Called:
@@ -154,7 +166,7 @@ def _value(default: Any) -> str:
     """A default as it would be written, `...` where that cannot be said."""
     if issubclass(type(default), type) or inspect.isroutine(default):
         return str(getattr(default, "__qualname__", "...")).rpartition(">.")[2]
-    text = " ".join(repr(default).split())
+    text = "..." if default is Ellipsis else " ".join(repr(default).split())
     member = re.fullmatch(r"<([A-Za-z_][\w.]*): .*>", text)
     text = member.group(1) if member else re.sub(r"<[^<>]*>", "...", text)
     return text if len(text) <= LONGEST_DEFAULT else "..."

@@ -13,8 +13,8 @@ PROJECT = Path(__file__).parents[2]
 SOURCES = {
     "forge/__init__.py": '''
         """A forge. Much is said of `forge.spoken.word`."""
-        __all__ = ["Archive", "make", "tools", "Pipe", "Table", "native"]
-        from forge._core import Archive, Pipe, Table, make
+        __all__ = ["Archive", "make", "needs", "tools", "Pipe", "Table", "native"]
+        from forge._core import Archive, Pipe, Table, make, needs
     ''',
     "forge/_core.py": '''
         """Everything is made here."""
@@ -22,9 +22,11 @@ SOURCES = {
         import functools
         from typing import TYPE_CHECKING
         if TYPE_CHECKING:
-            from forge.results import Result
+            from forge.results import Needs, Result
         def make(what: str, *, n: int | None = None, how=print) -> Result:
             """Make it."""
+        def needs() -> Needs:
+            """Say what is needed."""
         def hidden_recipe(iron):
             """Known to those who ask for it."""
         class Accessor:
@@ -69,6 +71,10 @@ SOURCES = {
     "forge/spoken.py": "def word(): 'Say it.'\ndef song(): 'Sing it.'",
     "forge/handed.py": "from ._core import hidden_recipe",
     "forge/results.py": """
+        from typing import TypedDict
+        class Needs(TypedDict, total=False):
+            'What it takes.'
+            ore: str
         class Base:
             def weigh(self): 'Weigh it.'
         class Result(Base):
@@ -213,6 +219,7 @@ def test_the_methods_of_an_accessor_are_found_under_the_path_that_names_it(forge
     ("path", "signature", "returns"),
     [
         ("forge.make", "(what: str, *, n: int | None = None, how=print) -> Result", "Result"),
+        ("forge.results.Needs", "(*, ore: str = ...)", ""),
         ("forge.native.melt", "(ore: str, heat: float=900.0)", "int"),  # of a stub
         ("forge.native.pour", "(metal, into=None)", "Ingot"),
         ("forge.native.cast", "(form: int)", "Ingot"),
