@@ -48,7 +48,10 @@ def _main_lines(root: Node) -> list[str]:
     if len(html) > _MOST:
         return []
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # it logs every page without a text
-    text = trafilatura.extract(html, include_comments=False, include_tables=True) or ""
+    try:
+        text = trafilatura.extract(html, include_comments=False, include_tables=True) or ""
+    except Exception:  # it is given any page there is
+        return []
     lines = (" ".join(line.split()).lstrip("-| ") for line in text.splitlines())
     return sorted(filter(None, lines), key=len, reverse=True)[:_PROBES]
 

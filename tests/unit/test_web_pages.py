@@ -170,6 +170,14 @@ def test_any_page_is_told_with_and_without_the_extra(trafilatura, monkeypatch):
     assert "Copyright" not in text_of(told)
 
 
+def test_a_page_that_breaks_the_extra_is_told_without_it(monkeypatch):
+    def broken(*args, **options):
+        raise RuntimeError("a page that nobody has tried")
+
+    monkeypatch.setattr("trafilatura.extract", broken)
+    assert "np.squeeze" in text_of(page(BLOG))
+
+
 HIDING = [
     '<p style="display: none">EVIL</p>',
     '<p style="visibility:hidden">EVIL</p>',
