@@ -6,8 +6,10 @@ remains of the plan must change, so that skipping and revising cost no further c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 from exploracoder_jupyter.errors import ReplyError
 from exploracoder_jupyter.events import KnowledgeSearched
@@ -19,6 +21,9 @@ from exploracoder_jupyter.pipeline.plan import may_revise
 from exploracoder_jupyter.pipeline.replies import RecommendGlobalReply, RecommendReply, RevisingReply
 from exploracoder_jupyter.pipeline.requests import RecommendGlobalInputs, RecommendInputs
 from exploracoder_jupyter.types import ApiDoc, Passage, ScoredApi, Subtask
+
+_MOST_CALLED: Final = 6
+"""APIs that are recommended for the code that calls them alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ async def _retrieved(run: Run, subtask: Subtask, query: str) -> tuple[tuple[Scor
     found = tuple(await run.knowledge.search(query, run.settings.retrieved))
     passages = await gathered(run, query)
     await still_wanted()
+    found = (*found, *_called_by(run, passages, {item.api.path for item in found}))
     paths = tuple(item.api.path for item in found)
     run.emit(KnowledgeSearched(subtask.id, 0, "subtask", query, paths, passages))
     if "web" in run.soup.kinds and subtask.online:
@@ -66,6 +72,13 @@ async def _retrieved(run: Run, subtask: Subtask, query: str) -> tuple[tuple[Scor
         run.emit(KnowledgeSearched(subtask.id, 0, "subtask", subtask.online, (), online))
         passages = distinct((*passages, *online))
     return found, passages
+
+
+def _called_by(run: Run, passages: Sequence[Passage], known: Collection[str]) -> Iterable[ScoredApi]:
+    """A few APIs that code among the passages calls, and that were not found by themselves."""
+    paths = dict.fromkeys(path for item in passages if item.code for path in item.apis)
+    called = {api.path: api for path in paths if (api := run.knowledge.lookup(path)) and api.path not in known}
+    return (ScoredApi(api, 0.0) for api in islice(called.values(), _MOST_CALLED))
 
 
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:

@@ -321,3 +321,11 @@ async def test_the_web_is_asked_the_same_once():
     await run_task(replace(run, soup=soup))
     assert len([event for event in searches(run) if event.apis and event.subject != "s1"]) == 2
     assert len([query for query, _ in soup.asked]) == 1
+
+
+async def test_apis_that_kept_code_calls_are_recommended_too():
+    kept = Passage("snippet", "truncate", "math.isqrt(16)", "snippet 1", ("math.isqrt", "math.gone"), code=True)
+    run = a_run(answers(plan=("the root",)), apis=APIS, retrieved=3)
+    await run_task(replace(run, soup=FewPassages(kept)))
+    found = next(event for event in searches(run, anew=False) if event.subject == "1")
+    assert found.apis == ("math.root0", "math.root1", "math.root2", "math.isqrt")
