@@ -56,7 +56,7 @@ def test_the_solution_of_a_recorded_example_still_passes_its_check(path, tmp_pat
     notebook.cells.append(nbformat.v4.new_code_cell(check))
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert [cell for cell in notebook.cells if cell.source.startswith("%%explored")] == candidates
-    assert len(candidates) > 10
+    assert candidates
 
 
 def _results(notebook):
