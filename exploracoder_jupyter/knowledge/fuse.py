@@ -7,8 +7,8 @@ sources say nothing beside each other, ranks are what is left.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,17 +57,24 @@ def together(scores: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     return np.asarray(1 / turn + shared * 1e-6, dtype=np.float32)
 
 
-def varied(rows: Sequence[int], names: Sequence[str], k: int) -> list[int]:
-    """The first k rows, best first, where a name's third and later bearers wait until all others were served.
+def varied(
+    rows: Sequence[int], names: Sequence[str], k: int, *, alike: Callable[[int, int], bool] = lambda one, other: False
+) -> list[int]:
+    """The first k rows, best first, where a name's third and later bearers wait until all others were served, and
+    those that are `alike` to one before.
 
     Large libraries have one `mean` for each of ten classes; without this they crowd out everything else.
     """
-    borne: Counter[str] = Counter()
+    borne: defaultdict[str, list[int]] = defaultdict(list)
     first: list[int] = []
     later: list[int] = []
     for row in rows:
-        borne[names[row]] += 1
-        (first if borne[names[row]] <= NAMESAKES else later).append(row)
+        before = borne[names[row]]
+        if len(before) >= NAMESAKES or any(alike(row, other) for other in before):
+            later.append(row)
+            continue
+        before.append(row)
+        first.append(row)
         if len(first) == k:
             break
     return (first + later)[:k]

@@ -24,6 +24,7 @@ from exploracoder_jupyter.knowledge.meaning import Meaning
 from exploracoder_jupyter.knowledge.names import Names
 from exploracoder_jupyter.knowledge.prior import prior
 from exploracoder_jupyter.knowledge.query import matter, named, subject
+from exploracoder_jupyter.knowledge.tokens import tokens
 from exploracoder_jupyter.types import ApiDoc, ScoredApi
 
 FORMAT = 3
@@ -39,6 +40,8 @@ _NEAR_TRAINED = 1.0
 """The same for the vectors of a trained model."""
 _NAMED = 0.9
 """What it counts that the query names the API outright."""
+_SAME = 0.5
+"""So large a part of their words two first sentences share that say the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,13 @@ class Index:
 
     def _best(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
         order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > 0)].tolist()
-        return [ScoredApi(self.apis[row], float(score[row])) for row in varied(order, self.names.own, max(k, 0))]
+        rows = varied(order, self.names.own, max(k, 0), alike=self._alike)
+        return [ScoredApi(self.apis[row], float(score[row])) for row in rows]
+
+    def _alike(self, one: int, other: int) -> bool:
+        """Whether two rows say the same: `mean` of two classes, but not `replace` of values and of text."""
+        first, second = (frozenset(tokens(self.apis[row].summary)) for row in (one, other))
+        return len(first & second) >= _SAME * len(first | second)
 
 
 def _vectors(heads: Sequence[str], vector: Callable[[str], NDArray[np.float32]]) -> Dense:

@@ -220,6 +220,17 @@ def test_the_third_bearer_of_a_name_waits():
     names = ["mean", "mean", "mean", "sum", "mean"]
     assert varied([0, 1, 2, 3, 4], names, 3) == [0, 1, 3]
     assert varied([0, 1, 2, 3, 4], names, 5) == [0, 1, 3, 2, 4]
+    assert varied([0, 1, 2, 3, 4], names, 5, alike=lambda one, other: other == 0) == [0, 3, 1, 2, 4]
+
+
+def test_a_namesake_that_says_the_same_waits_and_one_that_says_something_else_does_not():
+    apis = (
+        api("m.Frame.swap", "Swap values of the frame."),
+        api("m.Column.swap", "Swap values of the column."),
+        api("m.Text.swap", "Swap letters for others in each text."),
+        api("m.Frame.values", "The values, to be swapped or not, in an array."),
+    )
+    assert search(Index.build(apis), "swap values", 4)[1:] == ["m.Frame.swap", "m.Text.swap", "m.Column.swap"]
 
 
 def test_the_prior_prefers_what_others_mention_and_what_is_near_the_top():
