@@ -156,7 +156,7 @@ def write(path: Path, vocabulary: Sequence[str], vectors: NDArray[np.float32]) -
     np.savez_compressed(path, vocabulary=words, vectors=rounded, scales=scales.astype(np.float32))
 
 
-async def main(names: Sequence[str], without: Sequence[str], kernel: str | None, cache: Path) -> None:
+async def main(names: Sequence[str], without: Sequence[str], kernel: str | None, cache: Path, out: Path) -> None:
     """Read, learn, write."""
     random.seed(0)
     apart = {api.description for name in without for api in await read(name, kernel, cache)}
@@ -171,7 +171,7 @@ async def main(names: Sequence[str], without: Sequence[str], kernel: str | None,
     ]
     vocabulary, rare, learned = coded(list(pairs(libraries)))
     print(f"{sum(map(len, libraries))} APIs, {len(learned)} pairs, {len(vocabulary)} words")
-    write(PATH, vocabulary, trained(rare, learned))
+    write(out, vocabulary, trained(rare, learned))
 
 
 if __name__ == "__main__":
@@ -180,5 +180,6 @@ if __name__ == "__main__":
     parser.add_argument("--without", nargs="*", default=["pandas", "numpy"])
     parser.add_argument("--kernel", help="kernelspec in which the libraries are installed")
     parser.add_argument("--cache", type=Path, required=True, help="folder in which what was read is kept")
+    parser.add_argument("--out", type=Path, default=PATH)
     asked = parser.parse_args()
-    anyio.run(main, asked.libraries, asked.without, asked.kernel, asked.cache)
+    anyio.run(main, asked.libraries, asked.without, asked.kernel, asked.cache, asked.out)
