@@ -50,13 +50,21 @@ def called(value: Any, doc: str, names: Sequence[str], *, bound: bool = False) -
     parameter is filled by the call.
     """
     written = documented(doc, names)
+    told = _tried(value, bound=bound)
+    if written.signature and told.signature in UNTOLD:
+        return written
+    if not told.signature and inspect.isfunction(caller := inspect.getattr_static(type(value), "__call__", None)):
+        return _tried(caller, bound=True)
+    return told
+
+
+def _tried(value: Any, *, bound: bool) -> Called:
     try:
-        told = introspected(value, bound=bound)
+        return introspected(value, bound=bound)
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return written
-    return written if written.signature and told.signature in UNTOLD else told
+        return Called()
 
 
 def introspected(value: Any, *, bound: bool) -> Called:

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     Rank = tuple[int, int, bool, bool, int]  # the smaller the better
 
 LONGEST_DOC = 20_000
+LISTED, UNLISTED, RELATED, HELD = range(4)
+"""How public a path is: it is listed; it is meant for users though it is not; it is got from calls or named in
+documentation; some module holds the object for its own use.
+"""
+MOST_HELD = 5
 
 
 class Found:
@@ -44,17 +49,19 @@ class Found:
         Of equally good paths the heavier one names it.
         """
         ranked = sorted(self.paths, key=lambda one: (*one[0][:4], -weigh(one[1]), one[0][4], one[1]))
-        ordered = list(dict.fromkeys(filter(None, [self.pinned, *(path for _, path in ranked)])))
+        named = list(dict.fromkeys(filter(None, [self.pinned, *(path for rank, path in ranked if rank[0] < HELD)])))
+        held = [path for rank, path in ranked if rank[0] == HELD]
         note = attribute(self.value, "__deprecated__")
-        aliases = sorted({*ordered[1:], *others, home(self.value)} - {ordered[0], ""})
+        aliases = {*named[1:], *others, home(self.value)} - {named[0], ""}
         return {
-            "path": ordered[0],
+            "path": named[0],
             "kind": self.kind,
             "signature": self.called.signature,
             "parameters": self.called.parameters,
             "returns": self.called.returns,
             "doc": self.doc[:LONGEST_DOC],
-            "aliases": aliases,
+            "aliases": sorted(aliases),
+            "held": sorted(held, key=len)[:MOST_HELD],
             "deprecated": note if isinstance(note, str) else None,
         }
 

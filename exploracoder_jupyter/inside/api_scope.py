@@ -87,7 +87,7 @@ class Scope:
             if is_class(rest[name]) or (lax and callable(rest[name]) and documentation(rest[name]))
         }
 
-    def spare(self, module: Any) -> Iterator[tuple[str, Any]]:
+    def held(self, module: Any) -> Iterator[tuple[str, Any]]:
         """What a module holds for its own use; users write such paths too."""
         for name in _names(module):
             value = attribute(module, name) if _shown(name) else None

@@ -20,7 +20,17 @@ from contextlib import suppress
 from exploracoder_jupyter.inside.api_catalogue import Catalogue
 from exploracoder_jupyter.inside.api_members import functional, members
 from exploracoder_jupyter.inside.api_related import mentioned, returned
-from exploracoder_jupyter.inside.api_row import attribute, documentation, is_class, is_module, string
+from exploracoder_jupyter.inside.api_row import (
+    HELD,
+    LISTED,
+    RELATED,
+    UNLISTED,
+    attribute,
+    documentation,
+    is_class,
+    is_module,
+    string,
+)
 from exploracoder_jupyter.inside.api_scope import SKIPPED, Scope, meant_for_users
 from exploracoder_jupyter.inside.guards import limited
 
@@ -37,7 +47,6 @@ MENTIONED = 3
 """So many paths that begin with a package show that it is spoken of."""
 ROUNDS = 3
 MODULE_SECONDS = 30.0
-LISTED, UNLISTED, RELATED, SPARE = range(4)
 
 
 class Walk:
@@ -58,7 +67,7 @@ class Walk:
         self.private: dict[str, str] = {}
         self.mentions: dict[str, int] = {}
         self.tried: set[str] = set()
-        self.spare: list[tuple[str, Any]] = []
+        self.held: list[tuple[str, Any]] = []
         self.docs: list[str] = []
         self.skipped = 0
         self.cut = False
@@ -78,8 +87,8 @@ class Walk:
                     break
         self.cut = self.cut or time.monotonic() > self.deadline
         self._functional()
-        for path, value in self.spare:
-            self.known.also(path, value, "", SPARE)
+        for path, value in self.held:
+            self.known.also(path, value, "", HELD)
 
     def _functional(self) -> None:
         """Add the names under which classes make objects of others: of the library, or found in it."""
@@ -112,7 +121,7 @@ class Walk:
                 self._offer(f"{path}.{name}", value, tier, listed=self.scope.listed(module) is not None)
         for name, value in self.scope.unlisted(module).items():
             self._offer(f"{path}.{name}", value, max(tier, UNLISTED), listed=False)
-        self.spare += [(f"{path}.{name}", value) for name, value in self.scope.spare(module)]
+        self.held += [(f"{path}.{name}", value) for name, value in self.scope.held(module)]
         self._submodules(path, module, tier)
 
     def _submodules(self, path: str, module: Any, tier: int) -> None:

@@ -119,7 +119,8 @@ def _surface(found: Found, about: About, rows: list[Row], documents: About, bega
     rows.sort(key=lambda row: row.path)
     bare = [row.path for row in rows if not row.signature and row.kind in _CALLED]
     stubbed = stubs.signatures(bare, module=found.name) if found.distribution == STANDARD and bare else {}
-    aliases = {alias: row.path for row in rows for alias in row.aliases}
+    aliases = {alias: row.path for row in rows for alias in row.held}
+    aliases |= {alias: row.path for row in rows for alias in row.aliases}
     known = Paths({row.path: row.path for row in rows} | aliases, info.name)
     apis = tuple(_api(row, info, stubbed, known) for row in rows)
     programs = (*docs.examples(documents.readme), *docs.examples(about.doc), *documents.programs)

@@ -35,6 +35,9 @@ class Row:
     signature: str
     doc: str
     aliases: tuple[str, ...] = ()
+    """Other paths by which users may know it."""
+    held: tuple[str, ...] = ()
+    """Paths by which other modules hold it for their own use."""
     deprecated: str | None = None
     parameters: tuple[tuple[str, str, str], ...] = ()
     """Name with its stars, type and default, where the code tells them."""

@@ -91,7 +91,7 @@ SOURCES = {
                 self.__doc__ = doc
             @property
             def __signature__(self): raise ValueError("compiled")
-            def __call__(self): ...
+            def __call__(self, *args, **kwargs): ...
         melt = Native("melt", "Melt it.")
         pour = Native("pour", "pour(self, metal, into=None) -> Ingot\\n\\nPour it.")
         cast = Native("cast", "cast(*args, **kwargs)\\nOverloaded.\\n\\n1. cast(form: int) -> Ingot\\n\\n2. cast()")
@@ -223,7 +223,7 @@ def test_the_methods_of_an_accessor_are_found_under_the_path_that_names_it(forge
         ("forge.native.melt", "(ore: str, heat: float=900.0)", "int"),  # of a stub
         ("forge.native.pour", "(metal, into=None)", "Ingot"),
         ("forge.native.cast", "(form: int)", "Ingot"),
-        ("forge.native.mute", "", ""),
+        ("forge.native.mute", "(*args, **kwargs)", ""),
         ("forge.Table.size", "", "int"),
         ("forge.Table.wide", "", "bool"),
     ],
