@@ -139,8 +139,13 @@ def test_markdown_becomes_passages_and_programs(read):
 
 
 def test_code_that_defines_a_function_on_its_way_describes_no_api(read):
-    body = "# Tips\n\nDo as here, and it will be well.\n\n```python\ndef mine(x): return x\nmine(1)\n```\n"
+    body = "# Tips\n\nDo as here, and it will be well.\n\n```python\ndef mine(x): return x\nmine(1)\n```\n\n```python\nclass Point:\n    x: int\n```\n"
     assert read("tips.md", body).apis == ()
+
+
+def test_code_with_odd_escapes_is_code_without_a_warning(read):
+    body = "# Tips\n\n```python\nimport re\nre.compile('\\d')\n```\n"
+    assert read("tips.md", body).programs == ("import re\nre.compile('\\d')",)
 
 
 def test_a_history_of_versions_describes_nothing(read):
@@ -210,6 +215,18 @@ def test_rest_directives_describe_apis(read):
     assert found["acmekit.Client"].deprecated == "2.0 Use Session."
     assert "Fetch" not in found["acmekit.Client"].description
     assert set(found) == {"acmekit.connect", "acmekit.Client", "acmekit.Client.get"}
+
+
+def test_rest_without_a_module_leaves_open_whose_apis_they_are(read):
+    body = (
+        ".. class:: queue(size)\n\n   A queue.\n\n   .. method:: put(x)\n\n      Put it in.\n\n.. function:: a.b.c(x)\n"
+    )
+    documents = read("api.rst", body)
+    assert [(api.path, api.kind, api.library) for api in documents.apis] == [
+        ("queue", "class", ""),
+        ("queue.put", "method", ""),
+        ("a.b.c", "function", "a"),
+    ]
 
 
 def test_rest_includes_nothing_and_keeps_sections(read):

@@ -6,6 +6,7 @@ Documents are untrusted: they are parsed, within limits, and nothing in them is 
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -95,8 +96,7 @@ def _pages(found: Sequence[File], reading: Reading, advance: Advance) -> Iterabl
             reading.skipped[BEYOND] += len(found) - number
             return
         try:
-            page = page_of(file)
-            yield file.name, replace(page, apis=tuple(completed(_clean(api)) for api in page.apis))
+            yield file.name, _read(file)
         except NotText:
             reading.skipped["binary"] += 1
         except MissingMeans:
@@ -104,6 +104,13 @@ def _pages(found: Sequence[File], reading: Reading, advance: Advance) -> Iterabl
         except Exception:  # whatever a document does to its reader, the others are read
             reading.skipped[UNREADABLE] += 1
         advance(number + 1, len(found))
+
+
+def _read(file: File) -> Page:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of odd escapes in code that is only looked at
+        page = page_of(file)
+        return replace(page, apis=tuple(completed(_clean(api)) for api in page.apis))
 
 
 def _together(pages: Sequence[tuple[str, Page]], reading: Reading, digest: str) -> Documents:

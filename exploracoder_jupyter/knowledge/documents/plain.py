@@ -21,9 +21,7 @@ def read(text: str) -> Page:
     """The page of a text: each line that is a signature, with what stands behind it or indented under it."""
     lines = text.splitlines()[:_MOST_LINES]
     found = [(at, *one) for at, line in enumerate(lines) if (one := _line(line))]
-    sure = [one for one in found if one[1].certainty != "called"]
-    calls = [one for one in found if one[1].certainty == "called"]
-    chosen = found if len(calls) >= _FEW or sure else []
+    chosen = found if len(found) >= _FEW or any(one[1].sure for one in found) else []
     title = next((line.strip() for line in lines if line.strip()), "")
     sections = () if len(chosen) > len(lines) / 3 else (Section(title, text, "line 1"),)
     return Page(title[:80], sections, tuple(_apis(lines, chosen)), programs(text))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from exploracoder_jupyter.knowledge.documents.page import Page, Section, programs
-from exploracoder_jupyter.knowledge.documents.signatures import api, declared, kind_of
+from exploracoder_jupyter.knowledge.documents.signatures import api, declared
 from exploracoder_jupyter.types import ApiDoc, ApiKind
 
 _DIRECTIVE = re.compile(r"(\s*)\.\. (?:(py):)?(\w+)::[ \t]*(.*)$")
@@ -24,7 +24,7 @@ _UNTOLD = re.compile(
     re.MULTILINE,
 )
 """Directives that say nothing by themselves, or what is not to be read."""
-_KINDS: dict[str, ApiKind | None] = {
+_KINDS: dict[str, ApiKind] = {
     "function": "function",
     "decorator": "function",
     "class": "class",
@@ -35,17 +35,45 @@ _KINDS: dict[str, ApiKind | None] = {
     "attribute": "property",
     "property": "property",
     "data": "constant",
-    "module": None,
 }
 _MODULES = frozenset(("module", "currentmodule"))
 _DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What a directive declares; without a path the top of a document."""
+
+    path: str = ""
+    library: str = ""
+    """The import name that the path begins with, where a module was named."""
+    kind: ApiKind = "function"
+    signature: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.path)
+
+    @classmethod
+    def of(cls, line: str, what: str, above: _Head) -> _Head:
+        """What a line declares below a module or class; nothing where it is no name."""
+        line = re.sub(r"^(?:async|abstract|static|class|def|property)\s+", "", line)
+        found = declared(line)
+        name, _, rest = line.partition("(")
+        name = found.name if found else name.strip()
+        path = name if not above or name == above.path or name.startswith(f"{above.path}.") else f"{above.path}.{name}"
+        if not re.fullmatch(r"\w+(\.\w+)*", path):
+            return cls()
+        root = name.partition(".")[0] if "." in name and not name[0].isupper() else ""
+        signature = found.signature if found else (f"({rest}" if rest else "")
+        return cls(path, above.library or root, _KINDS[what], signature)
 
 
 @dataclass(slots=True)
 class _State:
     """What the directives so far have said."""
 
-    module: str = ""
+    above: _Head = field(default_factory=_Head)
+    """The module."""
     apis: list[ApiDoc] = field(default_factory=list)
 
 
@@ -53,7 +81,7 @@ def read(text: str) -> Page:
     """The page of a reST text."""
     lines = [line.rstrip() for line in text.expandtabs(8).splitlines()]
     state = _State()
-    rest = _taken(lines, state, owner="", first=1, depth=0)
+    rest = _taken(lines, state, owner=_Head(), first=1, depth=0)
     title = next((plain(rest[at]) for at in range(len(rest)) if _is_heading(rest, at)), "")
     return Page(title, tuple(_sections(rest)), tuple(state.apis), programs("\n".join(rest)))
 
@@ -63,7 +91,7 @@ def plain(text: str) -> str:
     return _ROLE.sub(r"`\1`", _UNTOLD.sub("", text))
 
 
-def _taken(lines: Sequence[str], state: _State, *, owner: str, first: int, depth: int) -> list[str]:
+def _taken(lines: Sequence[str], state: _State, *, owner: _Head, first: int, depth: int) -> list[str]:
     """The lines without the directives that describe an API, which are put into the state. Blank lines stand for
     those, so that the others keep their numbers."""
     kept: list[str] = []
@@ -76,7 +104,8 @@ def _taken(lines: Sequence[str], state: _State, *, owner: str, first: int, depth
             continue
         end = _end(lines, at, len(found[1]))
         if found[3] in _MODULES:
-            state.module = "" if found[4] == "None" else found[4].strip()
+            module = found[4].strip().removesuffix("None")
+            state.above = _Head(module, module.partition(".")[0])
             kept += ["", *lines[at + 1 : end]]  # what stands under a module is prose
         else:
             _describe(found[3], lines[at:end], state, owner=owner, first=first + at, depth=depth)
@@ -93,52 +122,30 @@ def _end(lines: Sequence[str], at: int, indent: int) -> int:
     return len(lines)
 
 
-def _describe(what: str, block: Sequence[str], state: _State, *, owner: str, first: int, depth: int) -> None:
+def _describe(what: str, block: Sequence[str], state: _State, *, owner: _Head, first: int, depth: int) -> None:
+    written, options, begin = _head(block)
+    above = _Head(options["module"], options["module"].partition(".")[0]) if "module" in options else owner
+    heads = [head for line in written if (head := _Head.of(line, what, above or state.above))]
+    began, inside = len(state.apis), heads[0] if heads and _KINDS[what] == "class" else owner
+    rest = _taken(_dedented(block[begin:]), state, owner=inside, first=first + begin, depth=depth + 1)
+    told = plain("\n".join(rest).strip())
+    state.apis[began:began] = [
+        api(head.path, head.kind, head.signature, told, library=head.library, place=f"line {first}") for head in heads
+    ]
+
+
+def _head(block: Sequence[str]) -> tuple[list[str], dict[str, str], int]:
+    """The signatures of a directive, its options, and the line that its content begins at."""
     found = _DIRECTIVE.match(block[0])
-    heads, options, at = [found[4] if found else ""], dict[str, str](), 1
+    written, options, at = [found[4] if found else ""], dict[str, str](), 1
     while at < len(block) and block[at]:
         option = _OPTION.match(block[at])
         if option:
             options[option[1]] = option[2].strip()
         elif not options:
-            heads.append(block[at].strip())
+            written.append(block[at].strip())
         at += 1
-    names = [_Head.of(head.rstrip("\\ "), what, options, owner or state.module) for head in heads if head.strip()]
-    body = _dedented(block[at:])
-    place, began = f"line {first}", len(state.apis)
-    inner = _taken(body, state, owner=names[0].path if what in ("class", "exception") and names else owner, first=first
-                   + at, depth=depth + 1)  # fmt: skip
-    description = plain("\n".join(inner).strip())
-    own = [
-        api(one.path, one.kind, one.signature, description, library=one.library, place=place)
-        for one in names
-        if one.path
-    ]
-    state.apis[began:began] = own
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    path: str
-    kind: ApiKind
-    signature: str
-    library: str
-
-    @classmethod
-    def of(cls, head: str, what: str, options: dict[str, str], owner: str) -> _Head:
-        """What `head` declares within a module or class."""
-        head = re.sub(r"^(?:async|abstract|static|class|def|property)\s+", "", head)
-        found = declared(head)
-        name, _, rest = head.partition("(")
-        name = found.name if found else name.strip()
-        signature = found.signature if found else (f"({rest}" if rest else "")
-        module = options.get("module", "")
-        above = module or owner
-        path = name if not above or name == above or name.startswith(f"{above}.") else f"{above}.{name}"
-        valid = re.fullmatch(r"\w+(\.\w+)*", path)
-        kind = _KINDS.get(what) or kind_of(name)
-        root = path.partition(".")[0] if above or path.count(".") else ""
-        return cls(path if valid else "", kind, signature, "" if root[:1].isupper() else root)
+    return [line.rstrip("\\ ") for line in written], options, at
 
 
 def _dedented(lines: Sequence[str]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from exploracoder_jupyter.types import ApiDoc, ApiKind
 
@@ -30,9 +29,6 @@ _MARKS: dict[str, ApiKind] = {
 _OPTIONAL = re.compile(r"\s*[\[\]]")
 _PARAMETER = re.compile(r"\*{0,2}[A-Za-z_]\w*$|\*$|/$|\.\.\.$")
 
-Certainty = Literal["declared", "typed", "called"]
-"""How surely a text is a signature: marked by `def` or the like, typed by annotations, or written as a call may be."""
-
 
 @dataclass(frozen=True, slots=True)
 class Signature:
@@ -43,7 +39,8 @@ class Signature:
     kind: ApiKind
     signature: str
     """With parentheses and what is returned; empty for a property or where nothing is said."""
-    certainty: Certainty
+    sure: bool
+    """Whether it cannot be a call: it is marked by `def` or the like, or has types."""
 
 
 def declared(text: str) -> Signature | None:
@@ -61,8 +58,8 @@ def declared(text: str) -> Signature | None:
         return None
     else:
         arguments, result = "", ""
-    certainty: Certainty = "declared" if mark else ("typed" if _is_typed(arguments, result) else "called")
-    return Signature(name, kind_of(name, mark[-1] if mark else ""), f"{arguments}{result}", certainty)
+    sure = bool(mark) or _is_typed(arguments, result)
+    return Signature(name, kind_of(name, mark[-1] if mark else ""), f"{arguments}{result}", sure)
 
 
 def kind_of(name: str, mark: str = "") -> ApiKind:
@@ -87,11 +84,15 @@ def stubs(code: str, *, among_others: bool = False) -> list[ApiDoc]:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    found = [_stub(node, "") for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    found = [
+        _stub(node, "", among_others=among_others)
+        for node in tree.body
+        if not isinstance(node, ast.Import | ast.ImportFrom)
+    ]
     return [api for apis in found for api in apis] if among_others or all(found) else []
 
 
-def _stub(node: ast.stmt, owner: str) -> list[ApiDoc]:
+def _stub(node: ast.stmt, owner: str, *, among_others: bool) -> list[ApiDoc]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_empty(node.body):
         marks = {ast.unparse(mark) for mark in node.decorator_list}
         kind: ApiKind = "property" if "property" in marks else ("method" if owner else "function")
@@ -101,10 +102,9 @@ def _stub(node: ast.stmt, owner: str) -> list[ApiDoc]:
         told = api(f"{owner}{node.name}", kind, f"({text}){result}", ast.get_docstring(node) or "")
         return [replace(told, signature="", returns=returned(result)) if kind == "property" else told]
     if isinstance(node, ast.ClassDef):
-        inner = [one for part in node.body for one in _stub(part, f"{owner}{node.name}.")]
+        inner = [one for part in node.body for one in _stub(part, f"{owner}{node.name}.", among_others=among_others)]
         made = next((one for one in inner if one.name == "__init__"), None)
-        attributes = all(isinstance(part, ast.AnnAssign | ast.Pass | ast.Expr) for part in node.body)
-        if not inner and not attributes:
+        if not inner and not _is_empty(node.body) and not among_others:
             return []
         own = api(f"{owner}{node.name}", "class", made.signature if made else "", ast.get_docstring(node) or "")
         return [own, *(one for one in inner if not one.name.startswith("_"))]
