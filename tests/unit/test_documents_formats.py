@@ -139,7 +139,8 @@ def test_markdown_becomes_passages_and_programs(read):
 
 
 def test_code_that_defines_a_function_on_its_way_describes_no_api(read):
-    body = "# Tips\n\nDo as here, and it will be well.\n\n```python\ndef mine(x): return x\nmine(1)\n```\n\n```python\nclass Point:\n    x: int\n```\n"
+    body = "# Tips\n\nDo as here, and it will be well.\n\n"
+    body += "```python\ndef mine(x): return x\nmine(1)\n```\n\n```python\nclass Point:\n    x: int\n```\n"
     assert read("tips.md", body).apis == ()
 
 
