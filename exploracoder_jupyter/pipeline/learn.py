@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import anyio
+
 from exploracoder_jupyter.pipeline.attempt import fingerprint
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.ending import Ending
@@ -17,18 +19,24 @@ from exploracoder_jupyter.pipeline.wholes import repeats, self_contained, whole
 from exploracoder_jupyter.types import Experience, Passage, Snippet
 
 _LONGEST_SHOWN: Final = 400
+_PATIENCE: Final = 5.0
+"""Seconds that keeping code may take."""
 _OF_API: Final = ("AttributeError", "ImportError", "ModuleNotFoundError", "TypeError")
 """What a call of an API raises that is there no more, or is called in another way."""
 
 
 async def learn(run: Run, experience: Sequence[Experience], ending: Ending) -> None:
-    """Keep the selected cells that ran and the solution, where the run ended with one that ran."""
+    """Keep the selected cells that ran and the solution, where the run ended with one that ran.
+
+    The end of the budget of seconds does not cut it off: the run has its ending by then.
+    """
     if not run.retrieval.snippets or ending.verdict.outcome not in ("solved", "unchecked"):
         return
     found = [*_cells(run, [item for item in experience if item.observation.ran]), *_solution(run, ending)]
     distinct = {fingerprint(snippet.code): snippet for snippet in found}
     if distinct:
-        await run.soup.learn(tuple(distinct.values()))
+        with anyio.move_on_after(_PATIENCE, shield=True):
+            await run.soup.learn(tuple(distinct.values()))
 
 
 async def forget_stale(run: Run, passages: Iterable[Passage], experiences: Sequence[Experience]) -> None:

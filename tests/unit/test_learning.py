@@ -3,9 +3,10 @@
 import json
 from dataclasses import replace
 
+import anyio
 import pytest
 
-from exploracoder_jupyter.config import Retrieval
+from exploracoder_jupyter.config import Budget, Retrieval
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.wholes import repeats, self_contained, whole
 from exploracoder_jupyter.types import Candidate, Change, Experience, Observation, Passage, Subtask
@@ -70,6 +71,18 @@ async def test_the_same_code_is_kept_once():
     code = "import math\nroot = math.sqrt(16)"
     [kept] = await learned(answers(propose=[fenced(f"{code}  # the root\nprint(root)")], solve=f"{code}\nprint(root)"))
     assert kept.title == "Compute the root of 16"
+
+
+async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away():
+    class Slow(FewPassages):
+        async def learn(self, snippets):
+            await anyio.sleep(run.meter.seconds_left + 0.05)
+            await super().learn(snippets)
+
+    soup = Slow()
+    run = replace(a_run(two_steps(), check="assert low == 4", budget=Budget(seconds=1.2)), soup=soup)
+    assert (await run_task(run)).verdict.outcome == "solved"
+    assert soup.learned
 
 
 def cell(code, *changed):
