@@ -227,6 +227,18 @@ def test_a_missing_package_is_named(tmp_path, read, monkeypatch):
             read(name)
 
 
+def test_halves_of_characters_are_replaced(tmp_path, ref, read):
+    (ref / os.fsdecode(b"na\xffme.md")).write_text("# Page\n\nWhat is told here stands in a file with an odd name.\n")
+    half = r'"\ud800 is half of a character, and stands in a text of some length"'
+    cells = f'[{{"cell_type": "markdown", "source": {half}}}]'
+    (ref / "tour.ipynb").write_text(f'{{"cells": {cells}, "metadata": {{}}}}')
+    (ref / "api.json").write_text(f'{{"openapi": "3.0", "paths": {{"/a": {{"get": {{"summary": {half}}}}}}}}}')
+    (ref / "page.html").write_text("<p>Half of a character, &#xD800;, and more, so that it is long enough.</p>")
+    documents = read("ref")
+    assert repr(documents).encode() and not documents.skipped
+    assert len(documents.apis) == 2 and len(documents.passages) == 3 and read("ref").reopened
+
+
 def test_a_schema_that_refers_to_itself_ends(tmp_path, read):
     loop = {"$ref": "#/components/parameters/a"}
     whole = {

@@ -19,10 +19,9 @@ from exploracoder_jupyter.knowledge import docs
 from exploracoder_jupyter.knowledge.documents.chunks import passages_of
 from exploracoder_jupyter.knowledge.documents.documents import Documents, completed
 from exploracoder_jupyter.knowledge.documents.files import BEYOND, UNREADABLE, File, Reading, files
-from exploracoder_jupyter.knowledge.documents.page import Page
+from exploracoder_jupyter.knowledge.documents.page import Page, sound
 from exploracoder_jupyter.knowledge.documents.reader import NotText, page_of
 from exploracoder_jupyter.knowledge.store import Store
-from exploracoder_jupyter.types import ApiDoc
 
 FORMAT = 1
 """Version of what is read of documents; a new one makes what is kept void."""
@@ -72,13 +71,13 @@ def _found(paths: Iterable[Path], reading: Reading) -> Iterator[File]:
                 bodies.add(file.body)
                 name = file.name if file.name not in names else f"{path.absolute().parent.name}/{file.name}"
                 names.add(name)
-                yield replace(file, name=name)
+                yield replace(file, name=sound(name))
 
 
 def _digest(found: Iterable[File]) -> str:
     sum_ = hashlib.sha256(str(FORMAT).encode())
     for file in found:
-        sum_.update(f"\0{file.name}\0{len(file.body)}\0".encode("utf-8", "surrogateescape"))
+        sum_.update(f"\0{file.name}\0{len(file.body)}\0".encode())
         sum_.update(file.body)
     return sum_.hexdigest()
 
@@ -110,7 +109,7 @@ def _read(file: File) -> Page:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of odd escapes in code that is only looked at
         page = page_of(file)
-        return replace(page, apis=tuple(completed(_clean(api)) for api in page.apis))
+        return replace(page, apis=tuple(map(completed, page.apis)))
 
 
 def _together(pages: Sequence[tuple[str, Page]], reading: Reading, digest: str) -> Documents:
@@ -135,12 +134,6 @@ def _origin(name: str, place: str) -> str:
     if not place:
         return name
     return f"{name}{place}" if place.startswith("#") else f"{name}, {place}"
-
-
-def _clean(api: ApiDoc) -> ApiDoc:
-    """Without what JSON cannot hold."""
-    said = api.description.encode("utf-8", "replace").decode()
-    return replace(api, description=said)
 
 
 def _nothing(paths: Sequence[Path], skipped: Counter[str]) -> UsageError:

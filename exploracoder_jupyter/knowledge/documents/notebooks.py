@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from exploracoder_jupyter.knowledge.documents import markdown
-from exploracoder_jupyter.knowledge.documents.page import Page
+from exploracoder_jupyter.knowledge.documents.page import Page, sound
 
 _MAGIC = re.compile(r"^\s*[%!?].*$|^.*\?\s*$", re.MULTILINE)
 
@@ -25,7 +25,7 @@ def read(text: str) -> Page:
         told = "\n\n".join(_cells(cells))
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise ValueError("no notebook") from error
-    page = markdown.read(told)
+    page = markdown.read(sound(told))
     return replace(page, sections=tuple(replace(section, place=_place(section.place)) for section in page.sections))
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from exploracoder_jupyter.errors import MissingMeans
-from exploracoder_jupyter.knowledge.documents.page import Page, Section
+from exploracoder_jupyter.knowledge.documents.page import Page, Section, sound
 from exploracoder_jupyter.knowledge.documents.signatures import api
 from exploracoder_jupyter.types import ApiDoc, Parameter
 
@@ -39,7 +39,9 @@ def read(text: str, *, yaml: bool) -> Page:
         ValueError: it is none.
     """
     try:
-        whole = _yaml(text) if yaml else json.loads(text)
+        whole = json.loads(
+            sound(json.dumps(_yaml(text) if yaml else json.loads(text), ensure_ascii=False, default=str))
+        )
     except RecursionError as error:
         raise ValueError("too deep") from error
     if not isinstance(whole, dict) or not ("openapi" in whole or "swagger" in whole):

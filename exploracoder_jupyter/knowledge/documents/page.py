@@ -42,6 +42,11 @@ class Page:
         return bool(self.sections or self.apis or self.programs)
 
 
+def sound(text: str) -> str:
+    """A text without halves of characters, as names of files and escapes in JSON may hold them."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def programs(text: str) -> tuple[str, ...]:
     """The runnable code of a document."""
     return docs.examples(f"{text[:_EXAMPLES_IN]}\n")
