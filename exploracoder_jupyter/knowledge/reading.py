@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import surface as surfaces
-from exploracoder_jupyter.knowledge.documents import Documents, DocumentSource, read_documents
+from exploracoder_jupyter.knowledge.documents import Documents, DocumentSource, plain_names, read_documents
 from exploracoder_jupyter.knowledge.documents.merging import Absent, merged
 from exploracoder_jupyter.knowledge.store import Store, digest
 from exploracoder_jupyter.knowledge.surface import Found, Inspect, Surface
@@ -73,7 +73,7 @@ class Reader:
             replace(one, surface=surface) if isinstance(one, Read) else Read(surface, 0.0, documents.reopened)
             for (one, _), surface in zip(rows, parts.surfaces, strict=True)
         )
-        names = {api.name: api.path for one in read for api in reversed(one.surface.apis)}
+        names = plain_names(api for one in read for api in one.surface.apis)
         source = DocumentSource(parts.passages, names=names, store=self.store)
         return Libraries(read, (documents.digest, *(key for _, key in rows)), source, parts.notices)
 

@@ -113,6 +113,17 @@ async def test_passages_of_documents_are_a_source(opened):
     assert (await source.search("pay money till", 1))[0].passage.title == "Shop: till.pay(bill)", "of no library here"
 
 
+async def test_a_passage_speaks_of_an_api_where_its_name_is_plain(opened):
+    told = (
+        "# Till\n\nHow `add` and `Cart()` are meant, and that `weigh(goods)` comes before `close()` is told here.\n\n"
+    )
+    told += (
+        "## `shop.add(a)`\n\nSum.\n\n## `shop.weigh(a)`\n\nWeigh.\n\n## `shop.one.close()`\n\n## `shop.two.close()`\n"
+    )
+    (hit,) = await (await opened("shop", docs=[told])).documents.search("comes before", 1)
+    assert hit.passage.apis == ("shop.add", "shop.Cart", "shop.weigh")
+
+
 async def test_without_documents_there_is_no_source(opened):
     assert (await opened("shop")).documents is None
 

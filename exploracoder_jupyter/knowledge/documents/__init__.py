@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from exploracoder_jupyter.knowledge.documents.documents import Documents
 from exploracoder_jupyter.knowledge.documents.gather import read_documents
-from exploracoder_jupyter.knowledge.documents.source import DocumentSource
+from exploracoder_jupyter.knowledge.documents.source import DocumentSource, plain_names
 
-__all__ = ["DocumentSource", "Documents", "read_documents"]
+__all__ = ["DocumentSource", "Documents", "plain_names", "read_documents"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import anyio.to_thread
@@ -13,11 +13,24 @@ import numpy as np
 
 from exploracoder_jupyter.knowledge.lexical import Lexical
 from exploracoder_jupyter.knowledge.store import Store, digest, pack, unpack
-from exploracoder_jupyter.types import Passage, ScoredPassage, SourceKind
+from exploracoder_jupyter.types import ApiDoc, Passage, ScoredPassage, SourceKind
 
 _FORMAT = "1"
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\(|`([A-Za-z_][\w.]*)")
 _MOST_APIS = 8
+
+
+def plain_names(apis: Iterable[ApiDoc]) -> dict[str, str]:
+    """The paths of APIs by their last names, where one of that name is nearer to the top than all others."""
+    paths: dict[str, list[str]] = {}
+    for api in apis:
+        paths.setdefault(api.name, []).append(api.path)
+    nearest = {name: sorted(found, key=_depth)[:2] for name, found in paths.items()}
+    return {name: found[0] for name, found in nearest.items() if len(set(map(_depth, found))) == len(found)}
+
+
+def _depth(path: str) -> int:
+    return path.count(".")
 
 
 class DocumentSource:
@@ -28,7 +41,7 @@ class DocumentSource:
     def __init__(
         self, passages: Sequence[Passage], *, names: Mapping[str, str] | None = None, store: Store | None = None
     ) -> None:
-        """`names`: the paths of APIs by their last names, so that a passage can say which ones it calls."""
+        """`names`: the paths of APIs by their last names, so that a passage can say which ones it speaks of."""
         self._passages = tuple(passages)
         self._names = names or {}
         self._store = store

@@ -160,7 +160,7 @@ def _terms(node: Node, depth: int) -> Iterator[str]:
 
 def _rows(node: Node) -> Iterator[str]:
     for row in node.iter("tr"):
-        cells = [_clean(_inline(cell, 0)).replace("\n", " ") for cell in row if cell.tag in ("td", "th")]
+        cells = [_clean(_inline(cell, 0)) for cell in row if cell.tag in ("td", "th")]
         if any(cells):
             yield f"| {' | '.join(cells)} |"
             if row.find("th") is not None and row.getnext() is None:
@@ -181,5 +181,4 @@ def _language(node: Node) -> str:
 
 
 def _clean(words: str) -> str:
-    lines = (" ".join(line.split()) for line in _ZERO_WIDTH.sub("", words).replace("\n", " ").splitlines())
-    return "\n".join(lines).strip()
+    return " ".join(_ZERO_WIDTH.sub("", words).split())
