@@ -26,6 +26,7 @@ from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.execution.inspect import inspector
 from exploracoder_jupyter.knowledge import Library, texts, words
+from exploracoder_jupyter.knowledge.fuse import together
 from exploracoder_jupyter.knowledge.latent import Latent
 from exploracoder_jupyter.knowledge.lexical import Lexical
 from exploracoder_jupyter.types import ApiDoc
@@ -40,6 +41,8 @@ FUNCTIONAL = re.compile(r"functional name: ``(\w+)``")
 Found = list[frozenset[str]]
 """The names of each API, best first."""
 Question = dict
+Plans = dict[str, list[str]]
+"""The subtasks of each query, by its id."""
 
 
 def named(apis: Sequence[ApiDoc]) -> Found:
@@ -61,17 +64,25 @@ def by_words(apis: Sequence[ApiDoc], told: Callable[[ApiDoc], str]) -> Callable[
 
 
 def by_vectors(
-    apis: Sequence[ApiDoc], told: Callable[[ApiDoc], str], vector: Callable[[str], np.ndarray]
+    apis: Sequence[ApiDoc],
+    told: Callable[[ApiDoc], str],
+    vector: Callable[[str], np.ndarray],
+    plans: Plans | None = None,
 ) -> Callable[[Question], Found]:
     rows = np.stack([vector(told(api)) for api in apis])
-    return lambda question: ranked(apis, rows @ vector(question["query"]))
+
+    def find(question: Question) -> Found:
+        queries = plans[question["id"]] if plans else [question["query"]]
+        return ranked(apis, together([rows @ vector(query) for query in queries]))
+
+    return find
 
 
 def ranked(apis: Sequence[ApiDoc], scores: np.ndarray) -> Found:
     return named([apis[row] for row in np.argsort(-scores, kind="stable")[:ENOUGH] if scores[row] > 0])
 
 
-def parts(apis: Sequence[ApiDoc]) -> dict[str, Callable[[Question], Found]]:
+def parts(apis: Sequence[ApiDoc], plans: Plans) -> dict[str, Callable[[Question], Found]]:
     """What is to be compared with: one index, one kind of text, no prior."""
     latent = Latent.fit([texts.head(api) for api in apis])
     return {
@@ -80,18 +91,19 @@ def parts(apis: Sequence[ApiDoc]) -> dict[str, Callable[[Question], Found]]:
         "LSA, path and opening": by_vectors(apis, texts.head, latent.vector),
         "word vectors, description": by_vectors(apis, lambda api: api.description, words.vector),
         "word vectors, path and first sentence": by_vectors(apis, texts.described, words.vector),
+        "the same, its subtasks": by_vectors(apis, texts.described, words.vector, plans),
     }
 
 
-async def measure(library: Library, questions: Sequence[Question], plans: dict) -> dict[str, list[float]]:
+async def measure(library: Library, questions: Sequence[Question], plans: Plans) -> dict[str, list[float]]:
     ways: dict[str, list[Found]] = {}
-    for way, find in parts(library.apis).items():
+    for way, find in parts(library.apis, plans).items():
         ways[way] = [find(question) for question in questions]
     alone, split = [], []
     for question in questions:
         alone.append(named([one.api for one in await library.search(question["query"], ENOUGH)]))
-        together = await library.search_together(plans[question["id"]], ENOUGH)
-        split.append(named([one.api for one in together]))
+        found = await library.search_together(plans[question["id"]], ENOUGH)
+        split.append(named([one.api for one in found]))
     distinct = ways | {"default, the query": alone, "default, its subtasks": split}
     rows = {way: [list(dict.fromkeys(one)) for one in found] for way, found in distinct.items()}
     rows["default, its subtasks, as it is"] = split

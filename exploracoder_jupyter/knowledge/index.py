@@ -40,6 +40,8 @@ _NEAR_TRAINED = 1.0
 """The same for the vectors of a trained model."""
 _NAMED = 0.9
 """What it counts that the query names the API outright."""
+_SPELLED = 0.3
+"""The same where it spells the name in words."""
 _SAME = 0.5
 """So large a part of their words two first sentences share that say the same."""
 
@@ -119,7 +121,8 @@ class Index:
             alike = self.plain.scores(words.vector(asked), most=_DEPTH)
             latent = self.dense.scores(self.latent.vector(asked), most=_DEPTH)
             near = _ALIKE * scaled(alike) + _LATENT * scaled(latent)
-        return np.asarray(said + near + _NAMED * self.names.bearers(named(query)), dtype=np.float32)
+        called = _NAMED * self.names.bearers(named(query)) + _SPELLED * self.names.spelled(about)
+        return np.asarray(said + near + called, dtype=np.float32)
 
     def _best(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
         order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > 0)].tolist()

@@ -12,6 +12,9 @@ from exploracoder_jupyter.knowledge import texts
 from exploracoder_jupyter.knowledge.tokens import tokens
 from exploracoder_jupyter.types import ApiDoc
 
+_LONGEST = 4
+"""Words of the longest name that a query is searched for."""
+
 
 class Names:
     """Which rows bear which name; an alias is a name as well."""
@@ -24,12 +27,25 @@ class Names:
         for row, api in enumerate(apis):
             for name in texts.names(api):
                 self._rows[name].append(row)
+        self._spelled: defaultdict[str, list[int]] = defaultdict(list)
+        for row, name in enumerate(self.own):
+            if len(parts := tokens(name)) > 1:
+                self._spelled[" ".join(parts[1:])].append(row)
         self.words = frozenset(term for name in self._rows for term in tokens(name))
         """The terms that names are made of."""
 
     def bearers(self, names: Iterable[str]) -> NDArray[np.float32]:
         """1 for each row that has one of the names, 0 for the others."""
+        return self._marked(self._rows.get(name, []) for name in names)
+
+    def spelled(self, query: str) -> NDArray[np.float32]:
+        """1 for each row whose name the query spells in words: `shortest_path` in "the shortest paths of a graph"."""
+        terms = tokens(query)
+        spans = ((at, at + length) for at in range(len(terms)) for length in range(2, _LONGEST + 1))
+        return self._marked(self._spelled.get(" ".join(terms[start:end]), []) for start, end in spans)
+
+    def _marked(self, groups: Iterable[Sequence[int]]) -> NDArray[np.float32]:
         found = np.zeros(len(self.own), dtype=np.float32)
-        for name in names:
-            found[self._rows.get(name, [])] = 1
+        for rows in groups:
+            found[rows] = 1
         return found

@@ -274,6 +274,11 @@ def test_an_api_that_the_query_names_comes_first(index):
     assert search(index, "where is my parcel by its number, with shop.ship")[0] == "shop.ship"
 
 
+def test_an_api_whose_name_the_query_spells_in_words_comes_first():
+    apis = (api("m.path_shortest", "Compute it."), api("m.shortest_path", "Compute it."))
+    assert search(Index.build(apis), "what are the shortest paths of it", 1) == ["m.shortest_path"]
+
+
 def test_the_name_of_the_library_says_nothing():
     assert subject("sort a pandas frame", ["pandas"]).split() == ["sort", "a", "frame"]
     assert subject("Pandas", ["pandas"]) == "Pandas"
