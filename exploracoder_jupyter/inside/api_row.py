@@ -7,6 +7,7 @@ may hold addresses, docstrings may be no text.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 
 from exploracoder_jupyter.inside.api_called import Called
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     Rank = tuple[int, int, bool, bool, int]  # the smaller the better
 
 LONGEST_DOC = 20_000
+DEPRECATED = re.compile(r"^\.\. deprecated::[^\n]*\n?(?:[ \t]+[^\n]*\n?|[ \t]*\n)*", re.MULTILINE)
+"""In the docstring of an `__init__`: it is not the class that is deprecated."""
 LISTED, UNLISTED, RELATED, HELD = range(4)
 """How public a path is: it is listed; it is meant for users though it is not; it is got from calls or named in
 documentation; some module holds the object for its own use.
@@ -110,7 +113,7 @@ def documentation(value: Any) -> str:
     doc = _written(attribute(value, "__doc__"))
     if not is_class(value):
         return "" if doc == _written(type.__doc__) else doc
-    inner = _written(attribute(value.__dict__.get("__init__"), "__doc__"))
+    inner = DEPRECATED.sub("", _written(attribute(value.__dict__.get("__init__"), "__doc__")))
     if inner in doc or inner.startswith("Initialize self."):
         return doc
     return f"{doc}\n\n{inner}".strip()

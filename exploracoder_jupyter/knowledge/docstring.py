@@ -102,7 +102,8 @@ def _returned(one: griffe.DocstringReturn | griffe.DocstringYield) -> str:
 
 def _kind(one: griffe.DocstringParameter | griffe.DocstringReturn | griffe.DocstringYield) -> str:
     """Its type; what comes after an empty line does not belong to it."""
-    return _one_line(str(one.annotation or "").partition("\n\n")[0], _LONGEST_NOTE)
+    kind = _one_line(str(one.annotation or "").partition("\n\n")[0], _LONGEST_NOTE)
+    return re.sub(r"(?:,| \(| )optional\)?$|^optional$", "", kind).rstrip(", ")
 
 
 def _notes(doc: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ from exploracoder_jupyter.knowledge.walked import About, Advance, Row, lines, sh
 from exploracoder_jupyter.knowledge.walked import Inspect as Inspect
 from exploracoder_jupyter.types import ApiDoc, LibraryInfo
 
-WALKER = 4
+WALKER = 5
 """Version of what the walkers give; a new one makes kept surfaces void."""
 
 STANDARD = "python"

@@ -53,6 +53,9 @@ SOURCES = {
                 """
                 Args:
                     function: what is applied.
+
+                .. deprecated:: 2
+                   The order of the two.
                 """
         class Pipe:
             """Things one after another."""
@@ -203,7 +206,7 @@ def test_inherited_methods_are_found_under_the_class_that_users_have(forge):
 def test_a_functional_form_is_an_alias_of_the_class_it_makes(forge):
     (mapper,) = (row for row in forge.values() if row["doc"].startswith("Applies a function"))
     assert "forge.Pipe.map" in (mapper["path"], *mapper["aliases"])
-    assert "function: what is applied." in mapper["doc"]  # of `__init__`
+    assert mapper["doc"].endswith("function: what is applied.")  # of `__init__`, which is not the class
 
 
 def test_functional_forms_are_known_of_classes_that_are_handed_on(installed):

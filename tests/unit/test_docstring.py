@@ -18,6 +18,7 @@ by, level : label or list, default None
     a list, in its order.
 how : {'any', 'all'}, optional
     Which.
+where : str (optional)
 
 Returns
 -------
@@ -70,6 +71,7 @@ def test_numpy_style():
         Parameter("by", "label or list", "None", about),
         Parameter("level", "label or list", "None", about),
         Parameter("how", "{'any', 'all'}", "'any'", "Which."),
+        Parameter("where", "str", "", ""),
     )
     assert said.returns == "Grouped. The groups."
     assert said.notes == ("Added in 1.2", "Changed in 1.3: The `by` may be a list.")
