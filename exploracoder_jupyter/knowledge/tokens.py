@@ -1,7 +1,8 @@
-"""Words of documentation and of queries: one tokenizer for the lexical and the latent index.
+"""Words of documentation and of queries: one tokenizer for the lexical and the dense indexes.
 
 Identifiers count whole and in parts (`read_csv`, `read`, `csv`; `DataFrame`, `data`, `frame`); words are stemmed
-lightly, so that "grouping" meets "group"; words that say nothing of what an API does are dropped.
+lightly, so that "grouping" meets "group"; words that say nothing of what an API does are dropped. The built-in word
+vectors are of these terms: a change here asks for new ones (`scripts/words.py`) and a new `index.FORMAT`.
 """
 
 from __future__ import annotations
