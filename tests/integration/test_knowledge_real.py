@@ -28,7 +28,7 @@ async def networkx(cache):
 async def test_a_real_library_is_read_whole(networkx):
     (row,) = networkx.report()
     assert row.apis > 1000 and not row.cached
-    assert row.with_docs > 0.9 * row.apis and row.with_signature > 0.9 * row.apis and row.with_examples > 0.5 * row.apis
+    assert row.with_docs > 1200 and row.with_signature > 0.9 * row.apis and row.with_examples > 0.5 * row.apis
     assert networkx.overview().text.startswith("# networkx")
     assert len(networkx.overview().examples) > 10
 
