@@ -194,7 +194,7 @@ def _lines(text: str, node: Any) -> str:
     """Its lines from the first decorator on, without docstrings, which are known."""
     first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
     told = {number for inner in ast.walk(node) for number in _docstring(inner)}
-    lines = text.splitlines()[: node.end_lineno]
+    lines = text.split("\n")[: node.end_lineno]
     return dedent("\n".join(line for number, line in enumerate(lines, 1) if number >= first and number not in told))
 
 

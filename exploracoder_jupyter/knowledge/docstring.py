@@ -32,7 +32,7 @@ _SEE_NUMPY = re.compile(
     r"^See Also\n-{3,}\n(.*?)(?=^\S[^\n]*\n[-=]{3,}$|^\.\. |\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE
 )
 _SEE_OTHER = re.compile(
-    r"^([ \t]*)(?:\.\. seealso::[ \t]*|See Also:[ \t]*\n)((?:[^\n]*\n?)(?:(?:\1[ \t]+[^\n]*)?\n?)*?)(?=^\1\S|\Z)",
+    r"^([ \t]*)(?:\.\. seealso::[ \t]*|See Also:[ \t]*\n)([^\n]*(?:\n(?:\1[ \t]+[^\n]*|[ \t]*(?=\n|\Z)))*)",
     re.MULTILINE | re.IGNORECASE,
 )
 _ROLE = re.compile(r":(?:\w+:)?\w+:`(?:[^`<]*<)?[~.!]*([\w.]+)(?:\(\))?>?`|`{1,2}([\w.]+)(?:\(\))?`{1,2}")

@@ -65,7 +65,7 @@ class Reader:
         documents = await self._documents(docs)
         rows: list[tuple[Read | Absent, str]] = [await self._perhaps(name) for name in names]
         rows = list({key: (one, key) for one, key in rows}.values())  # two names may be of one library
-        return await anyio.to_thread.run_sync(self._joined, rows, documents)
+        return await anyio.to_thread.run_sync(self._joined, rows, documents, abandon_on_cancel=True)
 
     def _joined(self, rows: Sequence[tuple[Read | Absent, str]], documents: Documents) -> Libraries:
         parts = merged([one.surface if isinstance(one, Read) else one for one, _ in rows], documents)

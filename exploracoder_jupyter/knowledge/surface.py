@@ -21,7 +21,7 @@ from exploracoder_jupyter.knowledge.walked import About, Advance, Row, lines, sh
 from exploracoder_jupyter.knowledge.walked import Inspect as Inspect
 from exploracoder_jupyter.types import ApiDoc, LibraryInfo
 
-WALKER = 5
+WALKER = 6
 """Version of what the walkers give; a new one makes kept surfaces void."""
 
 STANDARD = "python"
@@ -105,7 +105,7 @@ async def read(found: Found, *, inspect: Inspect, advance: Advance, seconds: flo
         raise unreadable(found.name, f"it took longer than {seconds:.0f} s") from None
     except KernelError as error:
         raise unreadable(found.name, f"the interpreter ended ({error.message.rstrip('.')})") from error
-    return await anyio.to_thread.run_sync(_surface, found, about, rows, documents, began)
+    return await anyio.to_thread.run_sync(_surface, found, about, rows, documents, began, abandon_on_cancel=True)
 
 
 def _found(about: About) -> Found:

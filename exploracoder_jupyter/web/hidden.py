@@ -8,12 +8,12 @@ import unicodedata
 from exploracoder_jupyter.web.markup import Node
 
 _SILENT = frozenset(
-    """script style noscript template form input button select textarea iframe object embed svg canvas dialog audio
+    """script style noscript template input button select textarea iframe object embed svg canvas dialog audio
     video head link meta noembed noframes map math""".split()  # noqa: SIM905
 )
 """Elements that hold no text for a reader, or ask for one."""
 _UNSEEN = re.compile(
-    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0*\.?0+(?![.\d])"
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*(?:0+(?:\.0*)?|\.0+)(?![.\d])"
     r"|font-size\s*:\s*0+(?:\.0+)?(?![.\d])|(?:left|top|text-indent)\s*:\s*-\d{3,}",
     re.IGNORECASE,
 )

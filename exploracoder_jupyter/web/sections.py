@@ -23,11 +23,12 @@ _BEFORE = {"li": "\n- ", "dt": "\n", "dd": "\n"}
 _LANGUAGE = re.compile(r"(?:language|lang|highlight(?:-source)?|brush)[-:]([\w+#]+)")
 _NO_LANGUAGE = frozenset("none default text notranslate highlight code plaintext".split())  # noqa: SIM905
 _PYTHONS = ("py", "python3", "ipython", "ipython3", "pycon", "python")
-_PYTHON = re.compile(r"^\s*(?:>>> |import \w|from [\w.]+ import |def \w+\(|\w+ = )", re.MULTILINE)
+_PYTHON = re.compile(r"^[ \t]*(?:>>> |import \w|from [\w.]+ import |def \w+\(|\w+ = )", re.MULTILINE)
 _LONELY = re.compile(r"^-\n+(?=[^\s`~-])", re.MULTILINE)
 """The mark of a list's item whose text begins with a block of its own."""
 _MARKDOWN_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
+_LONGEST_HEADING = 500
 _MOST = 3000
 """Characters of one section; a longer one is told in parts."""
 _LEAST = 40
@@ -64,7 +65,7 @@ def markdown_sections(text: str, title: str = "") -> list[Section]:
             fence = mark[1]
         elif mark and line.strip().startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
-        heading = None if fence or mark else _MARKDOWN_HEADING.match(line)
+        heading = None if fence or mark else _MARKDOWN_HEADING.match(line[:_LONGEST_HEADING])
         if heading:
             writer.begin(heading[2])
         else:

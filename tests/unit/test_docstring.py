@@ -104,6 +104,14 @@ def test_plain_and_broken_docstrings_say_nothing_more(doc):
     assert docstring.read(doc) == docstring.Said()
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("head", ["    .. seealso::", "    See Also:"])
+def test_links_may_be_many_and_stand_further_in_than_what_follows(head):
+    links = "\n".join(f"        :func:`lib.f{number}`" for number in range(300))
+    said = docstring.read(f"Do it.\n\nNote:\n{head}\n{links}\n\nArgs:\n    x: What it is.")
+    assert said.see_also[:2] == ("lib.f0", "lib.f1")
+
+
 @pytest.mark.parametrize(
     ("signature", "expected"),
     [

@@ -98,6 +98,21 @@ async def test_candidates_are_programs_that_run_and_show_what_they_learn(capsys)
     assert all(len(line) < 80 for code in codes for line in code.splitlines())
 
 
+async def test_records_that_functions_return_and_what_every_tuple_has_are_not_called_first():
+    line = "statistics.linear_regression"
+    apis = (
+        ApiDoc(
+            "statistics.LinearRegression", "class", "(slope, intercept)", "LinearRegression(slope, intercept)", "s", "3"
+        ),
+        ApiDoc("statistics.LinearRegression.index", "method", "(value)", tuple.index.__doc__, "s", "3"),
+        ApiDoc(line, "function", "(x, y, /)", "Slope and intercept for simple linear regression.", "s", "3"),
+    )
+    task = Task("the linear regression of [1, 2, 3] and [3, 5, 7]; store it in `line`", ("statistics",))
+    inputs = ProposeInputs(task, Subtask("1", task.text), Introduction(""), apis, ())
+    replies = await ask("propose", inputs, n=3, model=OfflineModel(FewApis(apis)))
+    assert "linear_regression(" in replies[0].text
+
+
 @pytest.mark.parametrize("hint", ["use median_low", "try `mode`", "it is statistics.mean"])
 async def test_what_a_hint_names_goes_first(hint):
     low = ApiDoc("statistics.median_low", "function", "(data)", "Low middle value.", "statistics", "3")

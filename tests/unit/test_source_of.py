@@ -90,6 +90,11 @@ def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
     assert source_of.source(["jarslib.inner.jar"]).startswith("from typing import overload")
 
 
+def test_a_form_feed_ends_no_line(jars, tmp_path):
+    (tmp_path / "jarslib" / "paged.py").write_text("\x0c\ndef one():\n    return 1\n\x0c\n\ndef two():\n    return 2\n")
+    assert source_of.source(["jarslib.paged.two"]) == "def two():\n    return 2"
+
+
 def test_a_definition_counts_before_an_assignment(jars):
     paths = ["jarslib.inner.jar.EMPTY", "jarslib.Jug.pour"]
     assert source_of.source(paths) == "def pour(self): ..."

@@ -194,7 +194,7 @@ HIDING = [
     "<style>EVIL</style>",
     "<template><p>EVIL</p></template>",
     "<noscript>EVIL</noscript>",
-    "<form><p>EVIL</p></form>",
+    "<form><textarea>EVIL</textarea><select><option>EVIL</select><button>EVIL</button></form>",
     '<input value="EVIL">',
     "<textarea>EVIL</textarea>",
     '<img alt="EVIL">',
@@ -202,6 +202,23 @@ HIDING = [
     "<svg><text>EVIL</text></svg>",
     "".join(chr(0xE0000 + ord(char)) for char in "EVIL"),
 ]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "page_of",
+    [
+        lambda n: f'<p style="opacity:{"0" * n}1">text</p>',
+        lambda n: f"<pre>{chr(10) * n}x</pre>",
+        lambda n: f"<p># a{' ' * n}b</p>",
+    ],
+)
+def test_long_rows_of_the_same_cost_no_more_than_others(page_of):
+    assert page(f"<main><p>{PROSE}</p>{page_of(200_000)}</main>").sections
+
+
+def test_a_page_may_be_one_form():
+    assert PROSE.strip() in text_of(page(f"<form><main><p>{PROSE}</p></main></form>"))
 
 
 @pytest.mark.parametrize("hiding", HIDING)

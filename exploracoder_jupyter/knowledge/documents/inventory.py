@@ -41,8 +41,20 @@ def read(body: bytes) -> Page:
         raise ValueError("a broken inventory") from error
     found = filter(None, map(_LINE.match, unpacked.decode("utf-8", "replace").splitlines()))
     apis = tuple(
-        api(row[1], _KINDS[row[2]], "", "", library=row[1].partition(".")[0], place=row[3].replace("$", row[1]))
+        api(
+            row[1],
+            _KINDS[row[2]],
+            "",
+            "",
+            library=row[1].partition(".")[0],
+            place=_place(row[3], row[1]),
+        )
         for row in found
         if row[2] in _KINDS and re.fullmatch(r"\w+(\.\w+)+", row[1])
     )
     return Page(apis=apis, project=f"{head[1].decode('utf-8', 'replace')} {head[2].decode('utf-8', 'replace')}".strip())
+
+
+def _place(written: str, name: str) -> str:
+    """Where a name is told; the inventory has `$` for the name at its end."""
+    return f"{written[:-1]}{name}" if written.endswith("$") else written

@@ -10,7 +10,7 @@ from dataclasses import replace
 from exploracoder_jupyter.knowledge.documents import markdown
 from exploracoder_jupyter.knowledge.documents.page import Page, sound
 
-_MAGIC = re.compile(r"^\s*[%!?].*$|^.*\?\s*$", re.MULTILINE)
+_MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
 
 
 def read(text: str) -> Page:

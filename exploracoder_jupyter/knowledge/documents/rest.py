@@ -155,8 +155,9 @@ def _dedented(lines: Sequence[str]) -> list[str]:
 
 def _sections(lines: Sequence[str]) -> Iterator[Section]:
     heads = [at for at in range(len(lines)) if _is_heading(lines, at)]
+    known = frozenset(heads)
     for begin, end in zip([0, *heads], [*heads, len(lines)], strict=True):
-        heading = begin in heads
+        heading = begin in known
         title = lines[begin].strip() if heading else ""
         body = lines[begin + 2 : end] if heading else lines[begin:end]
         if body and _UNDERLINE.match(body[-1]):  # the line over the next title

@@ -23,7 +23,7 @@ _BLOCKS = frozenset(
     summary header center body html address hr""".split()  # noqa: SIM905
 ).union(_HEADINGS)
 _NOISE_TAGS = frozenset(
-    "script style template noscript nav footer aside form button svg iframe object embed head select textarea".split()  # noqa: SIM905
+    "script style template noscript nav footer aside button svg iframe object embed head select textarea".split()  # noqa: SIM905
 )
 _NOISE_CLASSES = frozenset(
     """headerlink viewcode-link viewcode-block viewcode-back linenos linenodiv prompt sphinxsidebar toctree-wrapper

@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import cleandoc
 from itertools import pairwise
 
 from exploracoder_jupyter.models.offline.words import STOP, best_likeness, content, parts
@@ -105,7 +107,8 @@ class Pool:
         examples = 0.1 if api.examples or ">>>" in api.description else 0.0
         exact = 0.15 if own and not foreign else 0.0
         lost = 0.35 if api.kind in ("method", "property") and own and foreign == len(own) else 0.0
-        wrong = lost + 0.5 if api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) else lost
+        unlikely = api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) or _ordinary(api)
+        wrong = lost + 0.5 if unlikely else lost
         shown = 0.3 if api.name in self.shown and depth <= 1 else 0.0
         return rank + examples + exact + shown - 0.12 * foreign - 0.08 * depth - wrong
 
@@ -168,3 +171,17 @@ def home_of(api: ApiDoc) -> tuple[str, str]:
     path = api.path.rpartition(".")[0] if api.kind in ("method", "property") else api.path
     module, _, name = path.rpartition(".")
     return module, name
+
+
+def _ordinary(api: ApiDoc) -> bool:
+    """Whether it is a class of named fields that says nothing of itself, as functions return them and nobody makes
+    them, or what every tuple, text or dictionary has."""
+    record = api.kind == "class" and api.description.startswith(f"{api.name}(") and "\n" not in api.description
+    return record or (api.kind == "method" and api.description in _inherited())
+
+
+@cache
+def _inherited() -> frozenset[str]:
+    """What the methods of the built-in types say of themselves."""
+    members = (member for kind in (tuple, list, dict, set, str, bytes, int, float) for member in vars(kind).values())
+    return frozenset(cleandoc(member.__doc__) for member in members if isinstance(member.__doc__, str))
