@@ -115,8 +115,15 @@ def _no_query(name: str, last: Place | None) -> str:
 
 def _names_library(word: str, last: Place) -> bool:
     """Whether the word, several names with commas between them, is one of libraries as far as names can tell."""
+    if word.endswith(":") or _installed(word, last):
+        return True
+    installed.cache_clear()  # it may have been installed since
+    return _installed(word, last)
+
+
+def _installed(word: str, last: Place) -> bool:
     known = {_plain(name) for name in (*installed(), *last.libraries.split(","))}
-    return word.endswith(":") or all(_plain(name.partition(".")[0]) in known for name in word.split(",") if name)
+    return all(_plain(name.partition(".")[0]) in known for name in word.split(",") if name)
 
 
 def _plain(name: str) -> str:

@@ -8,7 +8,8 @@ import pytest
 
 from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.types import LibraryInfo
+from exploracoder_jupyter.knowledge.documents.belonging import sort_out
+from exploracoder_jupyter.types import ApiDoc, LibraryInfo
 
 pytestmark = pytest.mark.anyio
 
@@ -197,3 +198,13 @@ async def test_a_broken_index_of_passages_is_made_anew(opened, tmp_path):
 async def test_documents_that_are_missing_end_the_opening(tmp_path):
     with pytest.raises(UsageError, match="There is no documentation at"):
         await Library.open(["shop"], inspect=Walkers(), cache=tmp_path, docs=[Path("nowhere")])
+
+
+def test_a_bare_name_is_no_method_of_some_class():
+    paths = {path: path for path in ("mylib.Jar.open", "mylib.count")}
+    given = [
+        ApiDoc(name, "function", "(path)", "What documents say.", "", "") for name in ("open", "count", "Jar.open")
+    ]
+    sorted_ = sort_out(given, {"mylib": paths}, ())
+    assert list(sorted_.by_library["mylib"]) == ["mylib.count", "mylib.Jar.open"]
+    assert [api.path for api in sorted_.foreign] == ["open"]

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.errors import ExploraError, MissingMeans, UsageError
-from exploracoder_jupyter.frontend import search_process
+from exploracoder_jupyter.frontend import completion, search_process
 from exploracoder_jupyter.frontend.search import Finder, Place, read_line
 from exploracoder_jupyter.frontend.search_process import answer
 from exploracoder_jupyter.frontend.search_results import Hit, Results, Searched, read
@@ -276,3 +276,13 @@ def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
     again = (tmp_path / "said").read_text().splitlines()
     assert again[-3:] == ["--", "mylib", "something else"]
     assert "--kernel=strong" in again
+
+
+def test_a_library_that_was_installed_meanwhile_is_known(monkeypatch):
+    monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"networkx": ["networkx"]})
+    monkeypatch.setattr("importlib.metadata.distributions", list)
+    completion.installed.cache_clear()
+    assert read_line("polars read csv", LAST).place == LAST
+    monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"polars": ["polars"]})
+    assert read_line("polars read csv", LAST).place == Place("polars")
+    completion.installed.cache_clear()

@@ -108,11 +108,13 @@ def _resolved(path: str, paths: Mapping[str, str]) -> str | None:
 
 
 def _tails(paths: Mapping[str, str]) -> dict[str, str]:
-    """What the last one or two parts of a path stand for: the shortest path that ends with them."""
+    """What the last two parts of a path stand for, the shortest path that ends with them; one alone at the top only:
+    what documents call `open` is rarely some class's method."""
     found: dict[str, str] = {}
     for path in sorted(set(paths.values()), key=lambda path: (path.count("."), path), reverse=True):
         parts = path.split(".")
-        found[parts[-1]] = path
+        if len(parts) == 2:
+            found[parts[-1]] = path
         found[".".join(parts[-2:])] = path
     return found
 

@@ -23,7 +23,7 @@ from exploracoder_jupyter.knowledge.documents.page import Page, sound
 from exploracoder_jupyter.knowledge.documents.reader import NotText, page_of
 from exploracoder_jupyter.knowledge.store import Store
 
-FORMAT = 1
+FORMAT = 2
 """Version of what is read of documents; a new one makes what is kept void."""
 
 MOST_APIS = 50_000
