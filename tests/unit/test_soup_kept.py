@@ -109,6 +109,14 @@ def test_what_was_written_with_values_is_not_offered_where_less_is_shared(store)
     }
 
 
+def test_what_is_kept_again_where_less_is_shared_says_no_more_than_was_shared(store):
+    store.keep([READ], "values")
+    store.keep([replace(READ, title="Read a file", observed="")], "schema")
+    store.keep([READ], "values")
+    [found] = store.of(VERSIONS, "schema")
+    assert (found.snippet.title, found.snippet.observed) == ("Read a file", "")
+
+
 @pytest.mark.parametrize("damage", [b"this is no database, but it is long enough for one" * 40, b"\0" * 8192])
 def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
     store.path.parent.mkdir()

@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from exploracoder_jupyter.knowledge.soup import WorkspaceSource
+from exploracoder_jupyter.knowledge.soup import WorkspaceSource, ignored
 from exploracoder_jupyter.knowledge.soup.files import Limits, below
 
 FUNCTION = "def total(rows):\n    '''Add up the prices of the rows.'''\n    return sum(row.price for row in rows)\n"
@@ -121,6 +121,19 @@ def test_a_gitignore_means_what_it_means_to_git(tmp_path):
     assert sorted(_read(tmp_path)) == sorted([*read, "inner/d.py", "c.py"])
 
 
+def test_a_gitignore_is_understood_whichever_end_of_text_patterns_have(tmp_path, monkeypatch):
+    translate = ignored.translate
+    monkeypatch.setattr(ignored, "translate", lambda pattern: translate(pattern).removesuffix("Z") + "z")
+    _write(tmp_path, **{".gitignore": "out/*.py\n", "out/a.py": "a = 1", "b.py": "a = 1"})
+    assert _read(tmp_path) == ["b.py"]
+
+
+@pytest.mark.filterwarnings("ignore:Possible nested set")
+def test_a_pattern_that_cannot_be_understood_is_no_rule(tmp_path):
+    _write(tmp_path, **{".gitignore": "[..*)]\nb.py\n", "a.py": "a = 1", "b.py": "a = 1"})
+    assert _read(tmp_path) == ["a.py"]
+
+
 def test_no_link_is_followed(tmp_path):
     folder, outside = tmp_path / "work", tmp_path / "outside"
     _write(outside, **{"secret.md": "outside", "more/a.py": "a = 1"})
@@ -169,6 +182,30 @@ def test_what_looks_like_a_credential_is_taken_out(tmp_path):
     text = "\n".join(one.text for one in (*_found(source, "connect"), *_found(source, "PASSWORD")))
     assert text.count("[redacted]") >= 4
     assert "hunter2pw" not in text and "abcdef0123456789" not in text and "marked" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.ipynb", _notebook(_cell("%matplotlib inline\nif words:\n    !ls\n    connect(token='abcdef0123456789')"))),
+        ("a.ipynb", _notebook(_cell("%%js\nwords = {token: 'abcdef0123456789'};"))),
+        ("a.md", "Some words:\n\n```\nwords['api_key'] = 'abcdef0123456789'\n```\n"),
+        ("a.md", 'words\n\n- token: str = "abcdef0123456789"\n'),
+        ("a.md", "Some words:\n\nheaders = \"token: 'abcdef0123456789'\"\n"),
+        ("a.md", "# token = 'abcdef0123456789'\n\nwords\n"),
+    ],
+)
+def test_a_credential_is_taken_out_of_what_is_not_all_python_and_of_titles(tmp_path, name, text):
+    _write(tmp_path, **{name: text})
+    [found] = _found(WorkspaceSource(tmp_path), "words")
+    assert "[redacted]" in found.title + found.text
+    assert "abcdef0123456789" not in found.title + found.text
+
+
+@pytest.mark.parametrize("name", ["here.Rmd", "here"])
+def test_a_notebook_of_another_kind_gives_nothing(tmp_path, name):
+    _write(tmp_path, **{name: "words here", "good.md": "words here"})
+    assert [one.origin for one in _found(WorkspaceSource(tmp_path, tmp_path / name), "words")] == ["good.md, line 1"]
 
 
 def test_what_cannot_be_understood_gives_nothing(tmp_path):

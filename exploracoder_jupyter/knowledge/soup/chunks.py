@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from exploracoder_jupyter.knowledge.soup.private import parsed
 
@@ -29,9 +30,10 @@ class Chunk:
 
 
 def chunks(path: str, text: str) -> Iterator[Chunk]:
-    """The pieces of a file, by the ending of its name; none where it cannot be understood."""
+    """The pieces of a file, by the ending of its name; none where that is another or the file cannot be understood."""
     kinds = {".py": of_python, ".md": of_markdown, ".ipynb": of_notebook}
-    for chunk in kinds[path[path.rindex(".") :]](text):
+    kind = kinds.get(PurePath(path).suffix)
+    for chunk in kind(text) if kind else ():
         if chunk.text.strip():
             yield chunk
 

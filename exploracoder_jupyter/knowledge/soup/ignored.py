@@ -26,7 +26,8 @@ class Rule:
 def rules(text: str, folder: str) -> list[Rule]:
     """The rules of the `.gitignore` of a folder."""
     lines = (line.strip() for line in text.splitlines())
-    return [_rule(line, folder) for line in lines if line.strip("!/") and not line.startswith("#")]
+    made = (_rule(line, folder) for line in lines if line.strip("!/") and not line.startswith("#"))
+    return [rule for rule in made if rule]
 
 
 def is_ignored(path: str, *, is_folder: bool, rules: Sequence[Rule]) -> bool:
@@ -39,16 +40,21 @@ def is_ignored(path: str, *, is_folder: bool, rules: Sequence[Rule]) -> bool:
     return ignored
 
 
-def _rule(line: str, folder: str) -> Rule:
+def _rule(line: str, folder: str) -> Rule | None:
+    """The rule of a line; none where its pattern cannot be understood."""
     included, line = line.startswith("!"), line.removeprefix("!")
     body = line.rstrip("/")
     anchored = "/" in body
     parts = ["(?:.*/)?" if part == "**" else _part(part) for part in body.lstrip("/").split("/")]
     whole = "".join(part if part.endswith(")?") else f"{part}/" for part in parts).removesuffix("/")
-    return Rule(folder, re.compile(f"{'' if anchored else '(?:.*/)?'}{whole}\\Z"), line.endswith("/"), included)
+    try:
+        pattern = re.compile(f"{'' if anchored else '(?:.*/)?'}{whole}\\Z")
+    except re.error:
+        return None
+    return Rule(folder, pattern, line.endswith("/"), included)
 
 
 def _part(pattern: str) -> str:
     """One component: `*` does not cross a `/`."""
-    inner = translate(pattern).removeprefix("(?s:").removesuffix(")\\Z")
+    inner = translate(pattern).removeprefix("(?s:")[: -len(")\\Z")]  # `)\z` from Python 3.14 on
     return inner.replace(".*", "[^/]*")

@@ -76,7 +76,8 @@ class SnippetStore:
         def write(db: sqlite3.Connection) -> None:
             db.executemany(
                 "INSERT INTO snippets VALUES (?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO UPDATE"
-                " SET seen = excluded.seen, uses = uses + 1, level = min(level, excluded.level)",
+                " SET seen = excluded.seen, uses = uses + 1, level = min(level, excluded.level),"
+                " body = CASE WHEN excluded.level < level THEN excluded.body ELSE body END",
                 rows,
             )
             for library, version in {(one.library, one.version) for one in snippets}:

@@ -16,6 +16,12 @@ _INSTEAD = "[redacted]"
 _SHORTEST = 8
 """Shorter values are replaced only where they are written as the literal: they could be part of ordinary words."""
 _FILE = re.compile(r"(^|[^a-z])(secrets?|credentials?|passwords?|passwd|private_?keys?|api_?keys?)([^a-z]|$)", re.I)
+_NOT_PYTHON = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
+_PAIR = re.compile(
+    r"""(?<![\w-])(?P<name>[\w-]+)["']?\]?(?:[ \t]*:[ \t]*\w+)?[ \t]*[=:][ \t]*"""
+    r"""(?=(?P<written>(?P<quote>["'])(?P<value>(?:\\.|(?!(?P=quote))[^\\\n])+)(?P=quote)))"""
+)
+"""`name = "literal"`, `name: str = "literal"`, `"name": "literal"`, `settings["name"] = "literal"`, nested too."""
 
 
 def cleaned(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
@@ -29,15 +35,31 @@ def cleaned(text: str, clean: Clean, literals: Mapping[str, str]) -> str:
 
 def secret_literals(code: str) -> dict[str, str]:
     """Literals of Python code that look like credentials, by their name or their own marks: as written, and their
-    value."""
+    value. Magics and shell commands may be among the code; in other text, pairs of a name and a literal are looked at.
+    """
     tree = parsed(code)
+    if tree:
+        return _in_tree(tree, code)
+    tree = parsed(_NOT_PYTHON.sub(r"\1pass", code))
+    return _in_pairs(code) | (_in_tree(tree, code) if tree else {})
+
+
+def _in_tree(tree: ast.Module, code: str) -> dict[str, str]:
     found = {
         ast.get_source_segment(code, node) or "": _text(node.value)
-        for near in (ast.walk(tree) if tree else ())
+        for near in ast.walk(tree)
         for name, node in _named(near)
         if isinstance(node, ast.Constant) and secretive({name.lstrip("_"): node.value})
     }
     return {written: value for written, value in found.items() if written}
+
+
+def _in_pairs(text: str) -> dict[str, str]:
+    return {
+        match["written"]: match["value"]
+        for match in _PAIR.finditer(text)
+        if secretive({match["name"].lstrip("_"): match["value"]})
+    }
 
 
 def is_named_secret(stem: str) -> bool:

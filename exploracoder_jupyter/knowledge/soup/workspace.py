@@ -52,14 +52,15 @@ class WorkspaceSource:
     def _passages(self) -> Iterator[Passage]:
         seen: set[str] = set()
         for file in self._files():
-            literals = secret_literals(file.text) if file.path.endswith(".py") else {}
+            literals = {} if file.path.endswith(".ipynb") else secret_literals(file.text)
             for chunk in chunks(file.path, file.text):
-                text = cleaned(chunk.text, self._clean, {**literals, **secret_literals(chunk.text)})
+                secret = {**literals, **secret_literals(chunk.text), **secret_literals(chunk.title)}
+                text = cleaned(chunk.text, self._clean, secret)
                 if text not in seen:
                     seen.add(text)
                     yield Passage(
                         source="workspace",
-                        title=chunk.title or file.path,
+                        title=cleaned(chunk.title, self._clean, secret) or file.path,
                         text=text,
                         origin=f"{file.path}, {chunk.place}",
                         code=chunk.code,
