@@ -40,11 +40,16 @@ async def learn(run: Run, experience: Sequence[Experience], ending: Ending) -> N
 
 
 async def forget_stale(run: Run, passages: Iterable[Passage], experiences: Sequence[Experience]) -> None:
-    """Drop the snippets among the passages whose code a candidate repeated and failed at an API."""
+    """Drop the snippets among the passages whose code a candidate repeated, all of it and no more, and failed at an
+    API."""
     failed = [item.candidate.code for item in experiences if _failed_at_api(item)]
     kept = [item for item in passages if item.source == "snippet"]
-    if stale := [item.origin for item in kept if any(repeats(code, item.text) for code in failed)]:
+    if stale := [item.origin for item in kept if any(_are_alike(code, item.text) for code in failed)]:
         await run.soup.forget(stale)
+
+
+def _are_alike(code: str, other: str) -> bool:
+    return repeats(code, other) and repeats(other, code)
 
 
 def _failed_at_api(item: Experience) -> bool:

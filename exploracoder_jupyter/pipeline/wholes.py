@@ -42,12 +42,11 @@ def self_contained(code: str) -> bool:
 def _lacking(code: str) -> set[str] | None:
     """What the code reads and has not bound before; `None` where it cannot be read itself."""
     try:
-        body = ast.parse(code).body
+        body = [(statement, _names(ast.unparse(statement))) for statement in ast.parse(code).body]
     except _UNREADABLE:
         return None
     known, lacking = set(_GIVEN), set[str]()
-    for statement in body:
-        names = _names(ast.unparse(statement))
+    for statement, names in body:
         reads_first = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))
         lacking |= names.read - known - (set() if reads_first else names.bound)
         known |= names.bound

@@ -85,6 +85,17 @@ async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away()
     assert soup.learned
 
 
+async def test_a_failure_to_keep_code_is_told_and_takes_no_solution_away():
+    class Full(FewPassages):
+        async def learn(self, snippets):
+            raise OSError("the disk is full")
+
+    run = replace(a_run(two_steps(), check="assert low == 4"), soup=Full())
+    assert (await run_task(run)).verdict.outcome == "solved"
+    [notice] = happened(run, "notice")
+    assert notice.level == "warning" and "the disk is full" in notice.text
+
+
 def cell(code, *changed):
     changes = tuple(Change(name, "mutated", "list") for name in changed)
     return Experience(Subtask("1", "t"), Candidate("1.1", "1", code), Observation("ok", changes=changes))
@@ -120,6 +131,7 @@ def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together
         "%matplotlib inline\nx = 1",
         "x =",
         "y, x = x, y",
+        f"x = {' + '.join(['1'] * 1000)}",
     ],
 )
 def test_code_that_lacks_something_is_told(code):
@@ -180,6 +192,12 @@ async def test_a_snippet_that_is_repeated_and_fails_at_an_api_is_forgotten(code,
     run = a_run(answers(propose=[fenced(import_ + code)], debug=fenced("print(4)")))
     await run_task(replace(run, soup=soup))
     assert bool(soup.passages) is stays
+
+
+async def test_a_snippet_that_is_repeated_in_part_only_stays():
+    soup = FewPassages(replace(KEPT, text="import math\nlow = math.floor(2.5)\nprint(math.introot(16))"))
+    await run_task(replace(a_run(answers(propose=[fenced("import math\nprint(math.introot(16))")])), soup=soup))
+    assert soup.passages
 
 
 async def test_a_snippet_that_fails_for_another_reason_stays():
