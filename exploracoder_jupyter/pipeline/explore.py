@@ -8,9 +8,11 @@ others are closed, but stay on record.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from exploracoder_jupyter.config import OFFLINE
+from exploracoder_jupyter.errors import BudgetSpent, EndpointError
 from exploracoder_jupyter.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.pipeline.alike import without_addresses
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
@@ -132,18 +134,18 @@ async def _mend(attempt: Attempt, round_: int) -> None:
     """
     latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
     if attempt.none_ran:
-        wrong = distinct_failures(latest)
+        await _repair_each(attempt, distinct_failures(latest), round_)
     elif round_ == 1 and attempt.tells_nothing and attempt.run.model.name != OFFLINE:
-        wrong = [select(latest, [api.path for api in attempt.found.apis])[0]]
-    else:
-        return
-    if wrong:
-        await attempt.found.again(wrong[0])
-    attempt.state.branch.expect(len(wrong))
-    await _repair_each(attempt, wrong, round_)
+        best, _ = select(latest, [api.path for api in attempt.found.apis])
+        with suppress(BudgetSpent, EndpointError):  # what ran is still selected; the next request to the model raises
+            await _repair_each(attempt, [best], round_)
 
 
 async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
+    """Search by the first of them, and repair them all."""
+    if failures:
+        await attempt.found.again(failures[0])
+    attempt.state.branch.expect(len(failures))
     async with task_group() as group:
         for failed in failures:
             group.start_soon(_repair, attempt, failed, round_)

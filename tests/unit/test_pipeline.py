@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.config import Budget
-from exploracoder_jupyter.errors import EndpointError
+from exploracoder_jupyter.errors import BudgetSpent, EndpointError
 from exploracoder_jupyter.events import Record, dump
 from exploracoder_jupyter.models.scripted import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
@@ -395,6 +395,16 @@ async def test_an_endpoint_error_is_raised_after_run_finished():
         await run_task(run)
     assert happened(run, "run_finished")[-1].verdict.reason == "The endpoint refused the key. Set OPENAI_API_KEY."
     assert happened(run, "model_called")[-1].exchange.problem
+
+
+@pytest.mark.parametrize("error", [BudgetSpent, EndpointError])
+async def test_what_ran_is_selected_where_a_better_one_cannot_be_asked_for(error):
+    def refuse(request):
+        raise error("No more.")
+
+    run = a_run(answers(propose=[fenced("import math\nroot = math.sqrt(16)")], debug=refuse), check="assert root == 4")
+    assert (await run_task(run)).verdict.outcome == "solved"
+    assert happened(run, "candidate_selected")
 
 
 async def test_a_fault_of_ours_is_named_raised_and_loses_nothing():
