@@ -32,10 +32,12 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _NESTED = re.compile(r"(?:APISearch\()+")
+_FUNCTION = re.compile(r"<function=(?P<name>\w+)>(?P<body>.*?)</function>", re.DOTALL)
+"""Qwen's form, within its tags or without them."""
 _TAGGED = re.compile(
     r"<tool_call>(?P<json>.*?)(?:</tool_call>|\Z)"
     r"|\[TOOL_CALLS\](?P<list>.*)\Z"
-    r"|<function=(?P<name>\w+)>(?P<body>.*?)</function>",
+    rf"|{_FUNCTION.pattern}",
     re.DOTALL,
 )
 _PARAMETER = re.compile(r"<parameter=\w+>(?P<value>.*?)</parameter>", re.DOTALL)
@@ -112,19 +114,16 @@ def _lines(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
 
 def _tagged(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
     for match in _TAGGED.finditer(text):
-        if match["name"]:
-            value = _PARAMETER.search(match["body"])
-            calls = [Call(match["name"], value["value"].strip())] if value and match["name"] in TOOLS else []
-        else:
-            calls = [*(_functions(match["json"] or "")), *_in_json(match["json"] or match["list"] or "")]
-        if calls:
+        in_tags = match["json"] or match["list"] or ""
+        if calls := [*_functions("" if match["list"] else match[0]), *_in_json(in_tags)]:
             yield match, calls
 
 
 def _functions(text: str) -> Iterator[Call]:
-    """Calls in Qwen's form within its tags."""
-    for _, calls in _tagged(text) if "<function=" in text else ():
-        yield from calls
+    for match in _FUNCTION.finditer(text):
+        value = _PARAMETER.search(match["body"])
+        if value and match["name"] in TOOLS:
+            yield Call(match["name"], value["value"].strip())
 
 
 def _is_json(text: str) -> bool:

@@ -40,6 +40,7 @@ def searches(*queries):
         ('[TOOL_CALLS][{"name": "search_api", "arguments": {"query": "merge"}}]', ["merge"]),
         ("<function=search_api><parameter=query>\nmerge\n</parameter></function>", ["merge"]),
         ("<tool_call><function=search_api><parameter=query>merge</parameter></function></tool_call>", ["merge"]),
+        (f"{'<tool_call>' * 600}<function=search_api><parameter=query>merge</parameter></function>", ["merge"]),
         ("x = APISearch(a)", []),
         ("APISearch()", []),
         ("Use `APISearch(a)` for that.", []),
