@@ -105,12 +105,20 @@ async def ask_code(run: Run, step: Step, inputs: Inputs, *, subject: str, n: int
 def _lookups(run: Run, request: ModelRequest) -> int:
     """How many APIs may be looked up for one draft: none by the offline model, fewer where tokens are.
 
-    Each look-up of each draft costs the prompt once more; all of them together at most half of the tokens left.
+    Each look-up of each draft costs the prompt once more, and what is still to come must be paid for too.
     """
     if run.model.name == OFFLINE or run.meter.tokens_left < _FEW_TOKENS:
         return 0
     prompt = sum(len(message.content) for message in request.messages) / CHARACTERS_PER_TOKEN
-    return min(run.retrieval.lookups, int(run.meter.tokens_left / 2 / (prompt * request.sampling.n)))
+    share = run.meter.tokens_left / (_to_come(run, request.subject) + 1)
+    return min(run.retrieval.lookups, max(int((share - prompt) / (prompt * request.sampling.n)), 0))
+
+
+def _to_come(run: Run, subject: str) -> int:
+    """The subtasks from that of the subject on, the solution as the last one."""
+    ids = [subtask.id for subtask in run.agenda.plan.subtasks]
+    here = subject.partition(".")[0]
+    return len(ids) - ids.index(here) if here in ids else 0
 
 
 def _with_lookups(inputs: Inputs, lookups: int) -> Inputs:

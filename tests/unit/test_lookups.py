@@ -22,6 +22,7 @@ from exploracoder_jupyter.types import (
     LibraryInfo,
     Parameter,
     Passage,
+    Plan,
     ScoredPassage,
     Subtask,
     Usage,
@@ -180,7 +181,7 @@ async def test_where_look_ups_are_off_nothing_is_said_of_them(how):
     assert "APISearch" not in request.messages[1].content
 
 
-async def test_look_ups_take_at_most_half_of_the_tokens_that_are_left():
+async def test_look_ups_take_no_more_tokens_than_there_are():
     offered = []
     for tokens in (200_000, 10_000, 8_000):
         run = looking_up(ScriptedModel([[ROOT] * 20]), lookups=10, budget=Budget(tokens=tokens))
@@ -188,6 +189,16 @@ async def test_look_ups_take_at_most_half_of_the_tokens_that_are_left():
         found = re.search(r"(\d+) times at most", run.model.requests[0].messages[1].content)
         offered.append(int(found.group(1)) if found else 0)
     assert offered[0] == 10 and 10 > offered[1] >= offered[2] > 0
+
+
+async def test_look_ups_leave_tokens_for_the_subtasks_to_come():
+    offered = {}
+    for subtasks in (1, 8):
+        run = looking_up(ScriptedModel([[ROOT] * 20]), lookups=10, budget=Budget(tokens=60_000))
+        run.agenda.plan = Plan(tuple(Subtask(str(number), "Compute") for number in range(1, subtasks + 1)))
+        await drafts(run, n=5)
+        offered[subtasks] = int(re.search(r"(\d+) times at most", run.model.requests[0].messages[1].content)[1])
+    assert 0 < offered[8] < offered[1]
 
 
 async def test_a_draft_that_cannot_go_on_stops_no_other():
