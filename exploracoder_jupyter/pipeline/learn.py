@@ -11,6 +11,7 @@ from typing import Final
 
 import anyio
 
+from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.pipeline.attempt import fingerprint
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.ending import Ending
@@ -30,7 +31,9 @@ async def learn(run: Run, experience: Sequence[Experience], ending: Ending) -> N
 
     The end of the budget of seconds does not cut it off: the run has its ending by then.
     """
-    if not run.retrieval.snippets or ending.verdict.outcome not in ("solved", "unchecked"):
+    # What the offline model strings together may run and mean nothing: only a check tells.
+    worth = ("solved",) if run.model.name == OFFLINE else ("solved", "unchecked")
+    if not run.retrieval.snippets or ending.verdict.outcome not in worth:
         return
     found = [*_cells(run, [item for item in experience if item.observation.ran]), *_solution(run, ending)]
     distinct = {fingerprint(snippet.code): snippet for snippet in found}

@@ -6,7 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.config import Budget, Retrieval
+from exploracoder_jupyter.config import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.wholes import repeats, self_contained, whole
 from exploracoder_jupyter.types import Candidate, Change, Experience, Observation, Passage, Subtask
@@ -65,6 +65,13 @@ async def test_what_failed_needs_variables_of_the_user_or_calls_no_library_is_no
 
     model = answers(plan=("fail", "mine", "plain"), propose=propose, debug=fenced("1 / 0"), solve="print(2)")
     assert await learned(model) == []
+
+
+@pytest.mark.parametrize(("check", "kept"), [("assert low == 4", 3), (None, 0)])
+async def test_of_the_offline_model_only_what_a_check_proved_is_kept(check, kept):
+    model = two_steps()
+    model._name = OFFLINE
+    assert len(await learned(model, check=check)) == kept
 
 
 async def test_the_same_code_is_kept_once():
