@@ -69,9 +69,7 @@ async def test_what_failed_needs_variables_of_the_user_or_calls_no_library_is_no
 
 @pytest.mark.parametrize(("check", "kept"), [("assert low == 4", 3), (None, 0)])
 async def test_of_the_offline_model_only_what_a_check_proved_is_kept(check, kept):
-    model = two_steps()
-    model._name = OFFLINE
-    assert len(await learned(model, check=check)) == kept
+    assert len(await learned(two_steps(name=OFFLINE), check=check)) == kept
 
 
 async def test_the_same_code_is_kept_once():
