@@ -256,6 +256,9 @@ class Candidate:
     """Id of an identical candidate that was run instead."""
     problem: str | None = None
     """Why there is no code: an empty, refused or malformed reply."""
+    parent: str = ""
+    """Id of the candidate from whose state it starts; empty: the state at the start of the run. A user's choice is run
+    again from the state that its subtask then begins in."""
 
 
 @dataclass(frozen=True, slots=True)

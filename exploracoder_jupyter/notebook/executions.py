@@ -1,7 +1,7 @@
 """What was executed in a run, in the order in which it ended, each with the state that it started from.
 
-A fold over the records, like all else: what is checked, replayed, resumed or exported goes by this. Traces of before do
-not say from whose branch a candidate started; that follows from what was carried forward until then.
+A fold over the records, like all else: what is checked, replayed, resumed or exported goes by this. Traces of version 1
+do not say from whose branch a candidate started; there that follows from what was carried forward until then.
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ class _Known:
             case SubtaskFinished(subtask=subtask, status=status):
                 self.before.setdefault(subtask, self.state)
                 self.state = self.chosen[subtask] if status == "done" and subtask in self.chosen else self.state
-            case Steered(what="retry" | "choose", subtask=subtask):
+            case Steered(what="retry" | "choose", subtask=subtask, candidate=candidate_id):
                 self._go_back(subtask)
+                self._move(candidate_id)
             case InputsInvented(inputs=inputs):
                 self.inputs |= {given.id: given for given in inputs}
             case SolutionTested(candidate=candidate, results=results):
@@ -96,7 +97,7 @@ class _Known:
             return
         alone = candidate.subtask == SOLUTION
         kind: Kind = "solution" if alone else "candidate"
-        parent = "" if alone else self.state
+        parent = "" if alone else candidate.parent or self.state
         self._put(Execution(candidate.id, kind, candidate.code, event.observation, parent, event.apis))
 
     def _test(self, candidate: str, result: InputRun) -> None:
@@ -104,6 +105,11 @@ class _Known:
         if program and given:
             id_ = f"{candidate}-{result.input}"
             self._put(Execution(id_, "input", program.code, result.observation, given=given))
+
+    def _move(self, chosen: str) -> None:
+        """A candidate that is chosen is run again from the state that the run has gone back to."""
+        if chosen in self.proposed:
+            self.proposed[chosen] = replace(self.proposed[chosen], parent=self.state)
 
     def _put(self, execution: Execution) -> None:
         self.done.pop(execution.id, None)

@@ -22,7 +22,7 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
         apis = tuple(api for api in map(run.knowledge.lookup, chosen.apis) if api)
         return await _run_again(run, state, subtask, chosen.candidate, apis, _CHOSEN)
     if code := agenda.given.pop(subtask.id, None):
-        candidate = Candidate(f"{subtask.id}.{agenda.number(subtask.id)}", subtask.id, code)
+        candidate = Candidate(f"{subtask.id}.{agenda.number(subtask.id)}", subtask.id, code, parent=state.after)
         run.emit(SubtaskStarted(subtask.id, ()))
         run.emit(CandidateProposed(candidate))
         return await _run_again(run, state, subtask, candidate, (), _CHOSEN if subtask.id == agenda.picked else _GIVEN)

@@ -63,6 +63,11 @@ class State:
     codeless: tuple[str, ...] = ()
     """What was wrong with the replies for the latest subtasks, where none held code."""
 
+    @property
+    def after(self) -> str:
+        """Id of the candidate whose branch it stands on; empty at the start of the run."""
+        return next((item.candidate.id for item in reversed(self.experience) if item.observation.ran), "")
+
     def learn(self, experience: Experience, branch: Branch) -> State:
         """The state after an experience was selected."""
         return replace(self, experience=(*self.experience, experience), branch=branch, codeless=())

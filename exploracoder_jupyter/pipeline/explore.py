@@ -118,12 +118,14 @@ async def _propose(attempt: Attempt) -> None:
     async with task_group() as group:
         async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
             id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
-            group.start_soon(attempt.trial, _candidate(id_, subtask, draft))
+            group.start_soon(attempt.trial, _candidate(id_, state, subtask, draft))
     await attempt.settle()
 
 
-def _candidate(id_: str, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None) -> Candidate:
-    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem)
+def _candidate(
+    id_: str, state: State, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None
+) -> Candidate:
+    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.after)
 
 
 async def _mend(attempt: Attempt, round_: int) -> None:
@@ -167,7 +169,8 @@ async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
     first = failed.candidate.id.partition("r")[0]
     drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]
     for draft in drafts[:1]:
-        candidate = _candidate(f"{first}r{round_}", subtask, draft, round_=round_, repairs=failed.candidate.id)
+        id_ = f"{first}r{round_}"
+        candidate = _candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed.candidate.id)
         await attempt.trial(candidate)
 
 
