@@ -280,9 +280,11 @@ def _order(start: Start, line: KernelLine) -> Order:
 
 
 def _given(given: wire.Given) -> Given:
-    from exploracoder_jupyter.session import Given
+    from exploracoder_jupyter.session import Carried, Given
 
-    return Given(tuple(given.plan), tuple(given.code), given.hint, given.chosen)
+    last = len(given.code) - 1
+    carried = (Carried(code, chosen=given.chosen and place == last) for place, code in enumerate(given.code))
+    return Given(tuple(given.plan), tuple(carried), given.hint)
 
 
 if __name__ == "__main__":

@@ -10,22 +10,49 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from typing import Literal
 
-from exploracoder_jupyter.types import Experience, Plan, Subtask
+from exploracoder_jupyter.types import Experience, Introduction, Passage, Plan, ScoredApi, Subtask
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What an earlier run came to for a subtask: taken over without asking the model again."""
+
+    code: str = ""
+    """The snippet that was selected: it is run again; empty: there was none, and the subtask ends as it did then."""
+    status: Literal["done", "failed", "skipped"] = "done"
+    """How the subtask ended; a snippet that failed then may fail again."""
+    reason: str = ""
+    """Why, where it was not done."""
+    apis: tuple[ScoredApi, ...] = ()
+    """What was recommended for it."""
+    retrieved: tuple[str, ...] = ()
+    """Paths of the APIs that were found for it, best first."""
+    passages: tuple[Passage, ...] = ()
+    """What else was found for it."""
+    chosen: bool = False
+    """Whether the snippet is the user's choice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Where a run goes on from one that has ended."""
+    """Where a run goes on from another."""
 
-    titles: tuple[str, ...]
-    """Of all subtasks."""
-    code: tuple[str, ...] = ()
-    """Snippets for the first subtasks, one each."""
+    titles: tuple[str, ...] = ()
+    """Of all subtasks; none: it had no plan yet."""
+    carried: tuple[Carried | None, ...] = ()
+    """For each of them, in their order, what is taken over; what is left out at the end is explored."""
     hint: str = ""
-    """For the first subtask without one."""
-    chosen: bool = False
-    """Whether the last snippet is the user's choice."""
+    """For the first subtask that is explored."""
+    queries: tuple[str, ...] = ()
+    """What to search the web for, for each of the first subtasks; may be empty."""
+    revisions: int = 0
+    """How often the model had changed the plan."""
+    fixed: bool = False
+    """Whether the user had written the plan."""
+    introduction: Introduction | None = None
+    """Of the libraries, where the earlier run had it."""
 
 
 @dataclass(slots=True)
@@ -43,10 +70,8 @@ class Agenda:
     """Hints for what this run begins with, until its records tell them."""
     skipped: set[str] = field(default_factory=set)
     """Subtasks still to come that the user has given up."""
-    given: dict[str, str] = field(default_factory=dict)
-    """Snippets that are run without asking the model."""
-    picked: str = ""
-    """The subtask whose snippet among these the user has chosen, if any."""
+    given: dict[str, Carried] = field(default_factory=dict)
+    """What is taken over from an earlier run without asking the model."""
     chosen: dict[str, Experience] = field(default_factory=dict)
     """Candidates that are to be run again and carried forward."""
     ran: dict[str, Experience] = field(default_factory=dict)
@@ -70,17 +95,16 @@ class Agenda:
 
     def follow(self, given: Given) -> None:
         """Take the plan of an earlier run, with what is known to have run there."""
-        subtasks = self.subtasks(given.titles)
-        self.plan = Plan(subtasks)
-        self.given = {subtask.id: code for subtask, code in zip(subtasks, given.code, strict=False)}
-        self.picked = subtasks[len(given.code) - 1].id if given.chosen and given.code else ""
-        rest = subtasks[len(given.code) :]
-        if rest and given.hint:
-            self.hints[rest[0].id] = self.untold[rest[0].id] = given.hint
+        subtasks = self.subtasks(given.titles, given.queries)
+        self.plan, self.revisions, self.fixed = Plan(subtasks), given.revisions, given.fixed
+        self.given = {subtask.id: known for subtask, known in zip(subtasks, given.carried, strict=False) if known}
+        first = next((subtask.id for subtask in subtasks if subtask.id not in self.given), "")
+        if first and given.hint:
+            self.hints[first] = self.untold[first] = given.hint
 
     def begin_anew(self, subtasks: Sequence[Subtask]) -> None:
         """Forget what the user said of these, except for hints."""
         ids = {subtask.id for subtask in subtasks}
         self.skipped -= ids
-        self.given = {id_: code for id_, code in self.given.items() if id_ not in ids}
+        self.given = {id_: known for id_, known in self.given.items() if id_ not in ids}
         self.chosen = {id_: item for id_, item in self.chosen.items() if id_ not in ids}

@@ -1,13 +1,19 @@
 """Carrying a known candidate forward: run again in a branch of its own, without asking the model.
 
-It is one that the user chose, or a snippet of the run that this one goes on from.
+It is one that the user chose, or what the run that this one goes on from had come to.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from exploracoder_jupyter.events import CandidateProposed, CandidateSelected, Notice, SubtaskFinished, SubtaskStarted
+from exploracoder_jupyter.pipeline.agenda import Carried
 from exploracoder_jupyter.pipeline.attempt import Attempt
-from exploracoder_jupyter.pipeline.context import Run, State, still_wanted
+from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.explore import finish
+from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.pipeline.searching import Search
 from exploracoder_jupyter.types import ApiDoc, Candidate, Selection, Subtask
 
@@ -16,35 +22,56 @@ _GIVEN = "carried over from the earlier run"
 
 
 async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | None:
-    """The state after the candidate known for this subtask; `None` if there is none, or if it fails now."""
+    """The state after what is known for this subtask; `None` if nothing is, or if it fails now and did not before."""
     agenda = run.agenda
     if chosen := agenda.chosen.pop(subtask.id, None):
-        apis = tuple(api for api in map(run.knowledge.lookup, chosen.apis) if api)
-        return await _run_again(run, state, subtask, chosen.candidate, apis, _CHOSEN)
-    if code := agenda.given.pop(subtask.id, None):
-        candidate = Candidate(f"{subtask.id}.{agenda.number(subtask.id)}", subtask.id, code, parent=state.after)
-        run.emit(SubtaskStarted(subtask.id, ()))
-        run.emit(CandidateProposed(candidate))
-        return await _run_again(run, state, subtask, candidate, (), _CHOSEN if subtask.id == agenda.picked else _GIVEN)
+        apis = _known(run, chosen.apis)
+        return await _run_again(run, state, Search(run, subtask, apis), chosen.candidate, _CHOSEN)
+    if carried := agenda.given.pop(subtask.id, None):
+        return await _take_over(run, state, subtask, carried)
     return None
 
 
+async def _take_over(run: Run, state: State, subtask: Subtask, carried: Carried) -> State | None:
+    """The state after what an earlier run came to, with what was found for it there."""
+    recommended = tuple(item.api for item in carried.apis)
+    found = replace(
+        state,
+        retrieved=merged(state.retrieved, _known(run, carried.retrieved)),
+        passages=distinct((*state.passages, *carried.passages)),
+    )
+    if not carried.code:
+        run.emit(SubtaskFinished(subtask.id, carried.status, carried.reason))
+        return found
+    candidate = Candidate(f"{subtask.id}.{run.agenda.number(subtask.id)}", subtask.id, carried.code)
+    run.emit(SubtaskStarted(subtask.id, carried.apis))
+    run.emit(CandidateProposed(candidate))
+    search = Search(run, subtask, recommended, carried.passages)
+    reason = _CHOSEN if carried.chosen else _GIVEN
+    return await _run_again(run, found, search, candidate, reason, may_fail=carried.status == "failed")
+
+
 async def _run_again(
-    run: Run, state: State, subtask: Subtask, candidate: Candidate, apis: tuple[ApiDoc, ...], reason: str
+    run: Run, state: State, found: Search, candidate: Candidate, reason: str, *, may_fail: bool = False
 ) -> State | None:
-    attempt = Attempt.of(run, state, Search(run, subtask, apis))
+    attempt = Attempt.of(run, state, found)
     winner: str | None = None
     try:
         await attempt.again(candidate)
         await still_wanted()
         if not attempt.experiences:
             run.meter.check()  # that is why it was not run
-        if attempt.none_ran:
+        if attempt.none_ran and not may_fail:
             run.emit(Notice(f"Candidate {candidate.id} does not run now: the subtask is explored.", "warning"))
             return None
-        winner = candidate.id
-        run.emit(CandidateSelected(Selection(subtask.id, candidate.id, (reason,))))
-        run.emit(SubtaskFinished(subtask.id, "done"))
+        winner = None if attempt.none_ran else candidate.id
+        run.emit(CandidateSelected(Selection(candidate.subtask, candidate.id, (reason,))))
+        finish(run, attempt.experiences[-1])
     finally:
         await attempt.close_losers(winner)
-    return state.learn(attempt.experiences[-1], attempt.branches[winner])
+    return state.learn(attempt.experiences[-1], attempt.branches[winner] if winner else state.branch)
+
+
+def _known(run: Run, paths: Iterable[str]) -> tuple[ApiDoc, ...]:
+    """The APIs of these paths that the libraries have now."""
+    return tuple(api for api in map(run.knowledge.lookup, paths) if api)

@@ -118,15 +118,16 @@ class Course:
 
     async def _begin(self) -> None:
         run, given = self.run, self.run.given
-        if given is None:
+        planned = given is not None and bool(given.titles)
+        if not planned:
             self._estimate(run.settings.subtasks, at_most=True)
         introduction = await introduce(run)
-        if given is None:
-            run.root.expect(run.settings.candidates)
-            await make_plan(run, introduction)
-        else:
+        if given is not None and planned:
             run.agenda.follow(given)
             run.emit(PlanMade(run.agenda.plan))
+        else:
+            run.root.expect(run.settings.candidates)
+            await make_plan(run, introduction)
         self._estimate(len(run.agenda.plan.subtasks) - len(run.agenda.given), at_most=False)
         self.states.append(State(introduction, run.root))
 
@@ -137,20 +138,23 @@ class Course:
             await self._word.wait()
 
     async def _explore(self) -> None:
-        before = self.states[-1]
-        after = await self._after(before, self.run.agenda.plan.subtasks[self.here])
+        before, subtask = self.states[-1], self.run.agenda.plan.subtasks[self.here]
+        carried = await self._carried(before, subtask)
+        after = carried or await explore_subtask(self.run, before, subtask)
         if after.branch is not before.branch:
             self._branches.append(after.branch)
         if not self._turned:
             self.states.append(after)
-            stop_if_futile(self.run, after)
+            if carried is None:  # what failed in an earlier run is no reason to give up anew
+                stop_if_futile(self.run, after)
 
-    async def _after(self, state: State, subtask: Subtask) -> State:
+    async def _carried(self, state: State, subtask: Subtask) -> State | None:
+        """The state after a subtask that need not be explored; `None` where it has to be."""
         if subtask.id in self.run.agenda.skipped:
             return state
         if hint := self.run.agenda.untold.pop(subtask.id, ""):
             self.run.emit(Steered("retry", subtask=subtask.id, hint=hint))
-        return await carry_forward(self.run, state, subtask) or await explore_subtask(self.run, state, subtask)
+        return await carry_forward(self.run, state, subtask)
 
     async def _solve(self) -> Ending:
         state = self.states[-1]

@@ -66,7 +66,7 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) 
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
         _expect_next(attempt, winner)
-        _finish(run, chosen)
+        finish(run, chosen)
     finally:
         await attempt.close_losers(winner)
     state = replace(
@@ -87,7 +87,8 @@ def _expect_next(attempt: Attempt, winner: str | None) -> None:
         base.expect(run.settings.candidates)
 
 
-def _finish(run: Run, chosen: Experience) -> None:
+def finish(run: Run, chosen: Experience) -> None:
+    """Tell how the subtask of a selected candidate ended."""
     status: SubtaskStatus = "done" if chosen.observation.ran else "failed"
     error = chosen.observation.error
     reason = "" if chosen.observation.ran else (error.headline if error else chosen.observation.note)

@@ -16,9 +16,10 @@ from exploracoder_jupyter.types import Introduction, Overview, Passage, Plan, Pl
 
 
 async def introduce(run: Run) -> Introduction:
-    """The introduction kept for these library versions and this model, else a new one, which is kept."""
+    """The introduction of the run that this one goes on from, else the one kept for these library versions and this
+    model, else a new one, which is kept."""
     knowledge = run.knowledge
-    introduction = knowledge.introduction(run.model.name)
+    introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:
         overview = knowledge.overview()
         introduction = Introduction(await _summary(run, overview), await _planners(run, overview))

@@ -6,7 +6,7 @@
 - `index`, `search` and `diagnose` wire the same parts for the command line.
 """
 
-from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.pipeline import Carried, Given
 from exploracoder_jupyter.session.diagnosis import diagnose
 from exploracoder_jupyter.session.library import index, search
 from exploracoder_jupyter.session.live import KernelLine
@@ -16,6 +16,7 @@ from exploracoder_jupyter.session.snippets import clear_snippets, snippets
 from exploracoder_jupyter.session.teller import Listener, Summary
 
 __all__ = [
+    "Carried",
     "Given",
     "KernelLine",
     "Listener",

@@ -13,9 +13,10 @@ from exploracoder_jupyter.config import Budget
 from exploracoder_jupyter.events import Record, RunStarted, Steered, dump, load
 from exploracoder_jupyter.models.scripted import ScriptedModel
 from exploracoder_jupyter.notebook import render
-from exploracoder_jupyter.pipeline import Given, Meter, run_task
+from exploracoder_jupyter.pipeline import Carried, Given, Meter, run_task
 from exploracoder_jupyter.pipeline.controls import Choose, Replan, Retry, Skip
 from exploracoder_jupyter.session import RunSteering
+from exploracoder_jupyter.types import Introduction
 from tests.unit.factories import started
 from tests.unit.test_pipeline import answers, fenced
 from tests.unit.world import InlineBranch, a_run, happened
@@ -717,8 +718,12 @@ async def test_without_somebody_to_ask_there_is_no_review():
 # ---- going on from an earlier run
 
 
-def first_marks(*marks):
-    return tuple(f"marks = [*globals().get('marks', []), '{mark}']\nprint(marks)" for mark in marks)
+def mark(name):
+    return f"marks = [*globals().get('marks', []), '{name}']\nprint(marks)"
+
+
+def first_marks(*names):
+    return tuple(Carried(mark(name)) for name in names)
 
 
 async def test_what_was_selected_before_is_run_again_without_asking_the_model():
@@ -737,7 +742,7 @@ async def test_what_was_selected_before_is_run_again_without_asking_the_model():
 
 
 async def test_of_what_a_run_begins_with_the_users_choice_is_told_as_such():
-    run, _ = steered(given=Given(("a", "b", "c"), first_marks("x", "y"), chosen=True))
+    run, _ = steered(given=Given(("a", "b", "c"), (*first_marks("x"), Carried(mark("y"), chosen=True))))
     await run_task(run)
     reasons = [e.selection.reasons for e in happened(run, "candidate_selected")][:2]
     assert reasons == [("carried over from the earlier run",), ("chosen by the user",)]
@@ -756,7 +761,7 @@ async def test_with_all_code_given_only_the_solution_is_asked_for():
 
 
 async def test_what_fails_now_is_explored():
-    run, _ = steered(given=Given(("a", "b"), ("1/0", *first_marks("y"))))
+    run, _ = steered(given=Given(("a", "b"), (Carried("1/0"), *first_marks("y"))))
     await run_task(run)
     assert warnings(run) == ["Candidate 1.1 does not run now: the subtask is explored."]
     assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', 'y']")
@@ -769,19 +774,60 @@ async def test_what_follows_a_retry_is_explored_and_not_carried_over():
 
 
 async def test_what_was_to_be_carried_over_is_explored_after_a_retry_of_what_is_before_it(monkeypatch):
-    codes = first_marks("x", "y")
-    run, watch = steered({("run", codes[0]): [Retry("1")]}, given=Given(("a", "b"), codes), monkeypatch=monkeypatch)
+    given = Given(("a", "b"), first_marks("x", "y"))
+    run, watch = steered({("run", mark("x")): [Retry("1")]}, given=given, monkeypatch=monkeypatch)
     await run_task(run)
-    assert watch.cancelled == [("run", codes[0])]
+    assert watch.cancelled == [("run", mark("x"))]
     assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', '2a']")
 
 
 async def test_a_skip_while_given_code_runs_goes_on(monkeypatch):
-    code = first_marks("x")[0]
-    run, watch = steered({("run", code): [Skip("1")]}, given=Given(("a", "b"), (code,)), monkeypatch=monkeypatch)
+    given = Given(("a", "b"), first_marks("x"))
+    run, watch = steered({("run", mark("x")): [Skip("1")]}, given=given, monkeypatch=monkeypatch)
     await run_task(run)
-    assert watch.cancelled == [("run", code)]
+    assert watch.cancelled == [("run", mark("x"))]
     assert texts(run)["2.1"] == "['2a']"
+
+
+async def test_what_had_failed_is_tried_once_and_not_explored_again():
+    failed = Carried("1/0", "failed", "ZeroDivisionError: division by zero", retrieved=("math.gcd", "math.gone"))
+    run, _ = steered(given=Given(("a", "b", "c"), (*first_marks("x"), failed)))
+    await run_task(run)
+    assert ends(run) == [("1", "done"), ("2", "failed"), ("3", "done")]
+    assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
+    assert texts(run)["3.1"] == "['x', '3a']"
+    assert warnings(run) == []
+
+
+async def test_subtasks_that_failed_alike_before_are_no_reason_to_give_up():
+    failed = Carried("1/0", "failed", "ZeroDivisionError: division by zero")
+    run, _ = steered(given=Given(("a", "b", "c"), (failed, failed)))
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+
+
+async def test_what_was_skipped_or_had_no_code_stays_so_wherever_it_stands():
+    skipped, codeless = Carried(status="skipped", reason="by the user"), Carried(status="failed", reason="no code")
+    run, _ = steered(given=Given(("a", "b", "c"), (codeless, None, skipped), "look at gcd"))
+    await run_task(run)
+    assert ends(run) == [("1", "failed"), ("2", "done"), ("3", "skipped")]
+    assert [(e.subtask, e.hint) for e in happened(run, "steered")] == [("2", "look at gcd")]
+
+
+async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
+    known = Introduction("It is about numbers.")
+    run, _ = steered(given=Given(introduction=known))
+    await run_task(run)
+    assert [event.introduction for event in happened(run, "library_read")] == [known]
+    assert requests(run, "introduce") == []
+    assert requests(run, "plan") == [("", "")]
+
+
+async def test_a_plan_that_was_revised_enough_or_written_by_the_user_is_not_revised():
+    again = {"recommend": '{"apis": ["math.gcd"], "remaining": ["other"]}'}
+    for limits in ({"revisions": 2}, {"fixed": True}):
+        run, _ = steered(given=Given(("a", "b", "c"), first_marks("x"), **limits), **again)
+        await run_task(run)
+        assert len(happened(run, "plan_made")) == 1
 
 
 # ---- what is left behind
