@@ -24,6 +24,8 @@ from exploracoder_jupyter.pipeline.verify import Probe
 from exploracoder_jupyter.types import Candidate, Experience, InputRun, InventedInput, Observation, Subtask, Usage
 
 SOLUTION = Subtask("solution", "The whole task")
+RunCode = Callable[[str], Awaitable[Observation]]
+"""Runs code in one branch, which it changes."""
 _T = TypeVar("_T")
 
 
@@ -82,11 +84,7 @@ async def _checked(run: Run, candidate: Candidate, after: Probe | None) -> Obser
     run.meter.check(executions=sum(map(bool, steps)))
     [branch] = await run.root.fork(1)
     try:
-        lacking = await _kept(run, branch, after) if after else ""
-        observation = await _step(run, branch, candidate.code)
-        if observation.ran and after:
-            checked = await _step(run, branch, after.code)
-            observation = _with_check(observation, checked, after, lacking)
+        observation = await with_check(partial(_step, run, branch), candidate.code, after)
         if observation.ran:
             await keep_files(run, branch)
         return observation
@@ -94,9 +92,29 @@ async def _checked(run: Run, candidate: Candidate, after: Probe | None) -> Obser
         await _close([branch])
 
 
-async def _kept(run: Run, branch: Branch, after: Probe) -> str:
+async def with_check(step: RunCode, code: str, after: Probe | None) -> Observation:
+    """Run a program and what checks it: failed if its check failed."""
+    lacking = await _kept(step, after) if after else ""
+    observation = await step(code)
+    if not (observation.ran and after):
+        return observation
+    return _with_check(observation, await step(after.code), after, lacking)
+
+
+async def on_input(step: RunCode, program: str, given: InventedInput) -> InputRun:
+    """Run a program on a generated input."""
+    seen = Observation("ok")
+    for place, code in (("before", given.before), ("program", program), ("after", given.after)):
+        if code.strip():
+            seen = _followed(seen, await step(code))
+        if not seen.ran:
+            return InputRun(given.id, seen, usable=place != "before")
+    return InputRun(given.id, seen)
+
+
+async def _kept(step: RunCode, after: Probe) -> str:
     """Run what goes before the solution; what it could not do, as a sentence, or nothing."""
-    before = await _step(run, branch, after.before) if after.before else None
+    before = await step(after.before) if after.before else None
     if before is None or before.ran:
         return ""
     why = before.error.message if before.error and before.error.message else before.status
@@ -125,7 +143,7 @@ async def _on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) ->
 
     async def one(branch: Branch, given: InventedInput) -> None:
         async with limiter:
-            found[given.id] = await _on_input(run, branch, program, given)
+            found[given.id] = await on_input(partial(_step, run, branch), program, given)
 
     try:
         async with task_group() as group:
@@ -134,16 +152,6 @@ async def _on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) ->
     finally:
         await _close(branches)
     return tuple(found[given.id] for given in inputs)
-
-
-async def _on_input(run: Run, branch: Branch, program: str, given: InventedInput) -> InputRun:
-    seen = Observation("ok")
-    for place, code in (("before", given.before), ("program", program), ("after", given.after)):
-        if code.strip():
-            seen = _followed(seen, await _step(run, branch, code))
-        if not seen.ran:
-            return InputRun(given.id, seen, usable=place != "before")
-    return InputRun(given.id, seen)
 
 
 def _followed(seen: Observation, then: Observation) -> Observation:
