@@ -48,6 +48,8 @@ class RunStarted:
     environment: Environment
     version: str
     """Of this package."""
+    resumes: str = ""
+    """Id of the run that this one goes on from, or shows again."""
     kind: Literal["run_started"] = "run_started"
 
 

@@ -43,7 +43,8 @@ async def _take_over(run: Run, state: State, subtask: Subtask, carried: Carried)
     if not carried.code:
         run.emit(SubtaskFinished(subtask.id, carried.status, carried.reason))
         return found
-    candidate = Candidate(f"{subtask.id}.{run.agenda.number(subtask.id)}", subtask.id, carried.code)
+    id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
+    candidate = Candidate(id_, subtask.id, carried.code, parent=state.after)
     run.emit(SubtaskStarted(subtask.id, carried.apis))
     run.emit(CandidateProposed(candidate))
     search = Search(run, subtask, recommended, carried.passages)
