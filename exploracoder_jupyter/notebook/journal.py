@@ -1,20 +1,26 @@
 """The journal: every record of a run as one line of JSON, written at once.
 
 It is what survives a crash, so it is written before anything is rendered, and writing it never raises into the run: on
-a full disk the problem is remembered, a torn line is taken back, and later records are tried again. Reading passes
-over torn lines and over events that this version does not know.
+a full disk the problem is remembered, a torn line is taken back, and later records are tried again. The first line says
+the version of the form. Reading passes over torn lines and over events that this version does not know.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import time
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import JsonValue
 
-from exploracoder_jupyter.events import Record, SubtaskFinished, dump, load
+from exploracoder_jupyter.events import Record, SubtaskFinished, dump
+from exploracoder_jupyter.notebook.migrate import version_of
+from exploracoder_jupyter.notebook.schema import SCHEMA_VERSION
+from exploracoder_jupyter.notebook.stored import read_raw
+
+_HEAD = json.dumps({"schema_version": SCHEMA_VERSION}).encode() + b"\n"
 
 
 class Journal:
@@ -61,6 +67,7 @@ class Journal:
 
     def _write(self, file: int, line: bytes) -> None:
         whole = os.fstat(file).st_size
+        line = line if whole else _HEAD + line
         try:
             while line:
                 line = line[os.write(file, line) :]
@@ -79,12 +86,13 @@ def read(path: Path) -> list[Record]:
     Raises:
         OSError: the file cannot be read at all.
     """
-    return [record for line in path.read_bytes().splitlines() if (record := readable(line))]
+    lines = [found for line in path.read_bytes().splitlines() if isinstance(found := _json(line), dict)]
+    return read_raw(lines, version_of(lines[0] if lines else None))
 
 
-def readable(line: str | bytes) -> Record | None:
-    """The record of a line; `None` if it is torn, or of a kind that is not known here."""
+def _json(line: bytes) -> JsonValue:
     try:
-        return load(line)
-    except ValidationError:
+        found: JsonValue = json.loads(line)
+    except ValueError:  # torn
         return None
+    return found

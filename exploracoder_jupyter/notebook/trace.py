@@ -32,14 +32,15 @@ from exploracoder_jupyter.events import (
     RunStarted,
     Steered,
     SubtaskFinished,
-    dump,
 )
-from exploracoder_jupyter.notebook.journal import Journal, read, readable
+from exploracoder_jupyter.notebook.journal import Journal, read
 from exploracoder_jupyter.notebook.layout import Layout, Show
+from exploracoder_jupyter.notebook.migrate import too_new, version_of
 from exploracoder_jupyter.notebook.paths import journal_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION
 from exploracoder_jupyter.notebook.state import Run, fold, fold_all
+from exploracoder_jupyter.notebook.stored import restored, stored
 from exploracoder_jupyter.types import Environment, LibraryInfo, Task, Usage, Verdict
 
 _ENDS_OF_STEPS = (RunStarted, PlanMade, Steered, CandidateSelected, SubtaskFinished, RunFinished)
@@ -119,7 +120,7 @@ class Trace:
         return None
 
     def _reads_back(self) -> bool:
-        return not self._problem and (not self._records or _records_of(self.path) == self._records)
+        return not self._problem and (not self._records or restored(_facts_in(self.path)) == self._records)
 
 
 def render(records: Iterable[Record]) -> NotebookNode:
@@ -139,7 +140,10 @@ def load(path: Path | str) -> list[Record]:
     """
     path = Path(path)
     journal = path if path.suffix == ".jsonl" else journal_path(path)
-    records = max(_records_of(path), _records_in(journal), key=len)
+    facts = _facts_in(path)
+    records = max(restored(facts), _records_in(journal), key=len)
+    if not records and (sentence := too_new(version_of(facts))):
+        raise UsageError(f"{str(path)!r} cannot be read. {sentence}", remedy="Update exploracoder_jupyter.")
     if not records:
         raise UsageError(
             f"{str(path)!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote."
@@ -154,12 +158,11 @@ def _records_in(journal: Path) -> list[Record]:
         return []
 
 
-def _records_of(path: Path) -> list[Record]:
+def _facts_in(path: Path) -> object:
     try:
-        lines = json.loads(path.read_bytes())["metadata"][NAMESPACE]["records"]
-        return [record for line in lines if (record := readable(json.dumps(line)))]
+        return json.loads(path.read_bytes())["metadata"][NAMESPACE]
     except (OSError, ValueError, KeyError, TypeError):
-        return []
+        return None
 
 
 def _notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
@@ -204,7 +207,7 @@ def _facts(run: Run, started: RunStarted, records: Sequence[Record]) -> dict[str
     if run.finished:
         facts["verdict"] = _plain(run.finished.verdict)  # before the records: a listing reads the beginning alone
     if records:
-        facts["records"] = [json.loads(dump(record)) for record in records]
+        facts |= stored(records)
     if run.library:
         facts["libraries"] = [_plain(info) for info in run.library.libraries]
     if run.files:
