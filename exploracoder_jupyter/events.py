@@ -49,7 +49,7 @@ class RunStarted:
     version: str
     """Of this package."""
     resumes: str = ""
-    """Id of the run that this one goes on from, or shows again."""
+    """Id of the run that this one goes on from; empty: from none."""
     kind: Literal["run_started"] = "run_started"
 
 

@@ -58,6 +58,7 @@ class Library:
         store: Store,
         key: str,
         inspect: Inspect,
+        acquainted: bool,
     ) -> None:
         self._read = libraries.read
         self._documents = libraries.documents
@@ -67,6 +68,7 @@ class Library:
         self._store = store
         self._key = key
         self._inspect = inspect
+        self._acquainted = acquainted
         self._sources: dict[str, str] = {}
         self._by_path = {api.path: api for api in index.apis}
         self._aliases: dict[str, str] = {}
@@ -83,11 +85,12 @@ class Library:
         embedder: Embedder | None = None,
         progress: ShowProgress | None = None,
         docs: Sequence[Path] = (),
+        acquainted: bool = True,
     ) -> Library:
         """Read and index the libraries of these names. Cancelling it leaves nothing behind but what is whole.
 
         `docs`: documentation beside the libraries' own: files, folders, archives. A library that cannot be read here is
-        known from them alone, where they describe it.
+        known from them alone, where they describe it. `acquainted`: whether introductions are kept between runs.
 
         Raises:
             UsageError: a library is not installed, near names are in the remedy; or documents cannot be read.
@@ -107,7 +110,7 @@ class Library:
             meaning = await embedded(
                 apis, embedder, store=store, advance=lambda done: show("Embedding the documentation", done, len(apis))
             )
-        return cls(found, index, meaning=meaning, store=store, key=key, inspect=inspect)
+        return cls(found, index, meaning=meaning, store=store, key=key, inspect=inspect, acquainted=acquainted)
 
     @property
     def libraries(self) -> Sequence[LibraryInfo]:
@@ -174,7 +177,7 @@ class Library:
 
     def introduction(self, model: str) -> Introduction | None:
         """The introduction kept for these library versions and this model, if there is one."""
-        body = self._store.get("introduction", digest(self._key, model))
+        body = self._store.get("introduction", digest(self._key, model)) if self._acquainted else None
         try:
             return _INTRODUCTION.validate_json(body) if body else None
         except ValidationError:
@@ -182,7 +185,8 @@ class Library:
 
     def keep_introduction(self, model: str, introduction: Introduction) -> None:
         """Keep an introduction for later runs."""
-        self._store.put("introduction", digest(self._key, model), _INTRODUCTION.dump_json(introduction))
+        if self._acquainted:
+            self._store.put("introduction", digest(self._key, model), _INTRODUCTION.dump_json(introduction))
 
     def report(self) -> tuple[LibraryReport, ...]:
         """One row for each library: what was found in it and how long that took."""

@@ -3,7 +3,7 @@
 - `OpenAIModel` talks to any OpenAI-compatible endpoint (`connection` is the only importer of the client, at the first
   use); `EndpointEmbedder` takes vectors from one; `probe` says whether one answers.
 - `offline` is the embedded default: no language model.
-- `ReplayModel` answers from a trace, `ScriptedModel` from a list or a function.
+- `ReplayModel` answers from a trace, `RememberingModel` from one first, `ScriptedModel` from a list or a function.
 - `presets` knows addresses by name, `is_local` whether one is on this machine.
 """
 
@@ -11,13 +11,14 @@ from exploracoder_jupyter.models.embeddings import EndpointEmbedder
 from exploracoder_jupyter.models.openai import OpenAIModel
 from exploracoder_jupyter.models.presets import is_local
 from exploracoder_jupyter.models.probing import Probe, probe, resolve_model
-from exploracoder_jupyter.models.replay import ReplayModel
+from exploracoder_jupyter.models.replay import RememberingModel, ReplayModel
 from exploracoder_jupyter.models.scripted import ScriptedModel
 
 __all__ = [
     "EndpointEmbedder",
     "OpenAIModel",
     "Probe",
+    "RememberingModel",
     "ReplayModel",
     "ScriptedModel",
     "is_local",

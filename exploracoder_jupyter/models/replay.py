@@ -1,11 +1,15 @@
-"""A model that gives the replies recorded in a trace again."""
+"""Models that give recorded replies again: all of a run's, or those that need not be asked for once more."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+import anyio
 
 from exploracoder_jupyter.errors import EndpointError
-from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.pipeline.ports import Model, ModelRequest, Reply
 from exploracoder_jupyter.types import Exchange, Message, Usage
 
 
@@ -15,12 +19,13 @@ class ReplayModel:
 
     What it said before tells apart the choices that each went on by itself after looking something up. Where the run
     takes another course than the recorded one, the next exchange of the same step answers. The recorded usage comes
-    with the first reply.
+    with the first reply. With `paced`, replies take as long as they did.
     """
 
-    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+    def __init__(self, exchanges: Sequence[Exchange], *, paced: bool = False) -> None:
         self._left = list(exchanges)
         self._name = exchanges[0].model if exchanges else "replay"
+        self._paced = paced
 
     @property
     def name(self) -> str:
@@ -34,12 +39,13 @@ class ReplayModel:
             EndpointError: nothing is recorded for this request, or it failed when it was recorded.
         """
         exchange = self._next(request)
+        pause = exchange.usage.seconds / max(len(exchange.replies), 1) if self._paced else 0.0
         if not exchange.replies:
+            await anyio.sleep(pause)
             raise EndpointError(f"The recorded request failed: {exchange.problem or 'it has no reply'}")
-        for index, text in enumerate(exchange.replies):
-            usage = exchange.usage if index == 0 else Usage()
-            calls = exchange.calls[index] if exchange.calls else ()
-            yield Reply(index, text, usage, "" if calls else _problem(exchange, text), calls)
+        for reply in _replies(exchange):
+            await anyio.sleep(pause)
+            yield reply
 
     def _next(self, request: ModelRequest) -> Exchange:
         same_step = [exchange for exchange in self._left if exchange.step == request.step]
@@ -55,6 +61,60 @@ class ReplayModel:
             )
         self._left.remove(found)
         return found
+
+
+class RememberingModel:
+    """Gives what a model of the same name has said to exactly the same request before, each exchange once and at no
+    cost; all else is asked of the model itself."""
+
+    def __init__(
+        self, model: Model, exchanges: Sequence[Exchange], *, clean: Callable[[str], str] = lambda text: text
+    ) -> None:
+        """`clean` does to a text what was done to those of the exchanges when they were recorded."""
+        self._model = model
+        self._clean = clean
+        self._known = [one for one in exchanges if one.replies and one.problem != "interrupted"]
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self._model.name
+
+    async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
+        """Yield the known replies, or those that the model gives now.
+
+        Raises:
+            EndpointError: from the model.
+        """
+        if known := self._take(request):
+            for reply in _replies(known):
+                yield replace(reply, usage=Usage())
+            return
+        async with aclosing(self._model.complete(request)) as replies:  # type: ignore[type-var]  # a generator
+            async for reply in replies:
+                yield reply
+
+    def _take(self, request: ModelRequest) -> Exchange | None:
+        asked = self._asked(request.messages) if self._known else ()
+        for exchange in self._known:
+            alike = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
+            if alike and self._asked(exchange.messages) == asked:
+                self._known.remove(exchange)
+                return exchange
+        return None
+
+    def _asked(self, messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
+        return tuple((message.role, self._clean(message.content)) for message in messages)
+
+
+def _replies(exchange: Exchange) -> list[Reply]:
+    """The recorded replies; the first one has all of the recorded usage."""
+    usage = [exchange.usage, *(Usage() for _ in exchange.replies)]
+    calls = exchange.calls or ((),) * len(exchange.replies)
+    return [
+        Reply(index, text, usage[index], "" if calls[index] else _problem(exchange, text), calls[index])
+        for index, text in enumerate(exchange.replies)
+    ]
 
 
 def _said(messages: Sequence[Message]) -> list[Message]:

@@ -29,13 +29,17 @@ def default_path(beside: Path, library: str, now: datetime) -> Path:
     """
     folder = (beside.parent if beside.suffix == ".ipynb" else beside) / FOLDER
     stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', library).strip('.-')[:60] or 'exploration'}-{now:%Y%m%d-%H%M%S}"
-    prepare(folder / f"{stem}.ipynb", overwrite=True)
-    number = 1
-    while True:
-        path = folder / (f"{stem}.ipynb" if number == 1 else f"{stem}-{number}.ipynb")
-        if not path.exists() and _reserve(journal_path(path)):
-            return path
-        number += 1
+    return _reserved(folder, stem)
+
+
+def resumed_path(trace: Path) -> Path:
+    """`<name>-resumed.ipynb` beside a trace or its journal, for the run that goes on from it; a name not taken yet.
+
+    Raises:
+        UsageError: nothing can be written there.
+    """
+    name = re.sub(r"(\.journal(\.old)?\.jsonl|\.ipynb)$", "", trace.name)
+    return _reserved(trace.parent, f"{re.sub(r'-resumed(-[0-9]+)?$', '', name)}-resumed")
 
 
 def prepare(path: Path, *, overwrite: bool = False) -> Path:
@@ -71,6 +75,17 @@ def files_path(path: Path) -> Path:
         number += 1
         found = path.with_name(f"{path.stem}-{number}.files")
     return found
+
+
+def _reserved(folder: Path, stem: str) -> Path:
+    """The first path of this stem that is not taken, with its journal."""
+    prepare(folder / f"{stem}.ipynb", overwrite=True)
+    number = 1
+    while True:
+        path = folder / (f"{stem}.ipynb" if number == 1 else f"{stem}-{number}.ipynb")
+        if not path.exists() and _reserve(journal_path(path)):
+            return path
+        number += 1
 
 
 def _try_writing(path: Path) -> None:

@@ -14,6 +14,9 @@ from typing import Literal
 
 from exploracoder_jupyter.types import Experience, Introduction, Passage, Plan, ScoredApi, Subtask
 
+CHANGED_BY_USER = "changed by the user"
+"""Why a plan was revised, where the model did not."""
+
 
 @dataclass(frozen=True, slots=True)
 class Carried:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from exploracoder_jupyter.events import Notice, PlanMade, Steered, SubtaskFinished
+from exploracoder_jupyter.pipeline.agenda import CHANGED_BY_USER
 from exploracoder_jupyter.pipeline.controls import Choose, Control, Replan, Retry, Skip
 from exploracoder_jupyter.pipeline.course import Course
 from exploracoder_jupyter.pipeline.plan import titles_of
 from exploracoder_jupyter.types import Plan, Subtask
 
-_BY_USER = "by the user"
 _MOST_SUBTASKS = 20
 """Of a plan that the user writes; more is no plan."""
 
@@ -57,7 +57,7 @@ class Helm:
             self._course.go_on()
         else:
             self._agenda.skipped.add(subtask)
-        self._run.emit(SubtaskFinished(subtask, "skipped", f"skipped {_BY_USER}"))
+        self._run.emit(SubtaskFinished(subtask, "skipped", "skipped by the user"))
         return ""
 
     def _retry(self, subtask: str, hint: str) -> str:
@@ -102,7 +102,7 @@ class Helm:
     def _change(self, plan: Plan) -> None:
         solving = self._course.here == len(self._agenda.plan.subtasks)
         self._agenda.plan, self._agenda.fixed = plan, True
-        self._run.emit(PlanMade(plan, f"changed {_BY_USER}"))
+        self._run.emit(PlanMade(plan, CHANGED_BY_USER))
         if solving:
             self._course.turn()
 

@@ -1,6 +1,7 @@
 """The composition root: settings in, wired run out. The only folder that names concrete adapters.
 
-- `run` carries an `Order` out; `RunSteering` is how it is stopped or steered from outside.
+- `run` carries an `Order` out; `RunSteering` is how it is stopped or steered from outside; `resumed` makes one that
+  goes on from a recorded run.
 - `KernelLine` asks the caller's kernel to fork itself.
 - `snippets` and `clear_snippets` are for what is kept of code that ran.
 - `index`, `search` and `diagnose` wire the same parts for the command line.
@@ -11,6 +12,7 @@ from exploracoder_jupyter.session.diagnosis import diagnose
 from exploracoder_jupyter.session.library import index, search
 from exploracoder_jupyter.session.live import KernelLine
 from exploracoder_jupyter.session.order import Order, RunSteering
+from exploracoder_jupyter.session.resume import resumed
 from exploracoder_jupyter.session.run import run
 from exploracoder_jupyter.session.snippets import clear_snippets, snippets
 from exploracoder_jupyter.session.teller import Listener, Summary
@@ -26,6 +28,7 @@ __all__ = [
     "clear_snippets",
     "diagnose",
     "index",
+    "resumed",
     "run",
     "search",
     "snippets",

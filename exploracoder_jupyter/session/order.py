@@ -16,10 +16,33 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.execution.live import LiveKernel
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.pipeline.controls import Choose, Control, Replan, Retry, Skip
+from exploracoder_jupyter.pipeline.ports import Model, Soup
 from exploracoder_jupyter.pipeline.verify import check_code
-from exploracoder_jupyter.types import Environment, Task
+from exploracoder_jupyter.types import Environment, Exchange, Task
 
 MOST_TASK_CHARACTERS = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The run that an order goes on from."""
+
+    run_id: str
+    trace: Path
+    said: str
+    """What of it is taken over, for the user."""
+    exchanges: tuple[Exchange, ...] = ()
+    """What it asked the model and need not be asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What answers in place of the world where a recorded run is shown again."""
+
+    model: Model
+    soup: Soup
+    said: str
+    """What is shown, for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +67,10 @@ class Order:
     """Whether somebody may steer the run beyond stopping it: states are kept for that."""
     given: Given | None = None
     """Set where the run goes on from another."""
+    earlier: Earlier | None = None
+    """That other run, where it is known by its trace."""
+    recording: Recording | None = None
+    """Set where the run shows a recorded one again: no model is asked."""
 
 
 class RunSteering:

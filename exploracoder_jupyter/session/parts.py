@@ -50,16 +50,26 @@ async def open_knowledge(
     tell: Callable[[Event], None],
     stack: AsyncExitStack,
     folder: Path | None = None,
+    acquainted: bool = True,
 ) -> Library:
     """Read and index the libraries, with the embeddings of a folder's model, or of the endpoint's where it answers.
 
-    `stack` closes the connection of the embedder; paths that are given are relative to `folder`, or to the process's.
+    `stack` closes the connection of the embedder; paths that are given are relative to `folder`, or to the process's;
+    `acquainted`: whether introductions are kept between runs.
 
     Raises:
         UsageError, MissingMeans: a library is unknown or cannot be imported, documents or the folder cannot be read.
     """
     docs = [_path(path, folder) for path in settings.retrieval.docs]
-    open_ = partial(Library.open, libraries, inspect=inspect, cache=cache_folder(), progress=advance, docs=docs)
+    open_ = partial(
+        Library.open,
+        libraries,
+        inspect=inspect,
+        cache=cache_folder(),
+        progress=advance,
+        docs=docs,
+        acquainted=acquainted,
+    )
     library = await _embedded(open_, settings, keys, tell=tell, stack=stack, folder=folder)
     for sentence in library.notices:
         tell(Notice(sentence, "warning"))

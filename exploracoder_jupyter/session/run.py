@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
@@ -14,10 +14,13 @@ from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets
 from exploracoder_jupyter.errors import UsageError, unwrapped
 from exploracoder_jupyter.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.execution import open_siblings
-from exploracoder_jupyter.notebook import CellView
+from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.models import RememberingModel
+from exploracoder_jupyter.notebook import CellView, Redactor
 from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
+from exploracoder_jupyter.pipeline.ports import Model, Soup
 from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
     choose_model,
@@ -98,13 +101,13 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             open_siblings(settings.sandbox, workdir=order.workdir, variables=order.variables, live=order.live)
         )
         root = await siblings.root()  # at once: it is the caller's kernel as it is now
-        settings = await settled(settings, keys)  # an endpoint may take its time
+        if order.recording is None:
+            settings = await settled(settings, keys)  # an endpoint may take its time
         environment = siblings.environment()
         _check_variables(order, environment)
         task = told_of_variables(order, environment)
-        tell(_started(task, settings, environment))
-        said = filter(None, (*siblings.notices, unseen(order, task)))
-        for notice in (*map(Notice, said), *notices(settings, keys)):
+        tell(_started(order, task, settings, environment))
+        for notice in _notices(order, settings, keys, (*siblings.notices, unseen(order, task))):
             tell(notice)
         knowledge = await open_knowledge(
             order.task.libraries,
@@ -115,9 +118,9 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             tell=tell,
             stack=stack,
             folder=order.workdir,
+            acquainted=order.recording is None,
         )
-        soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=tell, stack=stack)
-        model = await choose_model(settings, keys, knowledge, stack)
+        model, soup = await _asked(order, settings, keys, knowledge, tell, stack)
         run = Run(
             task,
             exploration(settings),
@@ -153,13 +156,35 @@ def _check_variables(order: Order, environment: Environment) -> None:
     raise UsageError(f"--use: {order.unsent} {why}".strip(), remedy="--pickle may carry more.")
 
 
+async def _asked(
+    order: Order, settings: Settings, keys: Secrets, knowledge: Library, tell: Teller, stack: AsyncExitStack
+) -> tuple[Model, Soup]:
+    """What is asked in the run: a model and what is searched, or a recording in place of both."""
+    if order.recording:
+        return order.recording.model, order.recording.soup
+    soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=tell, stack=stack)
+    model = await choose_model(settings, keys, knowledge, stack)
+    if order.earlier and order.earlier.exchanges:
+        clean = Redactor(hidden_strings(settings.endpoint, keys)).text
+        model = RememberingModel(model, order.earlier.exchanges, clean=clean)
+    return model, soup
+
+
+def _notices(order: Order, settings: Settings, keys: Secrets, said: Iterable[str]) -> list[Notice]:
+    """What the user should know before anything is asked."""
+    if order.recording:
+        return [Notice(order.recording.said), *map(Notice, filter(None, said))]
+    before = [Notice(order.earlier.said)] if order.earlier else []
+    return [*before, *map(Notice, filter(None, said)), *notices(settings, keys)]
+
+
 def _leave_no_empty(folder: Path | None) -> None:
     with suppress(OSError):
         if folder:
             folder.rmdir()
 
 
-def _started(task: Task, settings: Settings, environment: Environment) -> RunStarted:
+def _started(order: Order, task: Task, settings: Settings, environment: Environment) -> RunStarted:
     return RunStarted(
         os.urandom(4).hex(),
         task,
@@ -167,4 +192,5 @@ def _started(task: Task, settings: Settings, environment: Environment) -> RunSta
         settings.endpoint.model or OFFLINE,
         environment,
         __version__,
+        resumes=order.earlier.run_id if order.earlier else "",
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Settings
-from exploracoder_jupyter.errors import ExploraError
+from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.events import Event, LibraryRead, ModelCalled, Notice, Progress, Record, RunFinished
-from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare
+from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare, resumed_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.summary import summary
 from exploracoder_jupyter.notebook.trace import Trace
@@ -132,7 +132,12 @@ def _place(order: Order, settings: Settings) -> Path:
         UsageError: it cannot.
     """
     if settings.view.out:
-        return prepare(Path(order.workdir, settings.view.out))
+        path = prepare(Path(order.workdir, settings.view.out))
+        if order.earlier and path == order.earlier.trace:
+            raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
+        return path
+    if order.earlier:
+        return resumed_path(order.earlier.trace)
     return default_path(order.notebook or order.workdir, order.task.libraries[0], datetime.now())
 
 

@@ -1,0 +1,121 @@
+"""Going on from a recorded run: one that was cut off, or ended without a solution, or any from one of its cells.
+
+Task and settings come from the trace. What had been selected is run again without asking the model, and what a run
+that was cut off had asked is not asked again, as long as it would be asked in the same words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from exploracoder_jupyter.config import Layer, resolve
+from exploracoder_jupyter.earlier_settings import as_layer
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.events import RunStarted
+from exploracoder_jupyter.models.presets import shown
+from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.notebook.state import Run, fold_all
+from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.session.earlier import exchanges, given
+from exploracoder_jupyter.session.order import Earlier, Order
+from exploracoder_jupyter.types import Task
+
+_WITH_SOLUTION = ("solved", "unchecked")
+
+
+def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Order:
+    """The order that goes on from the run of this trace; what the order itself says wins over what is recorded.
+
+    Args:
+        order: its task may be empty.
+        trace: the notebook or the journal, whole or torn; relative to the order's working directory.
+        cell: where to branch off: a candidate, which is carried forward instead of the selected one; a subtask, which
+            is explored again; or `solution`. Empty: where the run ended.
+        hint: for the model, at the first subtask that is explored.
+
+    Raises:
+        UsageError: it is not the trace of a run, there is no such cell, there is nothing to resume, or variables that
+            the run used are not here.
+    """
+    trace = Path(order.workdir, trace).expanduser().resolve()
+    records = load(trace)
+    run = fold_all(records)
+    if run.started is None:
+        raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
+    if not cell:
+        _refuse_ended(run, trace)
+    begin = given(records, run, cell=cell, hint=hint)
+    asked = () if cell or not _cut_off(run) else exchanges(records)
+    return replace(
+        order,
+        task=_task(order, run.started.task),
+        layers=(*order.layers, _settings(run.started, order.layers)),
+        given=begin,
+        earlier=Earlier(run.run_id, trace, _said(run, trace, begin, cell), asked),
+    )
+
+
+def with_variables(order: Order, task: Task) -> Task:
+    """The recorded task, where its variables can be had.
+
+    Raises:
+        UsageError: they were a notebook's, and there is none.
+    """
+    if task.uses and order.live is None and order.variables is None:
+        names = ", ".join(task.uses)
+        raise UsageError(
+            f"That run used variables of a notebook ({names}), which are not here.",
+            remedy="Resume it in that notebook: %%explora --resume.",
+        )
+    return task
+
+
+def _refuse_ended(run: Run, trace: Path) -> None:
+    if run.finished and run.finished.verdict.outcome in _WITH_SOLUTION:
+        raise UsageError(
+            f"There is nothing to resume: the run of {trace.name} ended {run.finished.verdict.outcome}.",
+            remedy="--from CELL explores again from one of its cells.",
+        )
+
+
+def _cut_off(run: Run) -> bool:
+    """Whether the run did not come to its own end: its last requests have not been made use of."""
+    return run.finished is None or run.finished.verdict.outcome == "stopped"
+
+
+def _task(order: Order, known: Task) -> Task:
+    """The recorded task, with what the order says otherwise."""
+    said = order.task
+    found = Task(
+        text=said.text or known.text,
+        libraries=said.libraries or known.libraries,
+        uses=tuple(dict.fromkeys([*known.uses, *said.uses])),
+        check=known.check if said.check is None else said.check,
+        solution_name=said.solution_name or known.solution_name,
+    )
+    return with_variables(order, found)
+
+
+def _settings(started: RunStarted, stronger: tuple[Layer, ...]) -> Layer:
+    """The recorded settings. An address that is in force now and is recorded without its secrets stays in force."""
+    layer = as_layer(started.settings, stronger)
+    endpoint, present = layer.get("endpoint", {}), resolve(*stronger).endpoint.base_url
+    if present and endpoint.get("base_url") == shown(present):
+        return {**layer, "endpoint": {name: value for name, value in endpoint.items() if name != "base_url"}}
+    return layer
+
+
+def _said(run: Run, trace: Path, begin: Given, cell: str) -> str:
+    """What is gone on from, what is taken over and what it had cost."""
+    when = datetime.fromtimestamp(run.started_at).strftime("%Y-%m-%d %H:%M")
+    ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
+    where = f" from {cell}" if cell else ""
+    taken = sum(one is not None for one in begin.carried)
+    over = f"{taken} of {len(begin.titles)} subtasks are taken over" if begin.titles else "it had no plan yet"
+    spent = f"{run.usage.calls:,} calls and {run.usage.tokens:,} tokens"
+    return (
+        f"This goes on{where} from the run of {when} ({trace.name}, {run.run_id}), which {ended}: {over}. It had cost"
+        f" {spent}, which do not count here."
+    )
