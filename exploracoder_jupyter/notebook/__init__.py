@@ -14,6 +14,7 @@ from exploracoder_jupyter.notebook.sanitize import Limits, sanitize
 from exploracoder_jupyter.notebook.schema import Cell, ours, schema
 from exploracoder_jupyter.notebook.summary import summary
 from exploracoder_jupyter.notebook.trace import Trace, load, render
+from exploracoder_jupyter.notebook.valid import problems
 
 __all__ = [
     "Cell",
@@ -28,6 +29,7 @@ __all__ = [
     "load",
     "ours",
     "prepare",
+    "problems",
     "render",
     "sanitize",
     "schema",

@@ -1,0 +1,89 @@
+"""Whether a notebook is what the shipped schema says of a trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+import nbformat
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+from nbformat import NotebookNode
+from pydantic import JsonValue
+
+from exploracoder_jupyter.notebook.migrate import migrated, too_new, version_of
+from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION, schema
+
+_MOST: Final = 20
+_LONGEST: Final = 300
+
+
+def problems(notebook: NotebookNode) -> list[str]:
+    """What is wrong with a trace, a sentence each, twenty at most; empty where nothing is.
+
+    Traces of earlier versions are looked at as they are read: brought up to this one.
+    """
+    found = [*_form_problems(notebook), *_fact_problems(notebook), *_cell_problems(notebook)]
+    return found[:_MOST]
+
+
+def _form_problems(notebook: NotebookNode) -> Iterator[str]:
+    try:
+        nbformat.validate(notebook)
+    except nbformat.ValidationError as error:
+        yield f"It is no valid notebook: {_clipped(str(error.message))}."
+
+
+def _fact_problems(notebook: NotebookNode) -> Iterator[str]:
+    facts = _plain(notebook.get("metadata", {}).get(NAMESPACE))
+    if not isinstance(facts, dict):
+        yield "It is no trace: its metadata tells of no run."
+    elif sentence := too_new(version_of(facts)):
+        yield sentence
+    else:
+        yield from _said("metadata", _notebook_validator().iter_errors(_current(facts)))
+
+
+def _current(facts: dict[str, Any]) -> dict[str, Any]:
+    version, records = version_of(facts), facts.get("records")
+    if version == SCHEMA_VERSION:
+        return facts
+    brought = {"records": migrated(records, version)} if isinstance(records, list) else {}
+    return {**facts, **brought, "schema_version": SCHEMA_VERSION}
+
+
+def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
+    for cell in notebook.get("cells", []):
+        found = _plain(cell.get("metadata", {}).get(NAMESPACE))
+        if found is not None:
+            yield from _said(f"cell {cell.get('id')}", _cell_validator().iter_errors(found))
+
+
+def _said(place: str, errors: Iterator[ValidationError]) -> Iterator[str]:
+    for error in errors:
+        deepest = best_match([error]) or error
+        path = ".".join(str(part) for part in deepest.absolute_path)
+        yield f"{place}{f', {path}' if path else ''}: {_clipped(deepest.message)}."
+
+
+def _clipped(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _plain(value: Any) -> JsonValue:
+    found: JsonValue = json.loads(json.dumps(value))
+    return found
+
+
+@cache
+def _cell_validator() -> Draft202012Validator:
+    return Draft202012Validator(schema())
+
+
+@cache
+def _notebook_validator() -> Draft202012Validator:
+    definitions: Any = schema()["$defs"]
+    return Draft202012Validator({**definitions["notebook"], "$defs": definitions})
