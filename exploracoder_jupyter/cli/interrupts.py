@@ -22,7 +22,8 @@ _SHOW_CURSOR = "\x1b[?25h"
 class Interrupts:
     """Counts the signals of a run. Before `answer` is set, the first one raises KeyboardInterrupt."""
 
-    def __init__(self) -> None:
+    def __init__(self, during: str) -> None:
+        self._during = during
         self.answer: Callable[[], None] | None = None
         """What to do at the first signal, from within a signal handler."""
         self._count = 0
@@ -39,14 +40,14 @@ class Interrupts:
             _die(number)
         if self.answer is None:
             raise KeyboardInterrupt
-        note("Stopping; the trace is being closed. Once more ends the command at once.")
+        note(f"Stopping; {self._during}. Once more ends the command at once.")
         self.answer()
 
 
 @contextmanager
-def interrupts() -> Iterator[Interrupts]:
-    """Take the two signals over, and give them back at the end."""
-    taken = Interrupts()
+def interrupts(*, during: str = "the trace is being closed") -> Iterator[Interrupts]:
+    """Take the two signals over, and give them back at the end; `during` is what goes on after the first one."""
+    taken = Interrupts(during)
     before = {number: signal.signal(number, taken) for number in _SIGNALS}
     try:
         yield taken

@@ -29,6 +29,8 @@ from exploracoder_jupyter.errors import MissingMeans
 _ASK_SECONDS: Final = 30
 _ASK_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
 _PYTHONS: Final = ("python", "python3")
+_ONLY_ITS_OWN: Final = {"PYTHONPATH": "", "PYTHONHOME": "", "VIRTUAL_ENV": ""}
+"""An interpreter that is named by its path imports what is installed for it, not what the caller has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,8 @@ class Interpreter:
 
 
 def find_interpreter(kernel: str | None) -> Interpreter:
-    """The interpreter of the kernelspec, or the caller's own. May start it once to ask for its paths; blocks.
+    """The interpreter of the kernelspec, of this absolute path, or the caller's own. May start it once to ask for its
+    paths; blocks.
 
     Raises:
         MissingMeans: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
@@ -59,6 +62,8 @@ def find_interpreter(kernel: str | None) -> Interpreter:
             (sys.executable,),
             paths=(sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *sys.path),
         )
+    if Path(kernel).is_absolute():
+        return Interpreter(kernel, (kernel,), _ONLY_ITS_OWN, _paths_of(kernel, (kernel,)))
     spec = _find_spec(kernel)
     command = _python_of(kernel, spec)
     return Interpreter(kernel, command, dict(spec.env or {}), _paths_of(kernel, command))

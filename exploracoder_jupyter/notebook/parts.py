@@ -1,0 +1,167 @@
+"""The parts of what an execution showed: texts, pictures, trees of JSON, each in a form that can be compared."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Final, Protocol
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.notebook import pixels
+from exploracoder_jupyter.notebook.normal import normal
+from exploracoder_jupyter.notebook.text import clip
+
+CLIPPED: Final = 80
+"""Characters of a text that differs that are told."""
+
+_PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"})
+_MARKUP: Final = frozenset({"text/html", "image/svg+xml", "application/xml", "text/xml"})
+_OF_WIDGETS: Final = "application/vnd.jupyter.widget-"
+_TAG = re.compile(r"<[^<>]*>")
+_FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
+_SPACES = re.compile(r"(?<=\S)[ \t]+")
+
+
+class Part(Protocol):
+    """Something that an execution showed."""
+
+    def unlike(self, other: Part, tolerance: float) -> str:
+        """How it differs, in words: old, then new. Nothing where both are the same."""
+        ...
+
+    def form(self) -> object:
+        """What is left of it when its values vary."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text in its normal form."""
+
+    text: str
+    unordered: bool = False
+    """Whether it was written by several threads or processes, so that its order tells nothing."""
+
+    def unlike(self, other: Part, tolerance: float) -> str:
+        """The first line that differs."""
+        if not isinstance(other, Text):
+            return "another kind of output"
+        if same_text(self.text, other.text, tolerance) or (self.unordered and self._mixed(other, tolerance)):
+            return ""
+        old, new = self.text.split("\n"), other.text.split("\n")
+        length = max(len(old), len(new))
+        pairs = zip(old + [""] * (length - len(old)), new + [""] * (length - len(new)), strict=True)
+        return next((_arrow(one, two) for one, two in pairs if not same_text(one, two, tolerance)), "")
+
+    def form(self) -> object:
+        """The text without numbers and widths of columns."""
+        return _SPACES.sub(" ", _NUMBER.sub("#", self.text))
+
+    def _mixed(self, other: Text, tolerance: float) -> bool:
+        """Whether both say the same in another order: line by line, or within lines where several wrote at once."""
+        one, two = ("\n".join(sorted(text.split("\n"))) for text in (self.text, other.text))
+        return same_text(one, two, tolerance) or sorted("".join(one.split())) == sorted("".join(two.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture in base64."""
+
+    content: str
+
+    def unlike(self, other: Part, tolerance: float) -> str:
+        """How many pixels differ."""
+        return pixels.unlike(self.content, other.content) if isinstance(other, Picture) else "another kind of output"
+
+    def form(self) -> object:
+        """That it is one."""
+        return "picture"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A JSON value, its texts in their normal form."""
+
+    value: JsonValue
+
+    def unlike(self, other: Part, tolerance: float) -> str:
+        """The first place that differs."""
+        if not isinstance(other, Tree):
+            return "another kind of output"
+        return _unlike(self.value, other.value, tolerance, "")
+
+    def form(self) -> object:
+        """What is found where, without values."""
+        return _shape(self.value)
+
+
+def part_of(mime: str, value: JsonValue, day: date) -> Part:
+    """An output of this MIME type, made on this day, in the form that is compared."""
+    if mime.startswith(_OF_WIDGETS):
+        return Text(mime)  # what it names is made up anew each time
+    if mime in _PICTURES and isinstance(value, str):
+        return Picture(value.strip())
+    if isinstance(value, dict) or mime.endswith("json"):
+        return Tree(_normal(value, day))
+    text = joined(value)
+    return Text(normal(_tags_apart(text) if mime in _MARKUP else text, day=day))
+
+
+def _tags_apart(text: str) -> str:
+    """Markup with each tag on a line of its own, so that what is between them is text."""
+    return "\n".join(filter(str.strip, _TAG.sub(lambda found: f"\n{found[0]}\n", text).split("\n")))
+
+
+def joined(value: JsonValue) -> str:
+    """A text that a notebook may hold in lines."""
+    return "".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def _normal(value: JsonValue, day: date) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _normal(item, day) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_normal(item, day) for item in value]
+    return normal(value, day=day) if isinstance(value, str) else value
+
+
+def same_text(one: str, other: str, tolerance: float) -> bool:
+    """Whether two normal texts are the same: numbers with a fraction within the relative tolerance, the rest exactly,
+    but for the widths of columns, which follow from the digits of such numbers."""
+    if one == other:
+        return True
+    if _SPACES.sub(" ", _FLOAT.sub("#", one)) != _SPACES.sub(" ", _FLOAT.sub("#", other)):
+        return False
+    pairs = zip(_FLOAT.findall(one), _FLOAT.findall(other), strict=True)
+    return all(math.isclose(float(a), float(b), rel_tol=tolerance) for a, b in pairs)
+
+
+def _arrow(old: str, new: str) -> str:
+    return f"{clip(old, CLIPPED) or 'nothing'} -> {clip(new, CLIPPED) or 'nothing'}"
+
+
+def _unlike(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
+        return next((why for key in old if (why := _unlike(old[key], new[key], tolerance, f"{at}.{key}"))), "")
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = enumerate(zip(old, new, strict=True))
+        return next((why for n, (a, b) in pairs if (why := _unlike(a, b, tolerance, f"{at}[{n}]"))), "")
+    return "" if _same_leaf(old, new, tolerance) else f"{at.lstrip('.')}: {_arrow(str(old), str(new))}"
+
+
+def _same_leaf(old: JsonValue, new: JsonValue, tolerance: float) -> bool:
+    if isinstance(old, float) and isinstance(new, float):
+        return old == new or math.isclose(old, new, rel_tol=tolerance)
+    if isinstance(old, str) and isinstance(new, str):
+        return same_text(old, new, tolerance)
+    return type(old) is type(new) and old == new
+
+
+def _shape(value: JsonValue) -> object:
+    if isinstance(value, dict):
+        return {key: _shape(item) for key, item in value.items()}
+    return [_shape(item) for item in value] if isinstance(value, list) else type(value).__name__

@@ -1,0 +1,193 @@
+"""Whether a trace still holds: all that it records, executed again without a model, and compared.
+
+What differs is executed again in fresh kernels before it is blamed: forks of one kernel share its random state and the
+seed of its hashes, so that only another kernel tells what varies from what has changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from anyio import to_thread
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.events import CandidateObserved, Record
+from exploracoder_jupyter.execution import open_siblings
+from exploracoder_jupyter.notebook import Redactor
+from exploracoder_jupyter.notebook.compare import TOLERANCE, Seen, judge, seen
+from exploracoder_jupyter.notebook.executions import Execution
+from exploracoder_jupyter.pipeline.verify import probe
+from exploracoder_jupyter.session.check import places
+from exploracoder_jupyter.session.check.again import LOST, How, execute_again, with_ancestors
+from exploracoder_jupyter.session.check.report import Report, Row, changed_calls
+from exploracoder_jupyter.session.check.start import begun, require, require_names
+from exploracoder_jupyter.session.check.subject import Subject, code_of, read
+from exploracoder_jupyter.session.check.surroundings import described, differences, lock_of, sandbox_like, versions
+from exploracoder_jupyter.session.lock import interpreter_of
+from exploracoder_jupyter.session.parts import cache_folder
+from exploracoder_jupyter.types import Environment, Observation
+
+__all__ = ["Asked", "Report", "check"]
+
+Advance = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and of how much (0: unknown)."""
+
+_MOST_PASSES = 4
+"""How often, at most, something that differs is executed, each time in fresh kernels: what has few values (a die)
+shows the same twice by chance, and seldom four times."""
+_SECONDS = 60.0
+"""For one execution, where the trace does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A check as ordered."""
+
+    path: Path
+    selected: bool = False
+    """Only what was carried forward, and the solution."""
+    tolerance: float = TOLERANCE
+    before: Path | None = None
+    """A file with what is to be run first."""
+    env: bool = False
+    """Whether an environment is built as it was recorded."""
+    overrides: tuple[str, ...] = ()
+    """`name==version`, in place of what was recorded."""
+    kernel: str | None = None
+    network: bool = False
+    workdir: Path | None = None
+    """Where the run had its files; none: where its trace says."""
+
+
+async def check(asked: Asked, advance: Advance) -> Report:
+    """Execute what a trace records again, and compare.
+
+    Raises:
+        UsageError, MissingMeans: it cannot be done, and why.
+        KernelError: no kernel could be had.
+    """
+    subject = await to_thread.run_sync(read, asked.path)
+    code = code_of(asked.before) if asked.before else subject.before
+    kernel = asked.kernel
+    if asked.env or asked.overrides:
+        lock = lock_of(subject, asked.overrides)
+        kernel = str(await interpreter_of(lock, cache_folder() / "environments", advance))
+    chosen = _chosen(subject, selected=asked.selected)
+    checking = _Checking(asked, subject, code, kernel, advance, chosen)
+    wanted: Sequence[Execution] = chosen
+    for _ in range(_MOST_PASSES):
+        await checking.execute(with_ancestors([one.id for one in wanted], subject.executions))
+        wanted = [one for one in wanted if checking.row(one).result == "changed"]
+        if not wanted:
+            break
+    return checking.report()
+
+
+def _chosen(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
+    """What is compared."""
+    if not selected:
+        return subject.executions
+    return tuple(one for one in subject.executions if one.selected or one.id == subject.solution)
+
+
+@dataclass(slots=True)
+class _Checking:
+    """A check under way."""
+
+    asked: Asked
+    subject: Subject
+    code: Sequence[str]
+    kernel: str | None
+    advance: Advance
+    chosen: Sequence[Execution]
+    shown: dict[str, list[Observation]] = field(default_factory=dict)
+    """By id, what each execution anew showed."""
+    environment: Environment | None = None
+
+    @property
+    def workdir(self) -> str:
+        """The working directory, as it stands in observations."""
+        return Redactor().text(str((self.asked.workdir or self.subject.workdir).resolve()))
+
+    async def execute(self, executions: Sequence[Execution]) -> None:
+        """Execute these once, in kernels that are made for it."""
+        sandbox = sandbox_like(self.subject, network=self.asked.network, kernel=self.kernel)
+        workdir = self.asked.workdir or self.subject.workdir
+        if not workdir.is_dir():
+            raise UsageError(f"There is no folder {str(workdir)!r}.", remedy="Name one with --workdir.")
+        self.advance("Starting kernels", 0, 0)
+        async with open_siblings(sandbox, workdir=workdir) as siblings:
+            base = await begun(await siblings.root(), self.code)
+            first = self.environment is None
+            if first:
+                await require(base, self.subject)
+            self.environment = siblings.environment()
+            again = await execute_again(base, executions, self._how(len(executions)))
+        if first:
+            require_names(self.subject, again, executions)
+        self._take(executions, again)
+
+    def _how(self, total: int) -> How:
+        done: list[str] = []
+
+        def advance(id_: str) -> None:
+            done.append(id_)
+            self.advance(f"Executing {id_}", len(done), total)
+
+        timeout = self.subject.setting("exploration", "timeout")
+        seconds = float(timeout) if isinstance(timeout, int | float) else _SECONDS
+        return How(seconds, probe(self.subject.started.task), os.cpu_count() or 2, advance)
+
+    def _take(self, executions: Sequence[Execution], again: Mapping[str, Observation]) -> None:
+        for one in executions:
+            if observation := again.get(one.id):
+                self.shown.setdefault(one.id, []).append(_as_recorded(observation))
+
+    def row(self, one: Execution) -> Row:
+        """How an execution compares with its record, as far as is known."""
+        if one.observation.error and one.observation.error.name == LOST:
+            return Row(one.id, "not run", "it was not run when it was recorded", counts=False)
+        if one.id not in self.shown:
+            return Row(one.id, "not run", f"the state after {one.parent} was lost")
+        judged = judge(self._recorded(one), self._shown(one), tolerance=self.asked.tolerance)
+        return Row(one.id, judged.result, judged.why)
+
+    def _recorded(self, one: Execution) -> Seen:
+        found = places.tails(self.shown[one.id], self.workdir)
+        return seen(places.below_any(one.observation, found), day=self.subject.day, code=one.code)
+
+    def _shown(self, one: Execution) -> list[Seen]:
+        today = datetime.now(UTC).date()
+        return [seen(places.below(shown, self.workdir), day=today, code=one.code) for shown in self.shown[one.id]]
+
+    def report(self) -> Report:
+        """What was found."""
+        subject, recorded = self.subject, self.subject.started.environment
+        rows = [self._with_edits(self.row(one)) for one in self.chosen]
+        ids = {row.id for row in rows}
+        ran = {one.id for one in subject.executions}
+        more = [Row(id_, "edited", why) for id_, why in subject.edited.items() if id_ not in ids | ran]
+        now = self.environment or recorded
+        return Report(
+            (*rows, *more),
+            described(recorded, {info.name: info.version for info in subject.libraries}),
+            described(now, versions(subject, now)),
+            differences(subject, now, network=self.asked.network),
+            changed_calls(rows, subject.executions),
+        )
+
+    def _with_edits(self, row: Row) -> Row:
+        edited = self.subject.edited.get(row.id)
+        if not edited:
+            return row
+        return Row(row.id, "edited", f"{edited}; {row.why}" if row.result == "changed" else edited)
+
+
+def _as_recorded(observation: Observation) -> Observation:
+    """The observation as a trace would hold it: without secrets, in plain JSON."""
+    event = Redactor().record(Record(0, 0.0, CandidateObserved("", observation))).event
+    return event.observation if isinstance(event, CandidateObserved) else observation

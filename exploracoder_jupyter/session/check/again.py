@@ -1,0 +1,128 @@
+"""Executing what is recorded once more: each piece of code in a fork of the state that it had, in one set of siblings.
+
+States form a tree. A branch is ended as soon as nothing that is still to come starts from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import anyio
+
+from exploracoder_jupyter.errors import BranchingChanged, KernelError
+from exploracoder_jupyter.notebook.executions import Execution
+from exploracoder_jupyter.pipeline.branches import MOST_CHANGES
+from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.tasks import task_group
+from exploracoder_jupyter.pipeline.trial import on_input, with_check
+from exploracoder_jupyter.pipeline.verify import Probe
+from exploracoder_jupyter.types import Observation
+
+LOST = "StateLost"
+"""Type of the error of what was not run because the state before it was gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How things are executed; the same for all."""
+
+    timeout: float
+    probe: Probe | None
+    """What checks a solution."""
+    parallel: int
+    done: Callable[[str], None]
+    """Is told the id of what has been executed."""
+
+
+def with_ancestors(wanted: Iterable[str], every: Sequence[Execution]) -> tuple[Execution, ...]:
+    """Those of these ids, and all that they start from, in the order recorded."""
+    parents = {one.id: one.parent for one in every}
+    kept: set[str] = set()
+    for id_ in wanted:
+        while id_ in parents and id_ not in kept:
+            kept.add(id_)
+            id_ = parents[id_]
+    return tuple(one for one in every if one.id in kept)
+
+
+async def execute_again(root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
+    """What each shows now, by id; what could not be run because the state before it was lost is missing.
+
+    From the beginning where branches turn out to be made in another way from then on.
+
+    Raises:
+        KernelError: no kernel could be had.
+    """
+    for _ in range(MOST_CHANGES):
+        try:
+            return await _Pass.over(root, chosen, how)
+        except BranchingChanged:
+            continue
+    return await _Pass.over(root, chosen, how)
+
+
+@dataclass(slots=True)
+class _Pass:
+    how: How
+    following: dict[str, list[Execution]]
+    """By id, what starts from it."""
+    limiter: anyio.CapacityLimiter
+    seen: dict[str, Observation] = field(default_factory=dict)
+
+    @classmethod
+    async def over(cls, root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
+        following: dict[str, list[Execution]] = {}
+        ids = {one.id for one in chosen}
+        for one in chosen:
+            following.setdefault(one.parent if one.parent in ids else "", []).append(one)
+        this = cls(how, following, anyio.CapacityLimiter(how.parallel))
+        await this._below("", root)
+        return this.seen
+
+    async def _below(self, id_: str, branch: Branch) -> None:
+        async with task_group() as group:
+            for one in self.following.get(id_, ()):
+                group.start_soon(self._execute, one, branch)
+
+    async def _execute(self, one: Execution, base: Branch) -> None:
+        async with self.limiter:
+            branch = await self._forked(base, one)
+            if branch is None:
+                return
+            try:
+                observation = await _observed(one, branch, self.how)
+            except BaseException:
+                await _close(branch)
+                raise
+        if not (observation.error and observation.error.name == LOST):
+            self.seen[one.id] = observation
+        self.how.done(one.id)
+        try:
+            await self._below(one.id, branch)
+        finally:
+            await _close(branch)
+
+    async def _forked(self, base: Branch, one: Execution) -> Branch | None:
+        try:
+            [branch] = await base.fork(1)
+        except BranchingChanged:
+            raise
+        except KernelError:
+            if not one.parent:  # what starts from the root has lost nothing
+                raise
+            return None
+        return branch
+
+
+async def _observed(one: Execution, branch: Branch, how: How) -> Observation:
+    step = partial(branch.run, timeout=how.timeout)
+    if one.given is not None:
+        return (await on_input(step, one.code, one.given)).observation
+    return await with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
+
+
+async def _close(branch: Branch) -> None:
+    with anyio.CancelScope(shield=True):
+        await branch.close()

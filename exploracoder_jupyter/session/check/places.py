@@ -1,0 +1,66 @@
+"""Paths below the working directory, which lies elsewhere when a trace is executed again: told relative to it.
+
+Where the working directory of the run was is not known of every trace. So what is found below the one of now is looked
+for in the record, below whatever folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.types import Observation
+
+_END = r"[^\s'\"<>:;,()\[\]{}|*?\\]"
+
+
+def tails(observations: Iterable[Observation], folder: str) -> frozenset[str]:
+    """The paths below the folder that these observations show, relative to it."""
+    below = re.compile(rf"{re.escape(folder)}/({_END}+)")
+    return frozenset(tail for one in observations for text in _texts(one) for tail in below.findall(text))
+
+
+def below(observation: Observation, folder: str) -> Observation:
+    """The observation with paths below the folder told relative to it, and the folder itself as a point."""
+    if not folder:
+        return observation
+    inner, itself = re.compile(rf"{re.escape(folder)}/(?={_END})"), re.compile(rf"{re.escape(folder)}(?![\w.-])")
+    return _changed(observation, lambda text: itself.sub(".", inner.sub("", text)))
+
+
+def below_any(observation: Observation, found: frozenset[str]) -> Observation:
+    """The observation with these paths told relative, whatever folder they are in."""
+    if not found:
+        return observation
+    longest = sorted(found, key=len, reverse=True)
+    anywhere = re.compile(rf"(?<![\w/~])[~/](?:{_END}*/)?({'|'.join(map(re.escape, longest))})(?!{_END})")
+    return _changed(observation, lambda text: anywhere.sub(r"\1", text))
+
+
+def _changed(observation: Observation, change: Callable[[str], str]) -> Observation:
+    error = observation.error
+    told = replace(error, message=change(error.message)) if error else None
+    outputs = tuple({key: _within(value, change) for key, value in one.items()} for one in observation.outputs)
+    return replace(observation, outputs=outputs, error=told)
+
+
+def _within(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _within(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_within(item, change) for item in value]
+    return change(value) if isinstance(value, str) else value
+
+
+def _texts(observation: Observation) -> list[str]:
+    found: list[str] = []
+
+    def keep(text: str) -> str:
+        found.append(text)
+        return text
+
+    _changed(observation, keep)
+    return found

@@ -1,0 +1,114 @@
+"""The state that executions start from anew: what a person ran before the run, with all that the run found there."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.notebook.executions import Execution
+from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.session.check.subject import Subject
+from exploracoder_jupyter.types import Observation
+
+_LONG = 600.0
+"""Seconds for a cell of a person, who may have waited long for it."""
+_LOOK = """
+def _look(modules, names):
+    import importlib.util, json
+    def is_there(name):
+        try:
+            return importlib.util.find_spec(name) is not None
+        except (ImportError, ValueError, AttributeError):
+            return False
+    lost = [name for name in names if name not in globals()]
+    print(json.dumps([[name for name in modules if not is_there(name)], lost]))
+_look({modules}, {names})
+"""
+_UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+_REMEDY = "--before FILE runs a .py or .ipynb first that makes them."
+
+
+async def begun(root: Branch, code: Sequence[str]) -> Branch:
+    """The root, or a branch of it in which this code was run, piece by piece.
+
+    Raises:
+        UsageError: a piece fails.
+    """
+    if not code:
+        return root
+    [branch] = await root.fork(1)
+    for piece in code:
+        observation = await branch.run(piece, timeout=_LONG)
+        if not observation.ran:
+            why = observation.error.headline if observation.error else observation.note or observation.status
+            raise UsageError(
+                f"What was run before the exploration fails now: {why.rstrip('.')}.",
+                remedy="Mend it, or give what is to be run instead with --before.",
+            )
+    return branch
+
+
+async def require(base: Branch, subject: Subject) -> None:
+    """Make sure that the libraries of the task and the variables that it was given are there.
+
+    Raises:
+        MissingMeans: a library is not installed.
+        UsageError: a variable is not there.
+    """
+    modules = [info.name for info in subject.libraries if info.version]
+    names = [name for name in subject.started.task.uses if name.isidentifier()]
+    if not (modules or names):
+        return
+    [branch] = await base.fork(1)
+    try:
+        absent, lost = _answer(await branch.run(_LOOK.format(modules=modules, names=names), timeout=_LONG))
+    finally:
+        await branch.close()
+    if absent:
+        remedy = "--env builds an environment as it was recorded; --kernel names another one."
+        raise MissingMeans(f"Not installed here: {', '.join(absent)}.", remedy=remedy)
+    if lost:
+        raise _lacking(lost)
+
+
+def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Sequence[Execution]) -> None:
+    """Make sure that no execution failed for want of what a live kernel had had.
+
+    Raises:
+        UsageError: one did.
+    """
+    if not subject.started.environment.state.startswith("live"):
+        return
+    lost: dict[str, None] = {}
+    for one in chosen:
+        before, now = one.observation.error, again[one.id].error if one.id in again else None
+        found = _UNDEFINED.search(now.message) if now and now.name == "NameError" else None
+        if found and not (before and before.name == "NameError") and found[1] not in _bound(one.code):
+            lost[found[1]] = None
+    made = {name for observation in again.values() for name, _ in observation.names}
+    if names := [name for name in lost if name not in made]:
+        raise _lacking(names)
+
+
+def _lacking(names: Sequence[str]) -> UsageError:
+    return UsageError(f"The run used variables of a kernel that are not there now: {', '.join(names)}.", remedy=_REMEDY)
+
+
+def _answer(observation: Observation) -> tuple[list[str], list[str]]:
+    text = "".join(str(output.get("text", "")) for output in observation.outputs)
+    try:
+        absent, lost = json.loads(text.strip().splitlines()[-1])
+    except (ValueError, IndexError):  # it could not be asked: then executions will tell
+        return [], []
+    return list(map(str, absent)), list(map(str, lost))
+
+
+def _bound(code: str) -> set[str]:
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

@@ -1,0 +1,113 @@
+"""Where a run was made and where it is executed again: as near as can be had, and what is different about it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import packages_distributions
+
+from pydantic import JsonValue, ValidationError
+
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.session.check.subject import Subject
+from exploracoder_jupyter.session.lock import Lock, canonical
+from exploracoder_jupyter.types import Environment
+
+_SHOWN = ("python", "platform", "kernel", "isolation", "branching", "state")
+_MOST_NAMED = 3
+
+
+def sandbox_like(subject: Subject, *, network: bool, kernel: str | None) -> Sandbox:
+    """The recorded limits and isolation, in a fresh kernel of this machine, with the network only if it is given."""
+    recorded = subject.started.settings.get("sandbox")
+    known = recorded if isinstance(recorded, dict) else {}
+    kept = {name: value for name, value in known.items() if name in Sandbox.model_fields}
+    ours: dict[str, JsonValue] = {"state": "fresh", "network": network, "gateway": None, "engine_python": None}
+    if kernel or kept.get("gateway"):  # a kernelspec of another machine is not one of this
+        ours["kernel"] = kernel
+    try:
+        return Sandbox.model_validate({**kept, **ours})
+    except ValidationError:  # of a version that allowed other values
+        return Sandbox.model_validate(ours)
+
+
+def described(environment: Environment, libraries: Mapping[str, str]) -> dict[str, JsonValue]:
+    """An environment as the report has it: without the list of packages, with the libraries of the task."""
+    return {**{name: str(getattr(environment, name)) for name in _SHOWN}, "libraries": {**libraries}}
+
+
+def versions(subject: Subject, environment: Environment) -> dict[str, str]:
+    """The versions of the task's libraries in an environment, by import name; left out where none is known."""
+    there = packages(environment)
+    found = {info.name: there.get(canonical(info.distribution or info.name), "") for info in subject.libraries}
+    return {name: version for name, version in found.items() if version}
+
+
+def packages(environment: Environment) -> dict[str, str]:
+    """The installed distributions by canonical name, with their versions."""
+    pairs = (line.partition("==") for line in environment.packages)
+    return {canonical(name): version for name, _, version in pairs}
+
+
+def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
+    """What an environment as recorded is made of: the task's libraries, and what the executed code imports beside them.
+
+    Raises:
+        UsageError: there is no record of packages, or an override has a wrong form.
+    """
+    recorded = subject.started.environment
+    if not recorded.packages:
+        raise UsageError("The trace does not record which packages were installed.", remedy="Leave --env out.")
+    known = packages(recorded)
+    imported = {name for one in subject.executions for name in _imported(one.code)}
+    provided = packages_distributions()
+    beside = {canonical(name) for module in imported for name in (module, *provided.get(module, ()))}
+    libraries = [info.distribution or info.name for info in subject.libraries]
+    return Lock.of(recorded.python, recorded.packages, [*libraries, *sorted(beside & known.keys())], overrides)
+
+
+def _imported(code: str) -> Iterator[str]:
+    """The top-level modules that code imports."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def differences(subject: Subject, now: Environment, *, network: bool) -> tuple[str, ...]:
+    """What is different about an environment, the task's libraries first."""
+    recorded = subject.started.environment
+    before, after = {info.name: info.version for info in subject.libraries}, versions(subject, now)
+    said = [
+        f"{name} {before[name]} -> {after[name]}" for name in after if before.get(name) not in (None, "", after[name])
+    ]
+    if recorded.python != now.python:
+        said.append(f"Python {recorded.python} -> {now.python}")
+    if (level := _level(recorded)) != _level(now):
+        said.append(f"isolation {level} -> {_level(now)}")
+    if subject.setting("sandbox", "network") and not network:
+        said.append("the run had the network, the check has not (--network)")
+    if subject.setting("sandbox", "gateway"):
+        said.append("the run's kernels were on another machine")
+    return (*said, *_others(recorded, now, {canonical(info.distribution) for info in subject.libraries}))
+
+
+def _level(environment: Environment) -> str:
+    return environment.isolation.partition(":")[0].partition(" (")[0]
+
+
+def _others(recorded: Environment, now: Environment, told: set[str]) -> list[str]:
+    """How many other packages have another version."""
+    before, after = packages(recorded), packages(now)
+    moved = [name for name in before if name in after and before[name] != after[name] and name not in told]
+    if not moved:
+        return []
+    shown = ", ".join(f"{name} {before[name]} -> {after[name]}" for name in moved[:_MOST_NAMED])
+    more = f" and {len(moved) - _MOST_NAMED} more" if len(moved) > _MOST_NAMED else ""
+    return [f"of other packages {shown}{more}"]
