@@ -1,4 +1,4 @@
-"""Execute the example notebooks again and keep their outputs, without the folder they ran in.
+"""Execute the example notebooks again and keep their outputs and traces, without the folder they ran in.
 
 Call it as `python scripts/examples.py [NOTEBOOK ...]`; without names it takes all that are not labelled as recorded.
 `python scripts/examples.py --record TRACE NAME [BEFORE [NOTE]]` takes the trace of a run with a real model over as an
@@ -15,7 +15,11 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from exploracoder_jupyter.notebook.layout import source_hash
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
+TRACES = "explorations"
+"""Where examples write the traces of their explorations, below their own folder."""
 
 
 def execute(path: Path, *, folder: str) -> nbformat.NotebookNode:
@@ -23,6 +27,16 @@ def execute(path: Path, *, folder: str) -> nbformat.NotebookNode:
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}).execute()
     return notebook
+
+
+def without_machine(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The trace without the name of the machine's kernel, its cells marked as untouched."""
+    text = re.sub(r"Linux-[\w.-]*?(x86_64|aarch64)", r"Linux-\1", json.dumps(notebook))
+    clean = nbformat.from_dict(json.loads(re.sub(r"Linux-[\w.-]*?(x86\\\\_64)", r"Linux-\1", text)))
+    for cell in clean.cells:
+        if mark := cell.metadata.get("exploracoder_jupyter"):
+            mark.source_hash = source_hash(cell.source)
+    return clean
 
 
 def portable(notebook: nbformat.NotebookNode, *, folder: str) -> nbformat.NotebookNode:
@@ -63,9 +77,7 @@ def begun(trace: nbformat.NotebookNode, code: str) -> nbformat.NotebookNode:
 def record(source: Path, name: str, before: str = "", note: str = "") -> None:
     """Take a trace over as the example of that name."""
     notebook = portable(nbformat.read(source, as_version=4), folder=str(source.parent))
-    text = re.sub(r"Linux-[\w.-]*?(x86_64|aarch64)", r"Linux-\1", json.dumps(notebook))
-    text = re.sub(r"Linux-[\w.-]*?(x86\\\\_64)", r"Linux-\1", text)
-    done = labelled(nbformat.from_dict(json.loads(text)), note)
+    done = labelled(without_machine(notebook), note)
     if before:
         done = begun(done, Path(before).read_text(encoding="utf-8"))
     nbformat.validate(done)
@@ -83,8 +95,12 @@ def main(names: list[str]) -> None:
     for path in chosen:
         with tempfile.TemporaryDirectory() as folder:
             done = portable(execute(path, folder=folder), folder=folder)
+            traces = {found.name: nbformat.read(found, as_version=4) for found in Path(folder, TRACES).glob("*.ipynb")}
         nbformat.validate(done)
         nbformat.write(done, path)
+        for name, trace in traces.items():
+            (path.parent / TRACES).mkdir(exist_ok=True)
+            nbformat.write(without_machine(portable(trace, folder=folder)), path.parent / TRACES / name)
 
 
 if __name__ == "__main__":
