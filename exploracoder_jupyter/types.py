@@ -517,6 +517,8 @@ class Environment:
     """`name==version` lines of the sibling's environment."""
     state: str = ""
     """`live` or `fresh`, and after a colon why; empty in traces of before."""
+    folder: str = ""
+    """The working directory; empty in traces of before."""
 
     @property
     def confinement(self) -> str:

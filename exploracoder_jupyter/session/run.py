@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -103,7 +104,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         root = await siblings.root()  # at once: it is the caller's kernel as it is now
         if order.recording is None:
             settings = await settled(settings, keys)  # an endpoint may take its time
-        environment = siblings.environment()
+        environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
         task = told_of_variables(order, environment)
         tell(_started(order, task, settings, environment))
