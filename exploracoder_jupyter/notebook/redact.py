@@ -1,4 +1,4 @@
-"""Keeping secrets, and what no JSON file can hold, out of records.
+"""Keeping secrets, home folders, and what no JSON file can hold, out of records.
 
 A `Redactor` knows the run's own secrets and the shapes of common keys. It works on every string of a record before
 anything is written; words that the events themselves are made of stay. The result always loads again.
@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 
 from exploracoder_jupyter.events import Record, load
+from exploracoder_jupyter.notebook.homes import Homes
 from exploracoder_jupyter.notebook.text import encodable
 
 REDACTED = "[redacted]"
@@ -31,6 +32,15 @@ _SHAPES = tuple(
         ("AIza", r"\bAIza[A-Za-z0-9_-]{35}"),
         ("AKIA", r"\bAKIA[A-Z0-9]{16}\b"),
         ("ASIA", r"\bASIA[A-Z0-9]{16}\b"),
+        ("eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+        ("pypi-", r"\bpypi-[A-Za-z0-9_-]{32,}"),
+        ("npm_", r"\bnpm_[A-Za-z0-9]{30,}"),
+        ("gsk_", r"\bgsk_[A-Za-z0-9]{20,}"),
+        ("xai-", r"\bxai-[A-Za-z0-9]{20,}"),
+        ("nvapi-", r"\bnvapi-[A-Za-z0-9_-]{20,}"),
+        ("ya29.", r"\bya29\.[A-Za-z0-9_-]{20,}"),
+        ("k_live_", r"\b[srp]k_live_[A-Za-z0-9]{10,}"),
+        ("://", r"(?<=://)[^\s/:@'\"<>{}$*]+:[^\s/:@'\"<>{}$*]+(?=@)"),
         ("PRIVATE KEY", r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
     )
 )
@@ -46,9 +56,16 @@ _OWN_WORDS = frozenset({"kind", "status", "step", "role", "level", "outcome", "o
 
 
 class Redactor:
-    """Replaces secrets in records by `[redacted]`. Applying it twice changes nothing more."""
+    """Replaces secrets in records by `[redacted]`. Applying it twice changes nothing more.
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
+    Args:
+        secrets: strings that must not be written.
+        homes: whose home folders are replaced by `~`; none: paths are left as they are, as in the user's own notebook,
+            where code has to run.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), *, homes: Homes | None = None) -> None:
+        self._homes = homes
         self._known = sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
 
     def text(self, text: str) -> str:
@@ -58,7 +75,7 @@ class Redactor:
             text = text.replace(secret, REDACTED)
         for hint, shape in _SHAPES:
             text = shape.sub(REDACTED, text) if hint in text else text
-        return text
+        return self._homes.hidden(text) if self._homes else text
 
     def record(self, record: Record) -> Record:
         """The record without secrets, in a form that `events.dump` can always write."""
@@ -68,9 +85,10 @@ class Redactor:
         if depth > _DEEPEST:
             return "[too deeply nested]"
         if dataclasses.is_dataclass(value):
-            value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            names = [field.name for field in dataclasses.fields(value)]
+            return {name: self._item(name, getattr(value, name), depth) for name in names}
         if isinstance(value, dict):
-            return {encodable(key): self._item(key, item, depth) for key, item in value.items()}
+            return {self.text(key): self._item(key, item, depth) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self._value(item, depth + 1) for item in value]
         if isinstance(value, float) and not math.isfinite(value):

@@ -33,6 +33,7 @@ from exploracoder_jupyter.events import (
     Steered,
     SubtaskFinished,
 )
+from exploracoder_jupyter.notebook.homes import Homes, own_homes
 from exploracoder_jupyter.notebook.journal import Journal, read
 from exploracoder_jupyter.notebook.layout import Layout, Show
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
@@ -57,7 +58,7 @@ class Trace:
 
     def __init__(self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0) -> None:
         self.path = path
-        self._redactor = Redactor(secrets)
+        self._redactor = Redactor(secrets, homes=own_homes())
         self._interval = interval
         self._records: list[Record] = []
         self._run = Run()
@@ -124,8 +125,9 @@ class Trace:
 
 
 def render(records: Iterable[Record]) -> NotebookNode:
-    """The trace notebook of these records: valid nbformat, complete or not. Secrets are redacted by shape."""
-    redacted = [Redactor().record(record) for record in records]
+    """The trace notebook of these records: valid nbformat, complete or not. Secrets and homes are hidden by shape."""
+    redactor = Redactor(homes=Homes())
+    redacted = [redactor.record(record) for record in records]
     return _notebook(fold_all(redacted), redacted)
 
 
