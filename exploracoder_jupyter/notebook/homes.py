@@ -27,8 +27,8 @@ _WINDOWS: Final = re.compile(
     re.IGNORECASE,
 )
 _TELL_NOTHING: Final = frozenset(
-    ["app", "data", "dev", "guest", "home", "admin", "jovyan", "jupyter", "nobody", "python", "root", "runner"]
-    + ["test", "tmp", "ubuntu", "user", "users", "work"]
+    {"admin", "app", "data", "dev", "guest", "home", "jovyan", "jupyter", "nobody", "python"}
+    | {"root", "runner", "test", "tmp", "ubuntu", "user", "users", "work"}
 )
 _SHORTEST: Final = 3
 
