@@ -18,7 +18,8 @@ from exploracoder_jupyter.errors import UsageError
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-Kind = Literal["text", "whole", "number", "choice", "flag", "names", "paths"]
+Kind = Literal["text", "whole", "number", "choice", "flag", "names", "paths", "maybe"]
+"""`maybe`: a text that a magic's line may leave out."""
 Place = Literal["magic", "command"]
 Scalar = str | int | float | bool
 
@@ -209,6 +210,20 @@ OPTIONS: tuple[Option, ...] = (
         field="keep_files",
     ),
     Option("out", "path of the trace notebook", metavar="TRACE", section="view", field="out"),
+    Option(
+        "resume",
+        "go on from a run that was cut off or found no solution; in the same cell its trace is found, else name it",
+        "maybe",
+        "TRACE",
+        command_help="go on from the run of this trace, a notebook or a journal, that was cut off or found no solution",
+    ),
+    Option(
+        "from",
+        "with --resume: go on from this candidate of the trace (2.3), explore this subtask again (2), or try the "
+        "solution again (solution)",
+        metavar="CELL",
+    ),
+    Option("hint", "with --resume: a hint for the model, at what is explored first", metavar="TEXT"),
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 
@@ -274,6 +289,17 @@ def nest(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
     return found
 
 
+def check_resume(namespace: argparse.Namespace) -> None:
+    """Refuse options that say how a run is resumed where none is.
+
+    Raises:
+        UsageError: there is such an option without --resume.
+    """
+    for name in ("from", "hint"):
+        if getattr(namespace, name) is not None and namespace.resume is None:
+            raise UsageError(f"--{name} belongs to --resume.", remedy="Add --resume, with the trace to go on from.")
+
+
 def check_text(value: str) -> str:
     """What `--check` means: the text of the file it names, or the value itself.
 
@@ -311,6 +337,8 @@ def _add(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
         parser.add_argument(
             option.flag, action="append", metavar=option.metavar, default=None, help=option.help_at(place)
         )
+    elif option.kind == "maybe" and place == "magic":
+        parser.add_argument(option.flag, nargs="?", const="", metavar=option.metavar, help=option.help_at(place))
     else:
         shown = option.metavar or "|".join(option.choices_at(place))
         parser.add_argument(

@@ -7,25 +7,20 @@ Exit status: 0 `solved`, and `unchecked` where no check was asked for and no out
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.interrupts import Interrupts, interrupts
+from exploracoder_jupyter.cli.followed import followed
 from exploracoder_jupyter.cli.output import emit, note, say, show_code
 from exploracoder_jupyter.cli.task import read_check, read_task
-from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.options import add_options, layer
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.options import add_options, check_resume, layer
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.events import Record
-    from exploracoder_jupyter.session import Order
-
-    Summary = dict[str, JsonValue]
+    from exploracoder_jupyter.session import Listener, Order, RunSteering, Summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +31,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--library",
         nargs="+",
         action="extend",
-        required=True,
         metavar="LIB",
         help="libraries to explore, by distribution or import name",
     )
@@ -49,19 +43,11 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         ExploraError: it could not be run.
     """
-    with interrupts() as taken:
-        try:
-            order, summary = _carry_out(arguments, taken)
-        except ExploraError:
-            raise
-        except Exception as error:
-            if taken.came:  # an import that is interrupted fails in ways of its own
-                raise KeyboardInterrupt from error
-            raise
+    order, summary = followed(lambda: _order(arguments), _run)
     if arguments.json:
         emit(summary)
     else:
-        _show(summary)
+        show(summary)
     return status(summary, checked=order.task.check is not None)
 
 
@@ -76,50 +62,45 @@ def status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
     return 0 if summary["status"] in good else 1
 
 
-def _carry_out(arguments: argparse.Namespace, taken: Interrupts) -> tuple[Order, Summary]:
-    order = _order(arguments)
-    with _listening() as listen, redirect_stdout(sys.stderr):
-        return order, _run(order, listen, taken)
-
-
 def _order(arguments: argparse.Namespace) -> Order:
-    text, check = read_task(arguments.task, arguments.taskfile), read_check(arguments.check)
+    text, check = _task(arguments), read_check(arguments.check)
 
     from exploracoder_jupyter.session import Order
     from exploracoder_jupyter.types import Task
 
-    task = Task(text, tuple(dict.fromkeys(arguments.library)), check=check, solution_name=arguments.name)
-    return Order(task, (layer(arguments),))
+    task = Task(text, tuple(dict.fromkeys(arguments.library or ())), check=check, solution_name=arguments.name)
+    order = Order(task, (layer(arguments),))
+    if arguments.resume is None:
+        return order
+
+    from exploracoder_jupyter.session import resumed
+
+    return resumed(order, Path(arguments.resume), cell=getattr(arguments, "from") or "", hint=arguments.hint or "")
 
 
-def _run(order: Order, listen: Callable[[Record], None], taken: Interrupts) -> Summary:
-    import anyio
+def _task(arguments: argparse.Namespace) -> str:
+    """The task; where a run is resumed, its trace has it.
 
+    Raises:
+        UsageError: there is none, or there are two; no library is named; or an option lacks the other that it is for.
+    """
+    check_resume(arguments)
+    if arguments.resume is None:
+        if not arguments.library:
+            raise UsageError("No library is named.", remedy="Name at least one, e.g. --library networkx.")
+        return read_task(arguments.task, arguments.taskfile)
+    if arguments.task is not None or arguments.taskfile is not None:
+        raise UsageError("The task of a run that is resumed is in its trace.", remedy="Leave the task out.")
+    return ""
+
+
+async def _run(order: Order, listen: Listener, steering: RunSteering) -> Summary:
     from exploracoder_jupyter import session
 
-    async def main() -> Summary:
-        steering = session.RunSteering()
-        taken.answer = steering.stop
-        return await session.run(order, listen, steering=steering)
-
-    return anyio.run(main)
+    return await session.run(order, listen, steering=steering)
 
 
-@contextmanager
-def _listening() -> Iterator[Callable[[Record], None]]:
-    """Something that shows records: live on a terminal, else as lines."""
-    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
-        from exploracoder_jupyter.cli.live import LiveView
-
-        with LiveView() as view:
-            yield view
-    else:
-        from exploracoder_jupyter.cli.lines import Lines
-
-        yield Lines(note)
-
-
-def _show(summary: Mapping[str, JsonValue]) -> None:
+def show(summary: Mapping[str, JsonValue]) -> None:
     """The verdict, the solution if there is one to offer, and where the trace is."""
     from exploracoder_jupyter.frontend.panel import State, finished
 

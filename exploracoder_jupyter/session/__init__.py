@@ -1,7 +1,7 @@
 """The composition root: settings in, wired run out. The only folder that names concrete adapters.
 
 - `run` carries an `Order` out; `RunSteering` is how it is stopped or steered from outside; `resumed` makes one that
-  goes on from a recorded run.
+  goes on from a recorded run; `replay` shows a recorded run again, as `replayed` makes it of its trace.
 - `KernelLine` asks the caller's kernel to fork itself.
 - `snippets` and `clear_snippets` are for what is kept of code that ran.
 - `index`, `search` and `diagnose` wire the same parts for the command line.
@@ -12,6 +12,7 @@ from exploracoder_jupyter.session.diagnosis import diagnose
 from exploracoder_jupyter.session.library import index, search
 from exploracoder_jupyter.session.live import KernelLine
 from exploracoder_jupyter.session.order import Order, RunSteering
+from exploracoder_jupyter.session.replay import Replay, replay, replayed
 from exploracoder_jupyter.session.resume import resumed
 from exploracoder_jupyter.session.run import run
 from exploracoder_jupyter.session.snippets import clear_snippets, snippets
@@ -23,11 +24,14 @@ __all__ = [
     "KernelLine",
     "Listener",
     "Order",
+    "Replay",
     "RunSteering",
     "Summary",
     "clear_snippets",
     "diagnose",
     "index",
+    "replay",
+    "replayed",
     "resumed",
     "run",
     "search",

@@ -1,0 +1,58 @@
+"""`jupyter explora replay`: a recorded run once more, with its replies and without a model.
+
+Exit status: 0 where it took the same course as the recorded run, 1 where it took another one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.cli.followed import followed
+from exploracoder_jupyter.cli.output import emit, say
+from exploracoder_jupyter.cli.run import show
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.session import Listener, Replay, RunSteering, Summary
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `replay`."""
+    parser.add_argument("trace", metavar="TRACE", help="trace notebook of a run, or its journal")
+    parser.add_argument("--out", required=True, metavar="TRACE2", help="path of the new trace notebook")
+    parser.add_argument(
+        "--delay",
+        choices=("recorded", "none"),
+        default="none",
+        help="recorded: the replies take as long as they did (none)",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Show the run again. Returns the exit status.
+
+    Raises:
+        ExploraError: it could not be shown.
+    """
+    _, summary = followed(lambda: _ordered(arguments), _replay)
+    told = summary["replay"]
+    assert isinstance(told, dict)
+    if arguments.json:
+        emit(summary)
+    else:
+        show(summary)
+        say(str(told["course"]))
+    return 0 if told["same_course"] and not summary.get("trace_problem") else 1
+
+
+def _ordered(arguments: argparse.Namespace) -> Replay:
+    from exploracoder_jupyter.session import replayed
+
+    return replayed(Path(arguments.trace), Path(arguments.out), delay=arguments.delay)
+
+
+async def _replay(asked: Replay, listen: Listener, steering: RunSteering) -> Summary:
+    from exploracoder_jupyter.session import replay
+
+    return await replay(asked, listen, steering=steering)
