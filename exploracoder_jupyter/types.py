@@ -519,6 +519,11 @@ class Environment:
     """`live` or `fresh`, and after a colon why; empty in traces of before."""
     folder: str = ""
     """The working directory; empty in traces of before."""
+    hash_seed: str = ""
+    """`PYTHONHASHSEED` of the siblings, or `random`: the order of sets then differs from kernel to kernel, and is the
+    same in all forks of one. Empty in traces of before."""
+    time_zone: str = ""
+    """Name and distance from UTC, `CET+0100`; empty in traces of before."""
 
     @property
     def confinement(self) -> str:

@@ -188,4 +188,6 @@ class ForkSiblings:
             branching="fork",
             state=self._state,
             packages=tuple(found["packages"]),
+            hash_seed=found["hash_seed"],
+            time_zone=found["time_zone"],
         )

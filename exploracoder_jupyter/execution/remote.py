@@ -201,6 +201,8 @@ class RemoteSiblings:
             isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.parcel.note])),
             branching="rerun (remote)",
             packages=tuple(found["packages"]),
+            hash_seed=found["hash_seed"],
+            time_zone=found["time_zone"],
             state="fresh: the siblings are on another machine",
         )
 

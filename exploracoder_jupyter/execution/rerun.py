@@ -196,6 +196,8 @@ class RerunSiblings:
             branching="rerun",
             state=self.state,
             packages=tuple(found["packages"]),
+            hash_seed=found["hash_seed"],
+            time_zone=found["time_zone"],
         )
 
     async def _make_factory(self, stack: AsyncExitStack) -> SiblingFactory:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+import sys
+import time
 from importlib import metadata
 
 
 def environment() -> dict[str, str | list[str]]:
-    """Python version, platform, and the installed distributions as sorted `name==version` lines."""
+    """Python version, platform, the seed of hashes, the time zone, and the installed distributions as sorted
+    `name==version` lines."""
     found = set()
     for distribution in metadata.distributions():
         name = distribution.metadata["Name"]
@@ -17,6 +21,8 @@ def environment() -> dict[str, str | list[str]]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
+        "hash_seed": "random" if sys.flags.ignore_environment else os.environ.get("PYTHONHASHSEED") or "random",
+        "time_zone": time.strftime("%Z%z"),
         "packages": sorted(found, key=str.lower),
     }
 

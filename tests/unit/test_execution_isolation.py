@@ -235,3 +235,14 @@ def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
         done = subprocess.run([sys.executable, archive, "{}", *words], capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     assert '"mylib.own"' in done.stdout
+
+
+@pytest.mark.parametrize(("given", "said"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
+def test_the_environment_tells_what_results_depend_on(tmp_path, given, said):
+    archive = write_inside(tmp_path / "inside.zip")
+    command = [sys.executable, archive, "{}", "packages"]
+    environ = {**os.environ, **given, "TZ": "UTC"}
+    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environ)
+    found = json.loads(done.stdout)
+    assert (found["hash_seed"], found["time_zone"]) == (said, "UTC+0000")
+    assert any(line.startswith("pytest==") for line in found["packages"])
