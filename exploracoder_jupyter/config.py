@@ -144,6 +144,7 @@ class View(BaseModel):
 
     show: Literal["all", "selected", "none"] = "all"
     keep_files: bool = Field(False, description="keep the files that the solution wrote, beside the trace")
+    prompts: bool = Field(True, description="whether the trace holds what the model was asked")
     out: str | None = Field(None, description="path of the trace notebook; none: explorations/ beside the notebook")
 
 

@@ -209,6 +209,14 @@ OPTIONS: tuple[Option, ...] = (
         section="view",
         field="keep_files",
     ),
+    Option(
+        "no-prompts",
+        "leave what the model is asked out of the trace; what it says stays, so that the trace can be replayed",
+        "flag",
+        section="view",
+        field="prompts",
+        negates=True,
+    ),
     Option("out", "path of the trace notebook", metavar="TRACE", section="view", field="out"),
     Option(
         "resume",

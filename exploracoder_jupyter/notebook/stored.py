@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from exploracoder_jupyter.events import Notice, Record, RunStarted, dump, load
+from exploracoder_jupyter.events import ModelCalled, Notice, Record, RunStarted, dump, load
 from exploracoder_jupyter.notebook.migrate import Raw, migrated, too_new, version_of
 
 
@@ -23,6 +24,15 @@ def stored(records: Sequence[Record]) -> dict[str, JsonValue]:
     raw: list[Any] = [json.loads(dump(record)) for record in records]
     clock: list[JsonValue] = [[record.pop("at"), *_taken(record["event"])] for record in raw]
     return {"clock": clock, "records": raw}
+
+
+def without_prompts(record: Record) -> Record:
+    """The record without what the model was asked. What it said before stays: replies are told apart by it."""
+    event = record.event
+    if not isinstance(event, ModelCalled):
+        return record
+    said = tuple(message for message in event.exchange.messages if message.role == "assistant")
+    return replace(record, event=replace(event, exchange=replace(event.exchange, messages=said)))
 
 
 def restored(facts: object) -> list[Record]:

@@ -41,7 +41,7 @@ from exploracoder_jupyter.notebook.paths import journal_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION
 from exploracoder_jupyter.notebook.state import Run, fold, fold_all
-from exploracoder_jupyter.notebook.stored import restored, stored
+from exploracoder_jupyter.notebook.stored import restored, stored, without_prompts
 from exploracoder_jupyter.types import Environment, LibraryInfo, Task, Usage, Verdict
 
 _ENDS_OF_STEPS = (RunStarted, PlanMade, Steered, CandidateSelected, SubtaskFinished, RunFinished)
@@ -82,7 +82,7 @@ class Trace:
 
     def append(self, record: Record) -> None:
         """Take one record: into the journal at once, into the notebook at the end of the step."""
-        record = self._redactor.record(record)
+        record = self._redactor.record(record if _keeps_prompts(self._run) else without_prompts(record))
         self._records.append(record)
         self._journal.append(record)
         self._run = fold(self._run, record)
@@ -186,10 +186,18 @@ def _text(notebook: NotebookNode) -> bytes:
     return to_json(split_lines(notebook), indent=1) + b"\n"  # type: ignore[no-untyped-call]
 
 
+def _view(run: Run) -> dict[str, JsonValue]:
+    view = run.started.settings.get("view") if run.started else None
+    return view if isinstance(view, dict) else {}
+
+
+def _keeps_prompts(run: Run) -> bool:
+    return _view(run).get("prompts") is not False
+
+
 def _show(run: Run) -> Show:
     """Which candidates get cells, as the run's settings say; the records in the metadata are complete in any case."""
-    view = run.started.settings.get("view") if run.started else None
-    wanted = view.get("show") if isinstance(view, dict) else None
+    wanted = _view(run).get("show")
     return "selected" if wanted == "selected" else "none" if wanted == "none" else "all"
 
 

@@ -8,11 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+import anyio
 import nbformat
 import pytest
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import Notice, Record
+from exploracoder_jupyter.events import ModelCalled, Notice, Record
+from exploracoder_jupyter.models.replay import ReplayModel
 from exploracoder_jupyter.notebook import (
     CellView,
     Journal,
@@ -27,7 +29,9 @@ from exploracoder_jupyter.notebook import (
     render,
 )
 from exploracoder_jupyter.notebook.journal import read
-from tests.unit.factories import asked, complete_run, planned, proposed, ran, recorded, started, stream
+from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.types import Exchange, Message, Sampling, Usage
+from tests.unit.factories import asked, complete_run, finished, planned, proposed, ran, recorded, started, stream
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
@@ -378,3 +382,44 @@ def test_the_settings_say_which_candidates_get_cells_and_the_records_stay_comple
     assert bool(losers) is shown
     assert bool(candidates) is (show != "none")
     assert len(notebook.metadata.exploracoder_jupyter.records) == len(records)
+
+
+def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path):
+    path = tmp_path / "run.ipynb"
+    said = Message("assistant", "I said this before.")
+    call = asked(reply="the reply", prompt="a secret question")
+    exchange = replace(call.exchange, messages=(*call.exchange.messages, said))
+    records = recorded([started(settings={"view": {"prompts": False}}), replace(call, exchange=exchange), finished()])
+    trace = traced(path, records)
+    written = journal_path(path).read_text() if journal_path(path).exists() else ""
+    trace.close()
+    written += path.read_text()
+    assert trace.problem is None
+    assert "a secret question" not in written
+    assert "You explore." not in written
+    kept = load(path)[1].event.exchange
+    assert kept == replace(exchange, messages=(said,))
+    assert kept.replies == ("the reply",)
+    assert problems(render(load(path))) == []
+
+
+async def replayed(model, *conversations):
+    requests = [ModelRequest("propose", None, messages, Sampling(), "1") for messages in conversations]
+    return [[reply.text async for reply in model.complete(request)] for request in requests]
+
+
+def test_a_run_without_prompts_is_replayed_alike(tmp_path):
+    question, found = Message("user", "write it"), Message("user", "found: f(x)")
+    first, second = Message("assistant", "look f up"), Message("assistant", "look g up")
+    usage = Usage(calls=1)
+    exchanges = [
+        Exchange(1, "propose", "1", "m", (question,), Sampling(), ("look f up", "look g up"), usage),
+        Exchange(2, "propose", "1", "m", (question, second, found), Sampling(), ("g(1)",), usage),
+        Exchange(3, "propose", "1", "m", (question, first, found), Sampling(), ("f(1)",), usage),
+    ]
+    path = tmp_path / "run.ipynb"
+    calls = [ModelCalled(exchange) for exchange in exchanges]
+    traced(path, recorded([started(settings={"view": {"prompts": False}}), *calls, finished()])).close()
+    model = ReplayModel([record.event.exchange for record in load(path)[1:4]])
+    got = anyio.run(replayed, model, (question,), (question, first, found), (question, second, found))
+    assert got == [["look f up", "look g up"], ["f(1)"], ["g(1)"]]
