@@ -256,9 +256,9 @@ def _failure(error: BaseException) -> Failed:
 
 
 def _order(start: Start, line: KernelLine) -> Order:
-    from exploracoder_jupyter.session import Order
+    from exploracoder_jupyter.session import Order, resumed
 
-    return Order(
+    order = Order(
         task=Task(
             text=start.task,
             libraries=tuple(start.libraries),
@@ -277,6 +277,8 @@ def _order(start: Start, line: KernelLine) -> Order:
         steerable=True,
         given=_given(start.given) if start.given else None,
     )
+    resume = start.resume
+    return resumed(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
 
 
 def _given(given: wire.Given) -> Given:

@@ -52,6 +52,18 @@ class Given(BaseModel):
     """Whether the last snippet is the user's choice; the others were carried forward before."""
 
 
+class Resume(BaseModel):
+    """A recorded run that is gone on from."""
+
+    model_config = _MESSAGE
+    trace: str
+    """Path of its trace or journal."""
+    cell: str = ""
+    """A candidate, a subtask or `solution` to go on from; empty: where it ended."""
+    hint: str = ""
+    """For the model, at what is explored first."""
+
+
 class Start(BaseModel):
     """Kernel to engine, first line: what to do. Never holds a key: the engine finds it itself."""
 
@@ -79,6 +91,8 @@ class Start(BaseModel):
     """Whether the kernel wants `CellsChanged`."""
     given: Given | None = None
     """Set where this run goes on from another."""
+    resume: Resume | None = None
+    """Set where that other run is known by its trace."""
 
 
 class Stop(BaseModel):

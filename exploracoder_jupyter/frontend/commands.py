@@ -21,6 +21,7 @@ from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
+from exploracoder_jupyter.frontend.earlier import recorded
 from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.files import copy_out, listing
 from exploracoder_jupyter.frontend.keys import explain, save_key
@@ -36,7 +37,7 @@ from exploracoder_jupyter.frontend.sending import Forks, send
 from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.frontend.traces import traces_beside
 from exploracoder_jupyter.page import Continue
-from exploracoder_jupyter.wire import Given, Start
+from exploracoder_jupyter.wire import Given, Resume, Start
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -67,12 +68,17 @@ class Commands:
             ExploraError: the run could not be made.
         """
         caller = find_caller(self._shell)
+        known = None if call.resume is None else recorded(call.resume, task, self._folder() or Path.cwd())
+        if known:
+            call, task = known.completed(call), task or known.text
         layers = [call.layer, self._configured()]
-        background, (going_on, origin) = caller.watched and not call.wait, self._going_on(caller)
+        resume = Resume(trace=str(known.trace), cell=call.start, hint=call.hint) if known else None
+        background = caller.watched and not call.wait
+        going_on, origin = _resumed(resume) if resume else self._going_on(caller)
         page = self.controls.call(caller.session) if caller.watched else lambda: ""
         if _reviews(layers) and not background and not (page() and self.controls.apart):
             raise UsageError("--review needs somebody who reads the plan.", remedy=_NO_REVIEW)
-        sandbox, resources = resolve(*layers).sandbox, ExitStack()
+        sandbox, resources = resolve(*layers, *([known.layer(*layers)] if known else [])).sandbox, ExitStack()
         wanted = sandbox.state != "fresh"
         live = offer(self._shell, task=task, check=call.check) if wanted else None
         forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
@@ -92,6 +98,7 @@ class Commands:
             live=live,
             cells=caller.cell is not None,
             given=going_on,
+            resume=resume,
         )
         self._finder.last = Place(",".join(call.libraries), call.layer)
         self.runs.stop_called_by(caller.cell)
@@ -251,6 +258,13 @@ class Commands:
         if argument != "key":
             raise UsageError("%explora config takes nothing, or `key`.")
         return f"The key is in {save_key(_ask_key())} now, readable by you only."
+
+
+def _resumed(resume: Resume) -> tuple[None, str]:
+    """What a run is that goes on from a trace, in a few words."""
+    where = f" from {resume.cell}" if resume.cell else ""
+    hint = f", hint: {resume.hint}" if resume.hint else ""
+    return None, f"{Path(resume.trace).name} carried on{where}{hint}"
 
 
 def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: bool) -> Display:

@@ -127,7 +127,7 @@ class ExploraMagics(Magics):
         """Explore libraries for a task."""
         with _plainly():
             call = read_line(line)
-            if not cell.strip():
+            if not cell.strip() and not call.resume:
                 raise UsageError("There is no task.", remedy="Write it in words below the %%explora line.")
             self.commands.explore(call, cell.strip())
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.options import Parser, add_options, check_text, layer
+from exploracoder_jupyter.options import Parser, add_options, check_resume, check_text, layer
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -35,6 +35,12 @@ class Call:
     """Text of the check, read from its file where one was named."""
     solution_name: str | None
     wait: bool
+    resume: str | None
+    """The trace to go on from; empty: the newest one of this task. None: it is a new run."""
+    start: str
+    """The cell of that trace to go on from; empty: where its run ended."""
+    hint: str
+    """For the model, at what is explored first then."""
     layer: dict[str, dict[str, JsonValue]]
     """The settings given as options."""
 
@@ -50,7 +56,8 @@ def read_line(line: str) -> Call:
     except ValueError as error:
         raise UsageError(f"The %%explora line cannot be read: {error}.", remedy="Close every quote.") from error
     given = _parser().parse_args(words)
-    if not given.libraries:
+    check_resume(given)
+    if not given.libraries and given.resume is None:
         raise UsageError("Name at least one library.", remedy="For example: %%explora networkx")
     return Call(
         libraries=tuple(dict.fromkeys(given.libraries)),
@@ -58,6 +65,9 @@ def read_line(line: str) -> Call:
         check=None if given.check is None else check_text(given.check),
         solution_name=given.name,
         wait=bool(given.wait),
+        resume=given.resume,
+        start=getattr(given, "from") or "",
+        hint=given.hint or "",
         layer=layer(given),
     )
 

@@ -47,19 +47,20 @@ def _look(path: Path) -> OlderTrace:
     with path.open("rb") as file:
         head = file.read(_HEAD).decode("utf-8", "replace")
     changed = path.stat().st_mtime
-    task, verdict = _value(head, "task"), _value(head, "verdict")
+    task, verdict = first_value(head, "task"), first_value(head, "verdict")
     text = " ".join(str(task.get("text", "")).split()) if isinstance(task, dict) else ""
     return OlderTrace(
         path,
         changed,
-        _seconds(_value(head, "started")),
+        _seconds(first_value(head, "started")),
         text if len(text) <= _MOST_TASK else f"{text[: _MOST_TASK - 1]}…",
         str(verdict.get("outcome", "")) if isinstance(verdict, dict) else "",
     )
 
 
-def _value(head: str, name: str) -> Any:
-    """What the first field of this name holds, if it is whole; in a string the quotes around a name are escaped."""
+def first_value(head: str, name: str) -> Any:
+    """What the first field of this name holds in the beginning of a trace, if it is whole; in a string the quotes
+    around a name are escaped."""
     _, found, rest = head.partition(f'"{name}": ')
     with suppress(ValueError):
         return json.JSONDecoder().raw_decode(rest)[0] if found else None

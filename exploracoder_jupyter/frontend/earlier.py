@@ -1,0 +1,126 @@
+"""Which recorded run a cell goes on from, and what its task was. The engine reads the rest of the trace."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exploracoder_jupyter.earlier_settings import as_layer
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.frontend.traces import first_value
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.config import Layer
+    from exploracoder_jupyter.frontend.options import Call
+
+_HEAD = 300_000
+"""Bytes of a trace that are read: task and settings stand at its beginning, in a journal in one of the first lines."""
+_JOURNAL = ".journal.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded run, as far as a cell has to know it."""
+
+    trace: Path
+    task: dict[str, Any]
+    settings: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The task in words."""
+        return str(self.task.get("text", ""))
+
+    @property
+    def check(self) -> str | None:
+        """What its solution had to pass."""
+        check = self.task.get("check")
+        return check if isinstance(check, str) else None
+
+    def layer(self, *stronger: Layer) -> Layer:
+        """Its settings, where these say nothing else."""
+        return as_layer(self.settings, stronger)
+
+    def completed(self, call: Call) -> Call:
+        """The call with what it leaves to the recorded run."""
+        return replace(
+            call,
+            libraries=call.libraries or tuple(map(str, self.task.get("libraries", ()))),
+            uses=tuple(dict.fromkeys([*map(str, self.task.get("uses", ())), *call.uses])),
+            check=self.check if call.check is None else call.check,
+            solution_name=call.solution_name or self.task.get("solution_name"),
+        )
+
+
+def recorded(named: str, task: str, folder: Path) -> Recorded:
+    """The run of the named trace; without a name, the newest one of this task in the folder's explorations.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if named:
+        found = _read(Path(named).expanduser())
+        if found is None:
+            raise UsageError(
+                f"{named!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote."
+            )
+        return found
+    for path in _newest_first(folder / "explorations"):
+        found = _read(path)
+        if found and found.text.strip() == task:
+            return found
+    raise UsageError(
+        f"No trace of this task is in {folder / 'explorations'}.", remedy="Name one: --resume TRACE, or explore anew."
+    )
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    """Traces, and journals of which there is no trace yet."""
+    traces = {path.name.removesuffix(".ipynb"): path for path in folder.glob("*.ipynb")}
+    journals = {path.name.removesuffix(_JOURNAL): path for path in folder.glob(f"*{_JOURNAL}")}
+    dated = []
+    for path in ({**journals, **traces}).values():
+        with suppress(OSError):
+            dated.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(dated, reverse=True)]
+
+
+def _read(path: Path) -> Recorded | None:
+    """The run of a trace, or of the journal beside it where the trace is not there or torn."""
+    readers = [_of_journal] if path.suffix == ".jsonl" else [_of_notebook, _of_journal_beside]
+    facts = next((found for reader in readers if (found := reader(path))), {})
+    task, settings = facts.get("task"), facts.get("settings")
+    if isinstance(task, dict) and isinstance(settings, dict):
+        return Recorded(path.resolve(), task, settings)
+    return None
+
+
+def _of_notebook(path: Path) -> dict[str, Any] | None:
+    head = _head(path)
+    facts = {name: first_value(head, name) for name in ("task", "settings")}
+    return facts if all(facts.values()) else None
+
+
+def _of_journal_beside(path: Path) -> dict[str, Any] | None:
+    return _of_journal(path.with_name(path.stem + _JOURNAL))
+
+
+def _of_journal(path: Path) -> dict[str, Any] | None:
+    for line in _head(path).splitlines():
+        with suppress(ValueError):
+            record = json.loads(line)
+            event = record.get("event") if isinstance(record, dict) else None
+            if isinstance(event, dict) and event.get("kind") == "run_started":
+                return event
+    return None
+
+
+def _head(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD).decode("utf-8", "replace")
+    except OSError:
+        return ""
