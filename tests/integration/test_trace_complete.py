@@ -1,0 +1,63 @@
+"""A trace of a real run holds everything that is needed to judge and repeat it, and nothing of whose it is."""
+
+import json
+import platform
+
+import nbformat
+
+from exploracoder_jupyter.notebook import load, problems
+from exploracoder_jupyter.notebook.executions import executions
+from tests.integration.test_session import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
+
+
+def traced(order):
+    _run(order)
+    [path] = (order.workdir / "explorations").glob("*.ipynb")
+    return path
+
+
+def facts(path):
+    return json.loads(path.read_text())["metadata"]["exploracoder_jupyter"]
+
+
+def test_a_trace_holds_what_is_needed_to_repeat_it(endpoint, tmp_path):  # noqa: F811
+    path = traced(_order(tmp_path, endpoint))
+    assert problems(nbformat.read(path, 4)) == []
+    found, records = facts(path), load(path)
+    assert found["task"]["text"] == TASK
+    assert set(found["settings"]) >= {"exploration", "retrieval", "budget", "endpoint", "sandbox", "view"}
+    statistics = {"name": "statistics", "distribution": "python", "version": platform.python_version()}
+    assert found["libraries"] == [statistics]
+    environment = found["environment"]
+    assert environment["python"] == platform.python_version()
+    assert any(line.startswith("ipykernel==") for line in environment["packages"])
+    assert environment["isolation"]
+    assert environment["hash_seed"]
+    assert environment["time_zone"]
+    kinds = [record.event.kind for record in records]
+    assert {"plan_made", "subtask_started", "model_called", "candidate_selected", "run_finished"} <= set(kinds)
+    exchanges = [record.event.exchange for record in records if record.event.kind == "model_called"]
+    assert all(exchange.messages and exchange.replies and exchange.usage.tokens for exchange in exchanges)
+    proposing = next(exchange for exchange in exchanges if exchange.step == "propose")
+    assert (proposing.sampling.temperature, proposing.sampling.top_p, proposing.sampling.n) == (0.8, 0.95, 2)
+    retrieved = next(record.event.apis for record in records if record.event.kind == "subtask_started")
+    assert retrieved[0].api.path.startswith("statistics.")
+    assert executions(records)[0].observation.seconds > 0
+
+
+def test_a_trace_without_prompts_is_complete_else(endpoint, tmp_path):  # noqa: F811
+    order = _order(tmp_path, endpoint)
+    quiet = {"view": {"prompts": False}}
+    path = traced(type(order)(order.task, (*order.layers, quiet), workdir=tmp_path))
+    assert problems(nbformat.read(path, 4)) == []
+    exchanges = [record.event.exchange for record in load(path) if record.event.kind == "model_called"]
+    assert all(exchange.replies and not exchange.messages for exchange in exchanges)
+
+
+def test_a_home_that_code_names_and_a_key_are_not_in_the_trace_of_a_real_run(endpoint, tmp_path):  # noqa: F811
+    check = "import os\nassert m == 2, open('/home/mariachen/thesis/data.csv')"
+    path = traced(_order(tmp_path, endpoint, check=check))
+    written = path.read_text()
+    assert "~/thesis/data.csv" in written
+    assert "mariachen" not in written
+    assert KEY not in written
