@@ -11,14 +11,17 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
+import nbformat
 from nbformat import NotebookNode
 from pydantic import JsonValue
 
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.events import Record, RunStarted
 from exploracoder_jupyter.notebook.compare import Seen, difference, seen
+from exploracoder_jupyter.notebook.homes import Homes
 from exploracoder_jupyter.notebook.layout import source_hash
 from exploracoder_jupyter.notebook.parts import joined
+from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION, ours
 from exploracoder_jupyter.notebook.trace import render
 from exploracoder_jupyter.types import ErrorInfo, Observation
@@ -30,7 +33,7 @@ _PROGRAMS = ("candidate", "test", "solution")
 def edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict[str, str]:
     """What is different about cells of the run, by candidate (`2.3`, `s1-t2`) or role (`summary`); empty: nothing."""
     run_id = next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
-    there = {_key(cell): cell for cell in notebook.cells if ours(cell, run_id)}
+    there = {_key(cell): _like_records(cell) for cell in notebook.cells if ours(cell, run_id)}
     made = {_key(cell): cell for cell in render(records).cells}
     told = _told_alike(notebook)
     found = {key: _difference(cell, there.get(key), told=told) for key, cell in made.items()}
@@ -43,6 +46,24 @@ def _key(cell: Mapping[str, JsonValue]) -> str:
     if mark.get("role") in _PROGRAMS:
         return f"{candidate}-{input_}" if input_ else candidate
     return " ".join(map(str, filter(None, (mark.get("role"), mark.get("subtask"), candidate))))
+
+
+def _like_records(cell: NotebookNode) -> NotebookNode:
+    """The cell with what is never recorded taken out as it is of records: traces of before show whole paths."""
+    clean = Redactor(homes=Homes())
+    outputs = _clean(cell.get("outputs", []), clean)
+    liked: NotebookNode = nbformat.from_dict(  # type: ignore[no-untyped-call]
+        {**cell, "source": clean.text(joined(cell.source)), "outputs": outputs}
+    )
+    return liked
+
+
+def _clean(value: JsonValue, clean: Redactor) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _clean(item, clean) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item, clean) for item in value]
+    return clean.text(value) if isinstance(value, str) else value
 
 
 def _told_alike(notebook: NotebookNode) -> bool:

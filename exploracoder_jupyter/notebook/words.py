@@ -29,6 +29,7 @@ _RULINGS: dict[Ruling, str] = {"right": "✓ right", "wrong": "✗ wrong", "unsu
 _STEPS = {
     "introduce": "introduction",
     "planners": "example plans",
+    "plan": "plan",
     "recommend": "APIs",
     "recommend_global": "APIs for the solution",
     "propose": "snippets",
@@ -40,7 +41,7 @@ _STEPS = {
     "explain": "explaining failures",
     "execute": "executions",
 }
-"""Steps as people call them; others are called as they are."""
+"""Steps as people call them, in the order in which they are told; others are called as they are."""
 _LONGEST_TASK = 4000
 _MOST_FILES = 20
 
@@ -246,7 +247,8 @@ def _choice(section: Section) -> str:
 
 
 def _cost_table(finished: RunFinished) -> str:
-    rows = [_cost_row(prose(_STEPS.get(step, step)), usage) for step, usage in finished.usage_by_step.items()]
+    steps = sorted(finished.usage_by_step, key=lambda step: list(_STEPS).index(step) if step in _STEPS else len(_STEPS))
+    rows = [_cost_row(prose(_STEPS.get(step, step)), finished.usage_by_step[step]) for step in steps]
     worked = sum(usage.seconds for usage in finished.usage_by_step.values())  # the run's own time is below
     rows.append(_cost_row("**all**", replace(finished.usage, seconds=worked)))
     head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"

@@ -14,12 +14,13 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.errors import UsageError, unwrapped
 from exploracoder_jupyter.events import CandidateObserved, Record
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.notebook import Redactor
 from exploracoder_jupyter.notebook.compare import TOLERANCE, Seen, judge, seen
 from exploracoder_jupyter.notebook.executions import Execution
+from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.pipeline.verify import probe
 from exploracoder_jupyter.session.check import places
 from exploracoder_jupyter.session.check.again import LOST, How, execute_again, with_ancestors
@@ -76,14 +77,11 @@ async def check(asked: Asked, advance: Advance) -> Report:
     if asked.env or asked.overrides:
         lock = lock_of(subject, asked.overrides)
         kernel = str(await interpreter_of(lock, cache_folder() / "environments", advance))
-    chosen = _chosen(subject, selected=asked.selected)
-    checking = _Checking(asked, subject, code, kernel, advance, chosen)
-    wanted: Sequence[Execution] = chosen
-    for _ in range(_MOST_PASSES):
-        await checking.execute(with_ancestors([one.id for one in wanted], subject.executions))
-        wanted = [one for one in wanted if checking.row(one).result == "changed"]
-        if not wanted:
-            break
+    checking = _Checking(asked, subject, code, kernel, advance, _chosen(subject, selected=asked.selected))
+    try:
+        await checking.execute_all()
+    except Exception as error:
+        raise unwrapped(error) from None
     return checking.report()
 
 
@@ -111,9 +109,18 @@ class _Checking:
     @property
     def workdir(self) -> str:
         """The working directory, as it stands in observations."""
-        return Redactor().text(str((self.asked.workdir or self.subject.workdir).resolve()))
+        return _redactor().text(str((self.asked.workdir or self.subject.workdir).resolve()))
 
-    async def execute(self, executions: Sequence[Execution]) -> None:
+    async def execute_all(self) -> None:
+        """Execute all that is compared, and what differs several times."""
+        wanted = self.chosen
+        for _ in range(_MOST_PASSES):
+            await self._execute(with_ancestors([one.id for one in wanted], self.subject.executions))
+            wanted = [one for one in wanted if self._row(one).result == "changed"]
+            if not wanted:
+                return
+
+    async def _execute(self, executions: Sequence[Execution]) -> None:
         """Execute these once, in kernels that are made for it."""
         sandbox = sandbox_like(self.subject, network=self.asked.network, kernel=self.kernel)
         workdir = self.asked.workdir or self.subject.workdir
@@ -147,7 +154,7 @@ class _Checking:
             if observation := again.get(one.id):
                 self.shown.setdefault(one.id, []).append(_as_recorded(observation))
 
-    def row(self, one: Execution) -> Row:
+    def _row(self, one: Execution) -> Row:
         """How an execution compares with its record, as far as is known."""
         if one.observation.error and one.observation.error.name == LOST:
             return Row(one.id, "not run", "it was not run when it was recorded", counts=False)
@@ -158,16 +165,18 @@ class _Checking:
 
     def _recorded(self, one: Execution) -> Seen:
         found = places.tails(self.shown[one.id], self.workdir)
-        return seen(places.below_any(one.observation, found), day=self.subject.day, code=one.code)
+        told = places.below(_as_recorded(one.observation), self.subject.started.environment.folder)
+        return seen(places.below_any(told, found), day=self.subject.day, code=one.code)
 
     def _shown(self, one: Execution) -> list[Seen]:
-        today = datetime.now(UTC).date()
-        return [seen(places.below(shown, self.workdir), day=today, code=one.code) for shown in self.shown[one.id]]
+        today, known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)
+        told = [places.below(shown, self.workdir, itself=known) for shown in self.shown[one.id]]
+        return [seen(shown, day=today, code=one.code) for shown in told]
 
     def report(self) -> Report:
         """What was found."""
         subject, recorded = self.subject, self.subject.started.environment
-        rows = [self._with_edits(self.row(one)) for one in self.chosen]
+        rows = [self._with_edits(self._row(one)) for one in self.chosen]
         ids = {row.id for row in rows}
         ran = {one.id for one in subject.executions}
         more = [Row(id_, "edited", why) for id_, why in subject.edited.items() if id_ not in ids | ran]
@@ -188,6 +197,10 @@ class _Checking:
 
 
 def _as_recorded(observation: Observation) -> Observation:
-    """The observation as a trace would hold it: without secrets, in plain JSON."""
-    event = Redactor().record(Record(0, 0.0, CandidateObserved("", observation))).event
+    """The observation as a trace would hold it: without secrets and homes, in plain JSON."""
+    event = _redactor().record(Record(0, 0.0, CandidateObserved("", observation))).event
     return event.observation if isinstance(event, CandidateObserved) else observation
+
+
+def _redactor() -> Redactor:
+    return Redactor(homes=own_homes())

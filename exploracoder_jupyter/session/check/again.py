@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import anyio
 
@@ -18,6 +17,7 @@ from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.tasks import task_group
 from exploracoder_jupyter.pipeline.trial import on_input, with_check
 from exploracoder_jupyter.pipeline.verify import Probe
+from exploracoder_jupyter.session.check import places
 from exploracoder_jupyter.types import Observation
 
 LOST = "StateLost"
@@ -117,7 +117,9 @@ class _Pass:
 
 
 async def _observed(one: Execution, branch: Branch, how: How) -> Observation:
-    step = partial(branch.run, timeout=how.timeout)
+    async def step(code: str) -> Observation:
+        return await branch.run(places.at_home(code), timeout=how.timeout)
+
     if one.given is not None:
         return (await on_input(step, one.code, one.given)).observation
     return await with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)

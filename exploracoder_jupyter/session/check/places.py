@@ -1,7 +1,7 @@
 """Paths below the working directory, which lies elsewhere when a trace is executed again: told relative to it.
 
-Where the working directory of the run was is not known of every trace. So what is found below the one of now is looked
-for in the record, below whatever folder.
+Where it lay in the run is not known of every trace. So what is found below the one of now is looked for in the record,
+below whatever folder.
 """
 
 from __future__ import annotations
@@ -9,12 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from exploracoder_jupyter.types import Observation
 
+_HOME = re.compile(r"(?<=['\"])~(?=/)")
 _END = r"[^\s'\"<>:;,()\[\]{}|*?\\]"
+
+
+def at_home(code: str) -> str:
+    """The code with paths that a trace tells from somebody's home in the home of whoever executes it."""
+    return _HOME.sub(lambda _: str(Path.home()), code)
 
 
 def tails(observations: Iterable[Observation], folder: str) -> frozenset[str]:
@@ -23,12 +30,12 @@ def tails(observations: Iterable[Observation], folder: str) -> frozenset[str]:
     return frozenset(tail for one in observations for text in _texts(one) for tail in below.findall(text))
 
 
-def below(observation: Observation, folder: str) -> Observation:
-    """The observation with paths below the folder told relative to it, and the folder itself as a point."""
+def below(observation: Observation, folder: str, *, itself: bool = True) -> Observation:
+    """The observation with paths below the folder told relative to it, and the folder itself, if wanted, as a point."""
     if not folder:
         return observation
-    inner, itself = re.compile(rf"{re.escape(folder)}/(?={_END})"), re.compile(rf"{re.escape(folder)}(?![\w.-])")
-    return _changed(observation, lambda text: itself.sub(".", inner.sub("", text)))
+    inner, whole = re.compile(rf"{re.escape(folder)}/(?={_END})"), re.compile(rf"{re.escape(folder)}(?![\w.-])")
+    return _changed(observation, lambda text: whole.sub("." if itself else r"\g<0>", inner.sub("", text)))
 
 
 def below_any(observation: Observation, found: frozenset[str]) -> Observation:

@@ -1,0 +1,298 @@
+"""A trace is executed again: what still holds, what varies by itself, what was changed in the file or in a library."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import nbformat
+import psutil
+import pytest
+
+from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.session.check import Asked, check
+from tests.integration.traces import VARYING, explore, rewrite
+
+CHECKS = int(os.environ.get("EXPLORA_CHECKS", "2"))
+"""How often a trace that varies is checked; more for whoever changes what is compared."""
+COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli", "check"]
+TOY = """
+def double(x):
+    return 2 * x
+
+def half(x):
+    return x / 2
+"""
+
+
+def checked(path, **options):
+    """The report of a check."""
+
+    async def main():
+        return await check(Asked(path, **options), lambda what, done, total: None)
+
+    return anyio.run(main)
+
+
+def results(report):
+    return {row.id: row.result for row in report.rows}
+
+
+def unlike(report):
+    """The results that say that the trace is another one."""
+    return {row.id: row.result for row in report.rows if not row.same}
+
+
+def why(report, id_):
+    return next(row.why for row in report.rows if row.id == id_)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Makes traces, once a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield lambda name, *arguments, **options: explore(
+            tmp_path_factory.mktemp(name), *arguments, monkeypatch=patch, **options
+        )
+
+
+@pytest.fixture(scope="module")
+def varying(made):
+    return made("varying", VARYING, "import random\nprint(random.random())")
+
+
+@pytest.fixture(scope="module")
+def steady(made):
+    """A trace of two subtasks, with one that fails, files, a check and a generated input."""
+    subtasks = {
+        "write": [
+            "print(missing)",
+            "from pathlib import Path\nplace = Path('made.txt')\nplace.write_text('3\\n4')\nprint(place.resolve())",
+            "raise ValueError(41)",
+        ],
+        "read": ["total = sum(map(int, place.read_text().split()))\nprint(total)\nimport os\nprint(os.getcwd())"],
+    }
+    inputs = [{"title": "another", "before": "given = 5", "after": "print(total + given)"}]
+    return made("steady", subtasks, "total = 7\nprint(total)", check="assert total == 7", tests=inputs)
+
+
+@pytest.fixture
+def copy(steady, tmp_path):
+    """A copy of the steady trace, in a folder of its own."""
+    folder = tmp_path / "explorations"
+    folder.mkdir()
+    target = folder / "trace.ipynb"
+    target.write_bytes(steady.read_bytes())
+    return target
+
+
+def test_what_varies_by_itself_is_never_blamed(varying):
+    for _ in range(CHECKS):
+        report = checked(varying)
+        assert {row.id: row.why for row in report.rows if not row.same} == {}
+    assert "varies" in results(report).values()
+
+
+def test_a_trace_that_nobody_touched_still_holds(copy):
+    report = checked(copy)
+    assert results(report) == dict.fromkeys(["1.1", "1.2", "1.3", "2.1", "s1", "s1-t1"], "same")
+    assert report.differs == ()
+    assert not list(copy.parent.parent.glob("made.txt"))
+
+
+def test_only_what_was_carried_forward_is_executed_where_that_is_asked_for(copy):
+    selected = [record.event.selection.candidate for record in load(copy) if record.event.kind == "candidate_selected"]
+    assert list(results(checked(copy, selected=True))) == selected
+
+
+def test_an_output_that_was_edited_in_the_file_is_named(copy):
+    rewrite(copy, lambda cell: cell.outputs[0].update(text="8\n"), candidate="2.1")
+    report = checked(copy)
+    assert unlike(report) == {"2.1": "edited"}
+    assert "output" in why(report, "2.1")
+
+
+def test_code_that_was_edited_in_the_file_is_named(copy):
+    rewrite(copy, lambda cell: cell.update(source=cell.source.replace("41", "42")), candidate="1.3")
+    assert unlike(checked(copy)) == {"1.3": "edited"}
+
+
+def test_words_that_were_edited_in_the_file_are_named(copy):
+    rewrite(copy, lambda cell: cell.update(source=cell.source.replace("olved", "erfect")), role="summary")
+    assert unlike(checked(copy)) == {"summary": "edited"}
+
+
+def test_cells_that_a_person_has_added_are_passed_over(copy):
+    notebook = nbformat.read(copy, 4)
+    notebook.cells.append(nbformat.v4.new_code_cell("1 / 0"))
+    nbformat.write(notebook, copy)
+    assert unlike(checked(copy)) == {}
+
+
+def test_a_record_that_was_changed_with_its_cell_is_found_by_executing_it(copy):
+    text = copy.read_text()
+    assert text.count('"7\\\\n') + text.count('"7\\n') > 1
+    copy.write_text(text.replace('"7\\n', '"9\\n'))
+    report = checked(copy)
+    found = unlike(report)
+    assert {"2.1", "s1"} <= found.keys()
+    assert set(found) <= {"2.1", "s1", "s1-t1", "summary"}
+    assert "9 -> 7" in why(report, "2.1")
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A library that can be changed, and how."""
+    site = tmp_path / "site"
+
+    def write(version, code):
+        (site / "toylib").mkdir(parents=True, exist_ok=True)
+        (site / "toylib" / "__init__.py").write_text(f"__version__ = {version!r}\n{code}")
+        for old in site.glob("*.dist-info"):
+            (old / "METADATA").unlink()
+            old.rmdir()
+        info = site / f"toylib-{version}.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: toylib\nVersion: {version}\n")
+
+    write("1.0", TOY)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    return write
+
+
+def test_a_library_that_behaves_differently_is_named_with_the_calls_that_changed(toy, tmp_path, monkeypatch):
+    subtasks = {
+        "double": ["import toylib\ny = toylib.double(21)\nprint(y)", "import toylib\nprint('half', toylib.half(3))"],
+        "again": ["print('fixed')"],
+    }
+    trace = explore(tmp_path, subtasks, "print(1)", library="toylib", monkeypatch=monkeypatch)
+    toy("0.9", TOY.replace("2 * x", "x + x + 1"))
+    report = checked(trace)
+    assert unlike(report) == {"1.1": "changed"}
+    assert why(report, "1.1") == "stdout: 42 -> 43"
+    assert report.calls == ("toylib.double",)
+    assert report.differs[0] == "toylib 1.0 -> 0.9"
+    assert "toylib.double" in report.sentence
+
+
+def test_a_library_that_is_not_there_is_no_difference_but_a_refusal(toy, tmp_path, monkeypatch):
+    trace = explore(tmp_path, {"a": ["import toylib"]}, "print(1)", library="toylib", monkeypatch=monkeypatch)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(MissingMeans, match=r"toylib.*--env"):
+        checked(trace)
+
+
+def test_a_state_that_is_lost_now_leaves_what_starts_from_it_unrun(toy, tmp_path, monkeypatch):
+    subtasks = {"first": ["import toylib\nn = toylib.double(1)\nprint(n)"], "next": ["print(n + 1)"]}
+    trace = explore(tmp_path, subtasks, "print(1)", library="toylib", monkeypatch=monkeypatch)
+    toy("1.0", "import os\ndef double(x):\n    os._exit(3)\n")
+    assert unlike(checked(trace)) == {"1.1": "changed", "2.1": "not run"}
+
+
+def test_variables_of_a_kernel_that_is_gone_are_asked_for(tmp_path, monkeypatch):
+    trace = explore(tmp_path, {"a": ["print('ok')"]}, "print(1)", monkeypatch=monkeypatch)
+    needs_df(trace)
+    with pytest.raises(UsageError, match=r"not there now: df.*--before"):
+        checked(trace)
+    before = tmp_path / "before.py"
+    before.write_text("df = 3\n")
+    assert checked(trace, before=before).same
+
+
+def test_what_stands_before_the_exploration_is_run_first(tmp_path, monkeypatch):
+    trace = explore(tmp_path, {"a": ["print('ok')"]}, "print(1)", monkeypatch=monkeypatch)
+    needs_df(trace)
+    notebook = nbformat.read(trace, 4)
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%load_ext exploracoder_jupyter\ndf = 3"))
+    nbformat.write(notebook, trace)
+    assert checked(trace).same
+    notebook.cells[0].source = "df = 1 / 0"
+    nbformat.write(notebook, trace)
+    with pytest.raises(UsageError, match="ZeroDivisionError"):
+        checked(trace)
+
+
+def needs_df(trace):
+    """Make the trace one of a run that began in a live kernel with a variable."""
+    text = trace.read_text().replace("fresh: there is no live kernel", "live: every variable is seen as it is")
+    trace.write_text(text.replace("'ok'", "'ok', df").replace('"ok\\n', '"ok 3\\n'))
+
+
+def test_how_a_candidate_ended_is_compared_whatever_it_was(tmp_path, monkeypatch):
+    codes = ["import os\nos._exit(1)", "while True: pass", "raise ValueError('no')", "print('x' * 5_000_000)"]
+    trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch, timeout=1.0, output_kb=100)
+    recorded = {record.event.candidate: record.event.observation.status for record in observed(trace)}
+    assert [recorded[f"1.{n}"] for n in (1, 2, 3)] == ["died", "timeout", "error"]
+    assert unlike(checked(trace)) == {}
+
+
+def observed(trace):
+    return [record for record in load(trace) if record.event.kind == "candidate_observed"]
+
+
+def told(done):
+    return [line for line in done.stderr.splitlines() if line.startswith("jupyter explora: ")]
+
+
+def command(*arguments):
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=240, check=False)
+
+
+def test_the_command_tells_by_its_status_and_in_json(copy):
+    done = command(copy, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["same"] is True
+    assert answer["cells"][0] == {"id": "1.1", "same": True, "result": "same", "why": ""}
+    assert answer["environment"]["recorded"]["python"] == answer["environment"]["now"]["python"]
+    rewrite(copy, lambda cell: cell.outputs[0].update(text="8\n"), candidate="2.1")
+    done = command(copy, "--selected")
+    assert done.returncode == 1, done.stderr
+    assert "2.1  edited" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.ipynb"], "no file"),
+        (["notes.ipynb"], "not the trace of a run"),
+        (["asked.ipynb"], "explorations/trace.ipynb"),
+        (["explorations/trace.ipynb", "--before", "nowhere.py"], "--before"),
+        (["explorations/trace.ipynb", "--tolerance", "-1"], "--tolerance"),
+        (["explorations/trace.ipynb", "--with", "x>2"], "NAME==VERSION"),
+        (["explorations/trace.ipynb", "--kernel", "none-such"], "none-such"),
+        (["explorations/trace.ipynb", "--workdir", "none-such"], "none-such"),
+    ],
+)
+def test_what_cannot_be_checked_is_said_in_one_sentence(copy, monkeypatch, arguments, said):
+    monkeypatch.chdir(copy.parent.parent)
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), "notes.ipynb")
+    call = nbformat.v4.new_code_cell("%%explora statistics --out explorations/trace.ipynb\nDo it.")
+    nbformat.write(nbformat.v4.new_notebook(cells=[call]), "asked.ipynb")
+    done = command(*arguments)
+    assert done.returncode == 2, done.stderr
+    [sentence] = told(done)
+    assert said in sentence
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupted_check_says_so_and_leaves_nothing(tmp_path, monkeypatch):
+    code = "import time\ntime.sleep(2)\nprint(1)"
+    trace = explore(tmp_path, {"a": [code, f"{code}\n2"]}, "print(1)", monkeypatch=monkeypatch)
+    running = subprocess.Popen([*COMMAND, str(trace)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    started = psutil.Process(running.pid)
+    while len(children := started.children(recursive=True)) < 2:
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 2, err
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert out == ""
+    assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+    assert not list(Path(tmp_path).glob("**/xplora-*"))
