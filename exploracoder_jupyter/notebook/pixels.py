@@ -78,8 +78,8 @@ def _data(content: bytes) -> bytes:
     try:
         drawn = zlib.decompressobj().decompress(kept.pop(b"IDAT"), _MOST_BYTES)
     except zlib.error:
-        return content
-    return b"".join(kept.values()) + drawn
+        drawn = b""
+    return b"".join(kept.values()) + drawn if drawn else content
 
 
 def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -1,0 +1,115 @@
+"""What a check says at its end, and what it asks of a trace before it begins."""
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.notebook.executions import Execution
+from exploracoder_jupyter.session.check import places
+from exploracoder_jupyter.session.check.again import with_ancestors
+from exploracoder_jupyter.session.check.report import Report, Row, changed_calls
+from exploracoder_jupyter.session.check.subject import before_the_run, code_of
+from exploracoder_jupyter.session.lock import Lock
+from exploracoder_jupyter.types import Observation
+from tests.unit.factories import stream
+
+
+def ran(id_, *apis, parent=""):
+    return Execution(id_, "candidate", "", Observation("ok"), parent, apis)
+
+
+def told(*rows, calls=()):
+    return Report(rows, {}, {}, (), calls).sentence
+
+
+def test_a_call_counts_that_only_changed_cells_make():
+    executions = [ran("1.1", "a.b", "a.c"), ran("1.2", "a.c"), ran("1.3", "a.d")]
+    rows = [Row("1.1", "changed"), Row("1.2", "same"), Row("1.3", "varies")]
+    assert changed_calls(rows, executions) == ("a.b",)
+
+
+def test_calls_in_a_state_that_has_changed_are_not_blamed():
+    executions = [ran("1.1", "a.b"), ran("2.1", "a.c", parent="1.1")]
+    assert changed_calls([Row("1.1", "changed"), Row("2.1", "changed")], executions) == ("a.b",)
+
+
+def test_the_sentence_counts_what_differs_and_names_calls():
+    assert told(Row("1.1", "same")) == "Same: all 1 still show what is recorded."
+    assert "1 of them vary" in told(Row("1.1", "varies"), Row("1.2", "same"))
+    rows = [Row("1.1", "changed"), Row("1.2", "edited"), Row("1.3", "not run")]
+    assert told(*rows, calls=("a.b",)) == (
+        "Different: of 3, 1 changed, 1 edited, 1 could not be run. This call changed: a.b."
+    )
+    assert told(rows[0], calls=("a.b", "a.c")).endswith("These 2 calls changed: a.b, a.c.")
+
+
+def test_what_had_not_been_run_when_it_was_recorded_is_no_difference():
+    report = Report((Row("1.1", "not run", counts=False),), {}, {}, (), ())
+    assert report.same
+    assert report.plain()["cells"][0]["same"] is True
+
+
+def test_executing_something_takes_all_that_it_starts_from():
+    every = [ran("1.1"), ran("1.2"), ran("2.1", parent="1.2"), ran("3.1", parent="2.1")]
+    assert [one.id for one in with_ancestors(["3.1"], every)] == ["1.2", "2.1", "3.1"]
+
+
+def test_what_stands_before_an_exploration_is_its_persons_code():
+    code, words = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    cells = [
+        words("Hi"),
+        code("%load_ext exploracoder_jupyter"),
+        code("%load_ext exploracoder_jupyter\nx = 1"),
+        code("y = 2"),
+    ]
+    cells += [code("%%explora networkx\nDo it."), code("z = 3")]
+    assert before_the_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1", "y = 2")
+    mark = {"exploracoder_jupyter": {"role": "task", "run_id": "0" * 8}}
+    cells = [code("x = 1"), words("# Task", metadata=mark), code("z = 3")]
+    assert before_the_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1",)
+
+
+@pytest.mark.parametrize("text", ["def :", b"\xff\xfe\x00"])
+def test_code_that_is_to_be_run_first_must_be_python(tmp_path, text):
+    path = tmp_path / "before.py"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UsageError, match="--before"):
+        code_of(path)
+
+
+def shows(text):
+    return Observation("ok", (stream(text),))
+
+
+def text_of(observation):
+    return observation.outputs[0]["text"]
+
+
+def test_paths_below_the_working_directory_are_told_relative_to_it():
+    now = shows("/new/here/old/lamp.py and /new/here and /new/hereafter")
+    assert text_of(places.below(now, "/new/here")) == "old/lamp.py and . and /new/hereafter"
+    found = places.tails([now], "/new/here")
+    assert found == {"old/lamp.py"}
+    for before in ("~/there/old/lamp.py", "/a/b/old/lamp.py", "old/lamp.py"):
+        assert text_of(places.below_any(shows(before), found)) == "old/lamp.py"
+    assert text_of(places.below_any(shows("/a/bold/lamp.py"), found)) == "/a/bold/lamp.py"
+
+
+def test_paths_of_a_home_are_those_of_whoever_executes_them(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/you")
+    assert places.at_home("open('~/data.csv')\n~x") == "open('/home/you/data.csv')\n~x"
+
+
+def test_a_lock_pins_what_was_recorded_but_for_overrides_and_this_package():
+    packages = [
+        "NetworkX==3.6.1",
+        "numpy==2.3.0+mkl",
+        "exploracoder-jupyter==0.1.0",
+        "odd @ file:///x",
+        "ipykernel==7.4.0",
+    ]
+    lock = Lock.of("3.11.9", packages, ["networkx"], ["networkx==3.2"])
+    assert lock.requirements(lock.libraries) == ["networkx==3.2", "ipykernel==7.4.0"]
+    assert lock.versions == {"networkx": "3.2", "numpy": "2.3.0", "ipykernel": "7.4.0"}
+    assert lock.digest != Lock.of("3.11.9", packages, ["networkx"], []).digest
+    assert lock.digest == Lock.of("3.11.2", reversed(packages), ["networkx"], ["networkx==3.2"]).digest
