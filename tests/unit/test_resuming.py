@@ -1,0 +1,219 @@
+"""Going on from every moment of a run at which it can be cut off: what was answered is not asked again."""
+
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.events import ModelCalled, Notice
+from exploracoder_jupyter.models import RememberingModel, ReplayModel, ScriptedModel
+from exploracoder_jupyter.notebook.state import fold_all
+from exploracoder_jupyter.pipeline import Given, run_task
+from exploracoder_jupyter.session.course import SAME, course
+from exploracoder_jupyter.session.earlier import exchanges, given
+from exploracoder_jupyter.types import Sampling
+from tests.unit.factories import recorded, started
+from tests.unit.test_pipeline import answers, fenced
+from tests.unit.world import FewPassages, InlineBranch, a_run, happened
+
+pytestmark = pytest.mark.anyio
+PLAN = ("first", "second", "third")
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def writing(request):
+    """Two candidates, which leave a mark behind those of the subtasks before; of the second subtask all fail."""
+    if request.subject == "2":
+        return [fenced("1/0"), fenced("nothing_of_this_name")]
+    return [fenced(f"marks = [*globals().get('marks', []), '{request.subject}{c}']\nprint(marks)") for c in "ab"]
+
+
+def script(**more):
+    steps = {"plan": PLAN, "propose": writing, "debug": fenced("1/0"), "solve": fenced("1/0"), **more}
+    return answers(**{"repair": fenced("print('solved')"), **steps})._script
+
+
+async def gone(model, *, given=None, **more):
+    """A run to its end, and its records."""
+    run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, soup=FewPassages())
+    ending = await run_task(run)
+    return run, recorded([started(), *run.emit.__self__]), ending
+
+
+def asked(records):
+    """What was asked of the model and answered."""
+    return [(one.step, one.messages, one.sampling) for one in exchanges(records) if one.replies]
+
+
+async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
+    first, whole, ending = await gone(ScriptedModel(script()))
+    assert ending.verdict.outcome == "unchecked"
+    assert len(whole) > 40
+    for end in range(1, len(whole)):
+        before = whole[:end]
+        inner = ScriptedModel(script())
+        begin = given(before, fold_all(before))
+        again, after, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
+        assert not repeated, f"cut off after {before[-1].event}"
+        assert ended == ending
+        assert [e.status for e in happened(again, "subtask_finished")] == ["done", "failed", "done"]
+        carried = {one.subject for one in inner.requests if one.step == "recommend"}
+        over = {e.event.subtask for e in before if e.event.kind == "subtask_finished"}
+        assert not carried & over
+        assert len(asked(after)) <= len(asked(whole))
+    assert happened(first, "run_finished")
+
+
+async def test_what_is_remembered_costs_nothing_and_is_on_record():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    inner = ScriptedModel(script())
+    run, after, _ = await gone(RememberingModel(inner, exchanges(whole)))
+    assert inner.requests == []
+    assert asked(after) == asked(whole)
+    assert run.meter.total.tokens == 0
+
+
+async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    other = ScriptedModel(script(), name="other")
+    await gone(RememberingModel(other, exchanges(whole)))
+    assert len(other.requests) == len(asked(whole))
+    few = ScriptedModel(script())
+    run = a_run(RememberingModel(few, exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1)
+    await run_task(run)
+    assert "plan" in [one.step for one in few.requests]
+
+
+async def test_what_was_cut_short_is_asked_again():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    cut = [replace(one, problem="interrupted") if one.step == "plan" else one for one in exchanges(whole)]
+    inner = ScriptedModel(script())
+    await gone(RememberingModel(inner, cut))
+    assert [one.step for one in inner.requests] == ["plan"]
+
+
+def without_secret(message):
+    return replace(message, content=message.content.replace("secret", "[redacted]"))
+
+
+async def test_secrets_in_a_request_do_not_keep_it_from_being_known():
+    _, whole, _ = await gone(ScriptedModel(script()), text="Use the secret")
+    clean = [replace(one, messages=tuple(map(without_secret, one.messages))) for one in exchanges(whole)]
+    inner = ScriptedModel(script())
+    model = RememberingModel(inner, clean, clean=lambda text: text.replace("secret", "[redacted]"))
+    await gone(model, text="Use the secret")
+    assert inner.requests == []
+
+
+# ---- branching off
+
+
+async def branched(cell, **more):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    begin = given(whole, fold_all(whole), cell=cell, **more)
+    return (await gone(ScriptedModel(script()), given=begin))[0]
+
+
+def texts(run):
+    return {e.candidate: e.observation.text.strip() for e in happened(run, "candidate_observed")}
+
+
+async def test_another_candidate_is_carried_forward_and_what_follows_is_explored():
+    run = await branched("1.2")
+    assert texts(run)["1.1"] == "['1b']"
+    assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
+    assert texts(run)["3.1"] == "['1b', '3a']"
+    assert [e.exchange.subject for e in happened(run, "model_called") if e.exchange.step == "recommend"] == ["2", "3"]
+
+
+async def test_a_subtask_is_explored_again_with_a_hint():
+    run = await branched("3", hint="look at gcd")
+    assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "3", "look at gcd")]
+    [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
+    assert "look at gcd" in propose.messages[-1].content
+    assert texts(run)["1.1"] == "['1a']"
+
+
+async def test_the_solution_alone_is_tried_again():
+    run = await branched("solution")
+    assert {e.exchange.step for e in happened(run, "model_called")} == {
+        "recommend_global",
+        "solve",
+        "repair",
+        "explain",
+    }
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [
+        ("9", "There is no cell '9' in that run. Use one of: 1, 1.1, 1.2, 2, 3, 3.1, 3.2, solution."),
+        ("2.1", "Candidate 2.1 did not run to its end. Use one of: 1, 1.1, 1.2, 2, 3, 3.1, 3.2, solution."),
+        ("s1", "s1 is a solution: nothing goes on from it. --from solution tries anew."),
+    ],
+)
+async def test_a_cell_that_a_run_cannot_go_on_from_is_told_with_those_that_it_can(cell, sentence):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    with pytest.raises(UsageError) as caught:
+        given(whole, fold_all(whole), cell=cell)
+    assert str(caught.value) == sentence
+
+
+async def test_a_cell_that_the_run_had_not_come_to_is_told():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
+    before = whole[:end]
+    with pytest.raises(UsageError, match="had not come to 3 yet"):
+        given(before, fold_all(before), cell="3")
+    with pytest.raises(UsageError, match=r"There is no cell '1' in that run\. Use one of: none, for it had no plan\."):
+        given(whole[:2], fold_all(whole[:2]), cell="1")
+
+
+async def test_what_was_found_is_known_again():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    begin = given(whole, fold_all(whole), cell="solution")
+    assert all("math.sqrt" in one.retrieved for one in begin.carried)
+    run, _, _ = await gone(ScriptedModel(script()), given=begin)
+    [looked_over] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "recommend_global"]
+    assert "math.sqrt" in looked_over.messages[-1].content
+
+
+# ---- replay
+
+
+async def test_a_replay_takes_the_same_course_also_of_a_run_that_was_resumed():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    _, again, _ = await gone(ReplayModel(exchanges(whole)))
+    assert course(fold_all(again), fold_all(whole)) == SAME
+
+
+async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    original = InlineBranch.run
+
+    async def changed(self, code, *, timeout):
+        return await original(self, code.replace("print(marks)", "raise KeyError(1)"), timeout=timeout)
+
+    monkeypatch.setattr(InlineBranch, "run", changed)
+    _, again, _ = await gone(ReplayModel([*exchanges(whole), *debugged(whole)]))
+    told = course(fold_all(again), fold_all(whole))
+    assert told == "It took another course at subtask 1: candidate 1.1 gave KeyError, not ok."
+    assert course(fold_all(whole), fold_all(whole[:20])) == SAME
+    assert "the plan is another one" in course(fold_all(whole[:3]), fold_all(whole))
+
+
+def debugged(records):
+    """Replies for more repairs than were recorded."""
+    [one, *_] = [one for one in exchanges(records) if one.step == "debug"]
+    return [replace(one, subject="", sampling=Sampling())] * 20
+
+
+async def test_a_plan_is_not_needed_to_go_on():
+    notice = recorded([started(), Notice("It was cut off here.")])
+    assert given(notice, fold_all(notice), hint="try sqrt") == Given(hint="try sqrt")
+    assert not any(isinstance(one.event, ModelCalled) for one in notice)

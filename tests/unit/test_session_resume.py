@@ -1,0 +1,158 @@
+"""An order that goes on from the trace of a run, and what it refuses."""
+
+from dataclasses import replace
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.config import resolve
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.events import dump
+from exploracoder_jupyter.notebook import Trace, render
+from exploracoder_jupyter.notebook.paths import journal_path, resumed_path
+from exploracoder_jupyter.session import Order, replayed, resumed
+from exploracoder_jupyter.session.teller import Teller
+from exploracoder_jupyter.types import Task
+from tests.unit.factories import RUN_ID, complete_events, recorded, started
+
+NOTHING = Task("", ())
+CUT_OFF = 16
+"""Events up to the end of the first subtask."""
+SETTINGS = resolve(
+    {
+        "exploration": {"preset": "thorough", "candidates": 7},
+        "endpoint": {"base_url": "http://127.0.0.1:9/v1", "model": "toy"},
+        "view": {"out": "old.ipynb", "show": "selected"},
+        "sandbox": {"engine_python": "/gone", "network": True},
+    },
+    environ={},
+).model_dump(mode="json")
+
+
+def trace(folder, events, *, name="old.ipynb", **changes):
+    path = folder / name
+    events = [started(settings=SETTINGS, **changes), *events[1:]]
+    nbformat.write(render(recorded(events)), path)
+    return path
+
+
+def again(path, order=None, **more):
+    return resumed(order or Order(NOTHING, workdir=path.parent), path, **more)
+
+
+def test_task_and_settings_come_from_the_trace(tmp_path):
+    order = again(trace(tmp_path, complete_events()[:CUT_OFF]))
+    assert order.task == Task("Count the triangles of the karate club graph.", ("networkx",))
+    settings = resolve(*order.layers, environ={"EXPLORACODER_MODEL": "other"})
+    assert (settings.exploration.candidates, settings.exploration.debug_rounds) == (7, 3)
+    assert (settings.endpoint.model, settings.endpoint.base_url) == ("toy", "http://127.0.0.1:9/v1")
+    assert (settings.view.out, settings.view.show) == (None, "selected")
+    assert (settings.sandbox.engine_python, settings.sandbox.network) == (None, True)
+    assert order.given.titles == ("Load the graph", "Count triangles")
+    assert [one and one.code for one in order.given.carried] == [
+        "import networkx as nx\nG = nx.karate_club_graph()\nG",
+        None,
+    ]
+    assert order.given.introduction.text == "Graphs."
+    assert order.earlier.run_id == RUN_ID
+    assert [one.id for one in order.earlier.exchanges] == [1]
+    assert "1 of 2 subtasks are taken over. It had cost 1 calls and 120 tokens" in order.earlier.said
+
+
+def test_what_is_given_now_wins(tmp_path):
+    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    layer = {"exploration": {"preset": "quick"}, "endpoint": {"model": "new"}}
+    order = again(path, Order(Task("", ("polars",), check="assert x"), (layer,), workdir=tmp_path))
+    settings = resolve(*order.layers, environ={})
+    assert (settings.exploration.candidates, settings.exploration.tests) == (3, False)
+    assert settings.endpoint.model == "new"
+    assert (order.task.libraries, order.task.check) == (("polars",), "assert x")
+
+
+def test_settings_that_are_not_known_here_are_left_out(tmp_path):
+    later = {**SETTINGS, "exploration": {"of_later": 1}, "unheard": {"x": 1}}
+    events = [started(settings=later), *complete_events()[1:CUT_OFF]]
+    nbformat.write(render(recorded(events)), tmp_path / "old.ipynb")
+    assert resolve(*again(tmp_path / "old.ipynb").layers, environ={}).exploration.candidates == 5
+
+
+def test_an_address_with_secrets_is_taken_from_where_it_is_now(tmp_path, monkeypatch):
+    monkeypatch.setenv("EXPLORACODER_BASE_URL", "http://me:hunter2@127.0.0.1:9/v1")
+    order = again(trace(tmp_path, complete_events()[:CUT_OFF]))
+    assert resolve(*order.layers).endpoint.base_url == "http://me:hunter2@127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize("form", ["journal", "torn journal", "torn notebook"])
+def test_journals_and_torn_files_do(tmp_path, form):
+    records = recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])
+    lines = "".join(f"{dump(record)}\n" for record in records)
+    path = tmp_path / "old.ipynb"
+    journal_path(path).write_text(lines if form != "torn journal" else f'{lines}{{"seq": 99, "at": 1')
+    if form == "torn notebook":
+        path.write_text('{"cells": [')
+    order = again(path if form == "torn notebook" else journal_path(path))
+    assert [one is not None for one in order.given.carried] == [True, False]
+    assert resumed_path(order.earlier.trace) == tmp_path / "old-resumed.ipynb"
+
+
+def test_what_a_run_that_ended_without_a_solution_had_asked_is_asked_anew(tmp_path):
+    events = complete_events()
+    unsolved = [
+        *events[:-1],
+        replace(events[-1], verdict=replace(events[-1].verdict, outcome="unsolved"), solution=None),
+    ]
+    order = again(trace(tmp_path, unsolved))
+    assert all(order.given.carried)
+    assert order.earlier.exchanges == ()
+
+
+def test_a_run_with_a_solution_has_nothing_to_resume_but_can_be_branched_off(tmp_path):
+    path = trace(tmp_path, complete_events())
+    with pytest.raises(UsageError) as caught:
+        again(path)
+    assert str(caught.value).startswith("There is nothing to resume: the run of old.ipynb ended solved. --from CELL ")
+    assert again(path, cell="2", hint="look").given.hint == "look"
+
+
+def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
+    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    records = recorded([replace(started(settings=SETTINGS), task=Task("x", ("networkx",), uses=("df",)))])
+    nbformat.write(render(records), path)
+    with pytest.raises(UsageError, match=r"variables of a notebook \(df\)"):
+        again(path)
+    with pytest.raises(UsageError, match=r"variables of a notebook \(df\)"):
+        replayed(path, tmp_path / "new.ipynb")
+    assert again(path, Order(NOTHING, workdir=tmp_path, variables=tmp_path)).task.uses == ("df",)
+
+
+def test_what_is_no_trace_is_told(tmp_path):
+    (tmp_path / "other.ipynb").write_text("{}")
+    for name in ("other.ipynb", "missing.ipynb"):
+        with pytest.raises(UsageError, match="is not the trace of a run"):
+            again(tmp_path / name)
+
+
+def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
+    folder = tmp_path / "there"
+    folder.mkdir()
+    order = replace(again(trace(folder, complete_events()[:CUT_OFF])), workdir=tmp_path)
+    settings = resolve(*order.layers, environ={})
+    tellers = [Teller(order, settings, print, begun=print) for _ in range(2)]
+    assert [teller.path.name for teller in tellers] == ["old-resumed.ipynb", "old-resumed-2.ipynb"]
+    assert tellers[0].path.parent == folder
+    assert resumed_path(tellers[1].path).name == "old-resumed-3.ipynb"
+    same = settings.model_copy(update={"view": settings.view.model_copy(update={"out": "there/old.ipynb"})})
+    with pytest.raises(UsageError, match="--out names the trace that is resumed"):
+        Teller(order, same, print, begun=print)
+    with pytest.raises(UsageError, match="--out names the trace that is replayed"):
+        replayed(folder / "old.ipynb", folder / "old.ipynb")
+
+
+def test_a_trace_that_was_written_as_it_grew_is_resumed_at_every_moment(tmp_path):
+    records = recorded([started(settings=SETTINGS), *complete_events()[1:-1]])
+    trace = Trace(tmp_path / "old.ipynb", interval=0.0)
+    for record in records:
+        trace.append(record)
+        order = again(tmp_path / "old.ipynb")
+        assert order.task.libraries == ("networkx",)
+    assert all(order.given.carried)
