@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -37,7 +37,11 @@ from exploracoder_jupyter.notebook import load
 TASK = "Make three lists of numbers, compute the median of each, and store their sum in `total`."
 TITLES = ["Make the first list", "Make the second list", "Make the third list"]
 CHECK = "assert total == 15"
-CODE = "from statistics import median\nimport time\ntime.sleep({pause})\nlist_{n} = [4, 5, 6]\nprint(median(list_{n}), {i})"
+CODE = """from statistics import median
+import time
+time.sleep({pause})
+list_{n} = [4, 5, 6]
+print(median(list_{n}), {i})"""
 SOLUTION = "from statistics import median\ntotal = sum(median([4, 5, 6]) for _ in range(3))\nprint(total)"
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli", "run"]
 KINDS = ("command", "sibling", "kernel", "disk")
@@ -62,10 +66,9 @@ class Author(BaseHTTPRequestHandler):
             for index, text in enumerate(texts)
         ]
         usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        self._send(
-            {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices, "usage": usage}
-        )
-        ANSWERED.append(_digest([message["content"] for message in body["messages"]]))
+        whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy"}
+        self._send({**whole, "choices": choices, "usage": usage})
+        ANSWERED.append(_digest(message["content"] for message in body["messages"]))
 
     def _send(self, value: object) -> None:
         content = json.dumps(value).encode()
@@ -92,7 +95,7 @@ ANSWERED: list[str] = []
 """What was asked of the model and answered, in order."""
 
 
-def _digest(contents: list[str]) -> str:
+def _digest(contents: Iterable[str]) -> str:
     return hashlib.sha256("\0".join(contents).encode()).hexdigest()
 
 
@@ -192,12 +195,10 @@ def _one(kind: str, place: Path, url: str, length: float, chance: random.Random)
     else:
         _with_command(place, url, result, chance)
     time.sleep(PAUSE * 2)  # an answer that was under way is given to nobody
-    asked = ANSWERED[first:]
+    asked = set(ANSWERED[first:])  # the first one is made twice, until the client knows what the server takes
     records = _records(place, result)
-    kept = Counter(
-        _digest([one.content for one in record.event.exchange.messages]) for record in records if _whole(record)
-    )
-    result.answered, result.lost = len(asked), (Counter(asked) - kept).total()
+    kept = {_digest(one.content for one in record.event.exchange.messages) for record in records if _whole(record)}
+    result.answered, result.lost = len(asked), len(asked - kept)
     _resume(place, result, kept)
     return result
 
@@ -222,7 +223,7 @@ def _with_command(place: Path, url: str, result: Result, chance: random.Random) 
 def _with_kernel(place: Path, url: str, result: Result) -> None:
     """The cell of a notebook whose kernel is killed; the engine is a process of its own."""
     words = shlex.join(["statistics", *_options(url)[4:]])
-    manager, client = start_new_kernel(cwd=str(place))
+    manager, client = start_new_kernel(cwd=str(place), stderr=subprocess.DEVNULL)
     try:
         client.execute_interactive("%load_ext exploracoder_jupyter", timeout=60)
         client.execute(f"%%explora {words}\n{TASK}")
@@ -268,7 +269,7 @@ def _solved(path: Path) -> bool:
         return False
 
 
-def _resume(place: Path, result: Result, kept: Counter[str]) -> None:
+def _resume(place: Path, result: Result, kept: set[str]) -> None:
     if _solved(place / "t.ipynb"):
         return
     first = len(ANSWERED)
@@ -297,9 +298,8 @@ def _table(results: list[Result]) -> None:
         sums = [sum(one.valid for one in rows), sum(one.ended for one in rows), sum(one.resumed for one in rows)]
         lost = [one.lost for one in rows]
         answers, again = sum(one.answered for one in rows), sum(one.again for one in rows)
-        print(
-            f"{kind:8} {len(rows):2} {sums[0]:6} {sums[1]:6} {sums[2]:8} {answers:8} {sum(lost):5} {max(lost):8} {again:12}"
-        )
+        counts = f"{sums[0]:6} {sums[1]:6} {sums[2]:8} {answers:8} {sum(lost):5} {max(lost):8} {again:12}"
+        print(f"{kind:8} {len(rows):2} {counts}")
 
 
 if __name__ == "__main__":
