@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.interrupts import Interrupts, interrupts
-from exploracoder_jupyter.cli.output import emit, note, plain, say
+from exploracoder_jupyter.cli.output import emit, plain, say
 from exploracoder_jupyter.errors import ExploraError, UsageError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _progress() -> Iterator[Callable[[str, int, int], None]]:
 def _show(report: Report) -> None:
     """The table, and the result in a sentence."""
     if report.differs:
-        note(f"Executed elsewhere: {'; '.join(report.differs)}.")
+        say(f"Different here: {'; '.join(report.differs)}.\n")
     width = max((len(row.id) for row in report.rows), default=0)
     for row in report.rows:
         why = row.why if len(row.why) <= _MOST_WHY else f"{row.why[: _MOST_WHY - 1]}…"

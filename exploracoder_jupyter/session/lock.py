@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -123,8 +124,18 @@ async def _fill(lock: Lock, folder: Path) -> None:
     )
     install += ["--constraint", str(constraints)]
     await _run([*install, *lock.requirements(lock.libraries)])
-    if optional := await _optional(lock, python):
-        await _run([*install, *lock.requirements(optional)])
+    if optional := lock.requirements(await _optional(lock, python)):
+        await _install_what_can_be(install, optional)
+
+
+async def _install_what_can_be(install: Sequence[str], requirements: Sequence[str]) -> None:
+    """Install all of these, or, where one of them cannot be, each that can: calls that miss one will say so."""
+    try:
+        await _run([*install, *requirements])
+    except MissingMeans:
+        for requirement in requirements:
+            with suppress(MissingMeans):
+                await _run([*install, requirement])
 
 
 async def _optional(lock: Lock, python: str) -> list[str]:

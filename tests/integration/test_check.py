@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import anyio
@@ -229,6 +230,49 @@ def test_how_a_candidate_ended_is_compared_whatever_it_was(tmp_path, monkeypatch
     recorded = {record.event.candidate: record.event.observation.status for record in observed(trace)}
     assert [recorded[f"1.{n}"] for n in (1, 2, 3)] == ["died", "timeout", "error"]
     assert unlike(checked(trace)) == {}
+
+
+def wheel(folder, version, code):
+    """A wheel of the library."""
+    info = f"toylib-{version}.dist-info"
+    files = {
+        "toylib/__init__.py": code,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: toylib\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
+    with zipfile.ZipFile(folder / f"toylib-{version}-py3-none-any.whl", "w") as archive:
+        for name, text in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(name, text)
+
+
+def index_is_there():
+    """Whether pip can reach its index."""
+    asked = [sys.executable, "-m", "pip", "index", "versions", "ipykernel"]
+    return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+
+def test_an_environment_is_built_as_recorded_and_with_another_version(toy, tmp_path, monkeypatch):
+    if not index_is_there():
+        pytest.skip("pip has no index to install ipykernel from")
+    subtasks = {"double": ["import toylib\nprint(toylib.double(21))", "import toylib\nprint(toylib.half(3), 'half')"]}
+    trace = explore(tmp_path, subtasks, "print(1)", library="toylib", monkeypatch=monkeypatch)
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    wheel(wheels, "1.0", TOY)
+    wheel(wheels, "0.9", TOY.replace("2 * x", "x + x + 1"))
+    toy("3.0", "raise ImportError('not this one')")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    assert unlike(checked(trace, env=True)) == {}
+    report = checked(trace, overrides=("toylib==0.9",))
+    assert unlike(report) == {"1.1": "changed"}
+    assert report.calls == ("toylib.double",)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert unlike(checked(trace, env=True)) == {}
+    with pytest.raises(MissingMeans, match=r"cannot be built: .*toylib==0\.8"):
+        checked(trace, overrides=("toylib==0.8",))
+    [folder] = Path(os.environ["XDG_CACHE_HOME"]).glob("*/environments")
+    assert len(list(folder.iterdir())) == 2
 
 
 def observed(trace):
