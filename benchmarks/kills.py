@@ -1,6 +1,6 @@
 """Runs that are killed at random moments: whether their traces are valid, and whether they can be resumed.
 
-    python benchmarks/kills.py [--moments 50] [--seed 1]
+    python benchmarks/kills.py [--moments 50] [--seed 1] [--kind sibling]
 
 Four kinds in turn: the command is killed, one of its siblings is, the kernel of a notebook is, or the disk is full. The
 model is a server of this process that answers like one, so that it can be told which answers were given and are not in
@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -134,6 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--moments", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kind", choices=KINDS, help="only this one")
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
     server = Server(("127.0.0.1", 0), Author)
@@ -147,7 +149,7 @@ def main() -> None:
         for number in range(arguments.moments):
             place = folder / str(number)
             place.mkdir()
-            results.append(_one(KINDS[number % len(KINDS)], place, url, length, chance))
+            results.append(_one(arguments.kind or KINDS[number % len(KINDS)], place, url, length, chance))
             print(f"{number + 1:3} {_row(results[-1])}", flush=True)
     _table(results)
 
@@ -171,8 +173,12 @@ def _measured(folder: Path, url: str) -> float:
 def _start(place: Path, url: str, command: list[str] | None = None) -> subprocess.Popen[bytes]:
     said = (place / "said.txt").open("wb")
     with said:
-        full = command or [*COMMAND, *_options(url)]
-        return subprocess.Popen(full, cwd=place, stdout=said, stderr=subprocess.STDOUT, start_new_session=True)
+        full, temporary = command or [*COMMAND, *_options(url)], place / "tmp"
+        temporary.mkdir()
+        environment = {**os.environ, "TMPDIR": str(temporary)}
+        return subprocess.Popen(
+            full, cwd=place, stdout=said, stderr=subprocess.STDOUT, start_new_session=True, env=environment
+        )
 
 
 def _begun(place: Path, seconds: float = 120.0) -> bool:
@@ -213,11 +219,22 @@ def _with_command(place: Path, url: str, result: Result, chance: random.Random) 
     time.sleep(result.after)
     if result.kind == "command":
         process.send_signal(signal.SIGKILL)
-    elif children := [one for one in psutil.Process(process.pid).children(recursive=True) if one.is_running()]:
-        victim = chance.choice(children)
-        result.notes.append(victim.name())
+    elif siblings := _siblings(place, process.pid):
+        victim = chance.choice(siblings)
+        result.notes.append(f"1 of {len(siblings)}")
         victim.kill()
     result.ended = process.wait(120) == 0
+
+
+def _siblings(place: Path, command: int) -> list[psutil.Process]:
+    """The processes of a run but its own; a branch is nobody's child, so they are found by where they are."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            places = (process.cwd() or "", *process.cmdline())
+            if process.pid != command and any(str(place) in one for one in places):
+                found.append(process)
+    return found
 
 
 def _with_kernel(place: Path, url: str, result: Result) -> None:

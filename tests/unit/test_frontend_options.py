@@ -21,6 +21,26 @@ def test_a_line_becomes_a_call():
     assert call.layer == {"exploration": {"candidates": 3, "timeout": 2.0}, "sandbox": {"network": True}}
 
 
+@pytest.mark.parametrize(
+    ("line", "libraries", "resume"),
+    [
+        ("--resume", (), ""),
+        ("networkx --resume", ("networkx",), ""),
+        ("networkx --resume --candidates 2", ("networkx",), ""),
+        ("networkx --resume old.ipynb", ("networkx",), "old.ipynb"),
+        ("networkx", ("networkx",), None),
+    ],
+)
+def test_a_run_is_resumed_by_its_cell_or_by_name(line, libraries, resume):
+    call = read_line(line)
+    assert (call.libraries, call.resume, call.start, call.hint) == (libraries, resume, "", "")
+
+
+def test_a_cell_to_go_on_from_comes_with_a_hint():
+    call = read_line("--resume old.ipynb --from 2 --hint 'use scipy'")
+    assert (call.start, call.hint) == ("2", "use scipy")
+
+
 def test_documents_may_be_given_several_times():
     call = read_line("mylib otherlib --docs ref/ --docs 'my api.yaml'")
     assert call.libraries == ("mylib", "otherlib")
@@ -50,6 +70,9 @@ def test_nothing_given_sets_nothing():
         ("x --budget-token=3", "Unrecognized arguments: --budget-token=3. Did you mean --budget-tokens?"),
         ("x --candidates", "--candidates expected one argument."),
         ("x --check 'assert", "The %%explora line cannot be read: No closing quotation."),
+        ("x --from 2.3", "--from belongs to --resume. Add --resume, with the trace to go on from."),
+        ("x --hint more --candidates 2", "--hint belongs to --resume."),
+        ("x --resume t.ipynb --from", "--from expected one argument."),
         ("x --check nowhere.py", "The check file 'nowhere.py' does not exist."),
     ],
 )

@@ -77,6 +77,21 @@ async def test_replay_costs_what_was_recorded():
     assert sum((reply.usage for reply in replies), Usage()) == Usage(2, 100, 50, 1.5)
 
 
+async def test_replay_waits_as_long_as_the_replies_took_where_that_is_wanted(monkeypatch):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("exploracoder_jupyter.models.replay.anyio.sleep", sleep)
+    recorded = [exchange("propose", "1", "a", "b", usage=Usage(1, seconds=3.0))]
+    await texts(ReplayModel(recorded, paced=True), request(n=2))
+    assert slept == [1.5, 1.5]
+    slept.clear()
+    await texts(ReplayModel(recorded), request(n=2))
+    assert sum(slept) == 0
+
+
 async def test_replay_repeats_recorded_problems():
     model = ReplayModel([exchange("plan", "", "[", problem="truncated"), exchange("solve", "", problem="no route")])
     [reply] = [reply async for reply in model.complete(request("plan", ""))]

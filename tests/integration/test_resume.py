@@ -1,0 +1,277 @@
+"""Runs that are killed in every way, their traces, and what becomes of them when they are resumed or replayed."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import psutil
+import pytest
+from jupyter_client.manager import start_new_kernel
+from werkzeug import Response
+
+from exploracoder_jupyter.config import snippets_path
+from exploracoder_jupyter.notebook import load
+
+COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli"]
+TASK = "Make three lists of numbers, compute the median of each, and store their sum in `total`."
+TITLES = ["Make the first list", "Make the second list", "Make the third list"]
+CODE = "from statistics import median\nimport time\ntime.sleep(0.1)\nlist_{n} = [4, 5, 6]\nprint(median(list_{n}), {i})"
+SOLUTION = "from statistics import median\ntotal = sum(median([4, 5, 6]) for _ in range(3))\nprint(total)"
+OPTIONS = ["--candidates", "2", "--check", "assert total == 15", "--model", "toy", "--base-url"]
+
+
+class Author:
+    """Answers like a model; what was asked and answered is in `answered`, each request as a digest."""
+
+    def __init__(self):
+        self.answered = []
+
+    def __call__(self, request):
+        body = json.loads(request.data)
+        messages = [message["content"] for message in body["messages"]]
+        texts = [self.content(messages[-1], index) for index in range(body.get("n") or 1)]
+        choices = [
+            {"index": index, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+            for index, text in enumerate(texts)
+        ]
+        self.answered.append(digest(messages))
+        whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "toy", "choices": choices}
+        return Response(json.dumps(whole), content_type="application/json")
+
+    def content(self, prompt, index):
+        if '"subtasks"' in prompt:
+            return json.dumps({"subtasks": TITLES})
+        if '"apis"' in prompt or '"planners"' in prompt:
+            return json.dumps({"apis": ["statistics.median"], "planners": []})
+        if "complete Python program" in prompt:
+            return f"```python\n{SOLUTION}\n```"
+        place = next((n for n, title in enumerate(TITLES) if f"nothing after it:\n{title}" in prompt), 0)
+        return f"```python\n{CODE.format(n=place, i=index)}\n```"
+
+
+def digest(contents):
+    return hashlib.sha256("\0".join(contents).encode()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def author(httpserver, monkeypatch, cache):
+    """A model at an endpoint; `author.options` are those that name it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    author = Author()
+    listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
+    httpserver.expect_request("/v1/models").respond_with_json(listed)
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(author)
+    author.options = [*OPTIONS, httpserver.url_for("/v1").replace("localhost", "127.0.0.1")]
+    return author
+
+
+def run_of(author, out="t.ipynb"):
+    return [*COMMAND, "run", "-t", TASK, "--library", "statistics", "--out", out, *author.options]
+
+
+def begun(author, folder, *, until):
+    """The command at work, as far as its progress has said `until`."""
+    said = folder / "said.txt"
+    with said.open("w") as err:
+        process = subprocess.Popen(run_of(author), cwd=folder, stdout=err, stderr=err)
+    end = time.monotonic() + 120
+    while until not in said.read_text() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    return process
+
+
+def explora(folder, *arguments, status=0):
+    done = subprocess.run(
+        [*COMMAND, *arguments, "--json"], cwd=folder, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout)
+
+
+def kept(path):
+    """The requests that a trace has the answers of. The notebook, if it is there, is valid."""
+    if path.exists():
+        nbformat.validate(nbformat.read(path, as_version=4))
+    exchanges = [record.event.exchange for record in load(path) if record.event.kind == "model_called"]
+    whole = [one for one in exchanges if one.problem != "interrupted"]
+    return {digest([message.content for message in one.messages]) for one in whole}
+
+
+def resumed(author, folder, *, status="solved"):
+    """Resume `t.ipynb`; what of its answers was asked for again is an error."""
+    before = kept(folder / "t.ipynb")
+    author.answered.clear()
+    summary = explora(folder, "run", "--resume", "t.ipynb")
+    assert summary["status"] == status
+    assert [one for one in author.answered if one in before] == []
+    assert summary["trace"] == str(folder / "t-resumed.ipynb")
+    return load(folder / "t-resumed.ipynb")
+
+
+def statuses(records):
+    return [record.event.status for record in records if record.event.kind == "subtask_finished"]
+
+
+@pytest.mark.parametrize("until", ["Read statistics", "Plan:", "Candidate 1.1", "Subtask 2 done", "Candidate 3."])
+def test_a_command_that_was_killed_goes_on_where_it_was(author, tmp_path, until):
+    process = begun(author, tmp_path, until=until)
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    first = load(tmp_path / "t.ipynb")
+    again = resumed(author, tmp_path)
+    assert statuses(again) == ["done"] * 3
+    assert again[0].event.resumes == first[0].event.run_id
+    [notice] = [one.event.text for one in again if one.event.kind == "notice" and "goes on from" in one.event.text]
+    assert "(t.ipynb, " in notice and "was cut off" in notice
+    assert not any("does not run now" in str(one.event) for one in again)
+
+
+def siblings(folder):
+    """Processes in this folder: a branch is nobody's child."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if any(str(folder) in place for place in (process.cwd() or "", *process.cmdline())):
+                found.append(process)
+    return found
+
+
+def test_a_run_whose_siblings_are_killed_ends_in_order_or_is_resumed(author, tmp_path, monkeypatch):
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    process = begun(author, tmp_path, until="Subtask 2:")
+    killed = [one for one in siblings(tmp_path / "tmp") if one.pid != process.pid]
+    for one in killed:
+        with contextlib.suppress(psutil.Error):
+            one.kill()
+    process.wait(120)
+    assert killed
+    if load(tmp_path / "t.ipynb")[-1].event.verdict.outcome != "solved":
+        resumed(author, tmp_path)
+    kept(tmp_path / "t.ipynb")
+
+
+def test_a_run_whose_kernel_was_killed_is_resumed_by_the_same_cell(author, tmp_path):
+    cell = f"%%explora statistics {shlex.join(author.options)}\n{TASK}"
+    manager, client = start_new_kernel(cwd=str(tmp_path))
+    client.execute_interactive("%load_ext exploracoder_jupyter", timeout=60)
+    client.execute(cell)
+    journal = waited_for(tmp_path, "subtask_finished")
+    engines = psutil.Process(manager.provisioner.pid).children(recursive=True)
+    os.kill(manager.provisioner.pid, signal.SIGKILL)
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+    assert psutil.wait_procs(engines, timeout=15)[1] == []
+    [trace] = (tmp_path / "explorations").glob("*.ipynb")
+    before = kept(trace)
+    assert load(trace)[-1].event.verdict.outcome == "stopped"
+    assert not journal.exists()
+    author.answered.clear()
+    manager, client = start_new_kernel(cwd=str(tmp_path))
+    try:
+        client.execute_interactive("%load_ext exploracoder_jupyter", timeout=60)
+        said = []
+        line = cell.replace("%%explora statistics", "%%explora statistics --resume")
+        reply = client.execute_interactive(line, timeout=120, output_hook=said.append)
+        assert reply["content"]["status"] == "ok", said
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    again = load(trace.with_name(f"{trace.stem}-resumed.ipynb"))
+    assert again[-1].event.verdict.outcome == "solved"
+    assert [one for one in author.answered if one in before] == []
+
+
+def waited_for(folder, kind):
+    """The journal, once it tells of this."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        for journal in (folder / "explorations").glob("*.journal.jsonl"):
+            if f'"kind":"{kind}"' in journal.read_text():
+                return journal
+        time.sleep(0.02)
+    raise AssertionError(f"no {kind} came")
+
+
+def test_a_run_on_a_full_disk_is_resumed_elsewhere(author, tmp_path):
+    (tmp_path / "small").mkdir()
+    private, mount = ["unshare", "-Urm", "bash", "-c"], "mount -t tmpfs -o size=40k none small"
+    if shutil.which("unshare") is None or subprocess.run([*private, mount], cwd=tmp_path, check=False).returncode:
+        pytest.skip("mounts are refused here")
+    run = shlex.join(run_of(author, "small/t.ipynb"))
+    script = f"{mount} && {run}; status=$?; cp small/* .; exit $status"
+    done = subprocess.run([*private, script], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 1, done.stderr
+    assert load(tmp_path / "t.ipynb")[-1].event.kind != "run_finished"
+    resumed(author, tmp_path)
+
+
+@pytest.fixture
+def done(author, tmp_path):
+    """A run that has ended in order, without its endpoint."""
+    subprocess.run(run_of(author), cwd=tmp_path, capture_output=True, timeout=240, check=True)
+    author.answered.clear()
+    return tmp_path
+
+
+def test_a_run_that_found_its_solution_is_not_resumed_but_branched_off(author, done):
+    told = explora(done, "run", "--resume", "t.ipynb", status=2)
+    assert told["error"] == "There is nothing to resume: the run of t.ipynb ended solved."
+    told = explora(done, "run", "--resume", "t.ipynb", "--from", "7", status=2)
+    assert told["remedy"].startswith("Use one of: 1, 1.1, 1.2, 2, ")
+    summary = explora(done, "run", "--resume", "t.ipynb", "--from", "2.2", "--out", "other.ipynb")
+    assert summary["status"] == "solved"
+    chosen = [one.event.selection for one in load(done / "other.ipynb") if one.event.kind == "candidate_selected"]
+    assert [one.reasons for one in chosen[:2]] == [("carried over from the earlier run",), ("chosen by the user",)]
+    assert len(set(author.answered)) == 4, "recommend and propose for the third subtask, then the solution's two"
+
+
+def test_a_run_is_shown_again_without_model_network_and_stores(author, done, monkeypatch, httpserver):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    httpserver.clear_all_handlers()
+    asked, stored = len(httpserver.log), snippets_path().stat().st_mtime_ns
+    summary = explora(done, "replay", "t.ipynb", "--out", "again.ipynb")
+    assert summary["status"] == "solved"
+    assert summary["replay"]["same_course"], summary["replay"]
+    assert (len(httpserver.log), snippets_path().stat().st_mtime_ns) == (asked, stored)
+    first, again = load(done / "t.ipynb"), load(done / "again.ipynb")
+    steps = [
+        [one.event.exchange.step for one in records if one.event.kind == "model_called"] for records in (first, again)
+    ]
+    assert steps[0] == steps[1]
+    assert again[0].event.model == "toy"
+
+
+def steps(records):
+    return [one.event.exchange.step for one in records if one.event.kind == "model_called"]
+
+
+def test_where_a_library_behaves_otherwise_a_replay_says_where(author, done):
+    site = done / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text("import statistics\nstatistics.median = lambda data: 1 / 0\n")
+    shown = subprocess.run(
+        [*COMMAND, "replay", "t.ipynb", "--out", "again.ipynb"],
+        cwd=done,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert shown.returncode == 1, shown.stderr
+    assert "It took another course at subtask 1: candidate 1.1 gave ZeroDivisionError, not ok." in shown.stdout

@@ -1,0 +1,67 @@
+"""Which recorded run a cell goes on from, found without the engine."""
+
+import os
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.events import dump
+from exploracoder_jupyter.frontend.earlier import recorded
+from exploracoder_jupyter.frontend.options import read_line
+from exploracoder_jupyter.notebook import Trace, render
+from exploracoder_jupyter.types import Task
+from tests.unit.factories import complete_run, started
+from tests.unit.factories import recorded as records_of
+
+TASK = Task("Count the triangles.", ("networkx",), uses=("df",), check="assert n == 45", solution_name="count")
+SETTINGS = {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
+
+
+def write(folder, name, task=TASK, *, at):
+    """A trace or a journal of this task, as old as said."""
+    (folder / "explorations").mkdir(exist_ok=True)
+    path = folder / "explorations" / name
+    records = [*records_of([started(settings=SETTINGS, task=task)]), *complete_run()[1:]]
+    if name.endswith(".jsonl"):
+        path.write_text("".join(f"{dump(record)}\n" for record in records) + '{"seq": 9')
+    else:
+        nbformat.write(render(records), path)
+    os.utime(path, (at, at))
+    return path
+
+
+def test_the_newest_run_of_the_task_is_found_whatever_form_it_has(tmp_path):
+    write(tmp_path, "old.ipynb", at=1000)
+    assert recorded("", TASK.text, tmp_path).trace.name == "old.ipynb"
+    write(tmp_path, "cut.journal.jsonl", at=2000)
+    write(tmp_path, "other.ipynb", Task("Another task.", ("networkx",)), at=3000)
+    assert recorded("", TASK.text, tmp_path).trace.name == "cut.journal.jsonl"
+    torn = write(tmp_path, "torn.journal.jsonl", at=500).with_name("torn.ipynb")
+    torn.write_text('{"metadata": {"exp')
+    assert recorded("", TASK.text, tmp_path).trace == torn.resolve()
+
+
+def test_a_run_under_way_is_found_by_what_is_on_the_disk(tmp_path):
+    (tmp_path / "explorations").mkdir()
+    trace = Trace(tmp_path / "explorations" / "now.ipynb")
+    for record in records_of([started(settings=SETTINGS, task=TASK)]):
+        trace.append(record)
+    assert recorded("", TASK.text, tmp_path).check == "assert n == 45"
+
+
+def test_a_run_that_is_not_there_is_told(tmp_path):
+    write(tmp_path, "other.ipynb", Task("Another task.", ("networkx",)), at=3000)
+    with pytest.raises(UsageError, match="No trace of this task is in"):
+        recorded("", TASK.text, tmp_path)
+    with pytest.raises(UsageError, match=r"'no\.ipynb' is not the trace of a run"):
+        recorded("no.ipynb", "", tmp_path)
+
+
+def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
+    found = recorded(str(write(tmp_path, "old.ipynb", at=1000)), "", tmp_path)
+    call = found.completed(read_line("--resume --use extra"))
+    assert (call.libraries, call.uses) == (("networkx",), ("df", "extra"))
+    assert (call.check, call.solution_name) == ("assert n == 45", "count")
+    assert found.completed(read_line("polars --resume --name f")).libraries == ("polars",)
+    assert found.layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
