@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.frontend.traces import first_value
+from exploracoder_jupyter.frontend.traces import facts_of
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.config import Layer
     from exploracoder_jupyter.frontend.options import Call
 
-_HEAD = 300_000
-"""Bytes of a trace that are read: task and settings stand at its beginning, in a journal in one of the first lines."""
+_MOST = 300_000
+"""Bytes of a trace that are read: task and settings stand at one end of it, in a journal in one of the first lines."""
 _JOURNAL = ".journal.jsonl"
 
 
@@ -99,8 +99,10 @@ def _read(path: Path) -> Recorded | None:
 
 
 def _of_notebook(path: Path) -> dict[str, Any] | None:
-    head = _head(path)
-    facts = {name: first_value(head, name) for name in ("task", "settings")}
+    try:
+        facts = facts_of(path, "task", "settings", most=_MOST)
+    except OSError:
+        return None
     return facts if all(facts.values()) else None
 
 
@@ -121,6 +123,6 @@ def _of_journal(path: Path) -> dict[str, Any] | None:
 def _head(path: Path) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(_HEAD).decode("utf-8", "replace")
+            return file.read(_MOST).decode("utf-8", "replace")
     except OSError:
         return ""

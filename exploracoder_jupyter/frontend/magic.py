@@ -82,6 +82,9 @@ class ExploraMagics(Magics):
         config=True
     )
     keep_files = Bool(None, allow_none=True, help="Whether the solution's files are kept.").tag(config=True)
+    no_prompts = Bool(None, allow_none=True, help="Whether to leave what the model is asked out of the trace.").tag(
+        config=True
+    )
     out = Unicode(None, allow_none=True, help="Path of the trace notebook.").tag(config=True)
     engine_python = Unicode(None, allow_none=True, help="Interpreter that runs the engine.").tag(config=True)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-_HEAD = 32_768
-"""Bytes of a trace that are read: it begins with what is known of the run, before the long records and the cells."""
+_MOST = 32_768
+"""Bytes of a trace that are read."""
 _MOST_TASK = 80
 
 
@@ -44,24 +45,37 @@ def traces_beside(folder: Path) -> list[OlderTrace]:
 
 
 def _look(path: Path) -> OlderTrace:
-    with path.open("rb") as file:
-        head = file.read(_HEAD).decode("utf-8", "replace")
+    found = facts_of(path, "task", "verdict", "started", most=_MOST)
     changed = path.stat().st_mtime
-    task, verdict = first_value(head, "task"), first_value(head, "verdict")
+    task, verdict = found["task"], found["verdict"]
     text = " ".join(str(task.get("text", "")).split()) if isinstance(task, dict) else ""
     return OlderTrace(
         path,
         changed,
-        _seconds(first_value(head, "started")),
+        _seconds(found["started"]),
         text if len(text) <= _MOST_TASK else f"{text[: _MOST_TASK - 1]}…",
         str(verdict.get("outcome", "")) if isinstance(verdict, dict) else "",
     )
 
 
-def first_value(head: str, name: str) -> Any:
-    """What the first field of this name holds in the beginning of a trace, if it is whole; in a string the quotes
-    around a name are escaped."""
-    _, found, rest = head.partition(f'"{name}": ')
+def facts_of(path: Path, *names: str, most: int) -> dict[str, Any]:
+    """What a trace says of its run under these names, read from `most` bytes: `None` where it is not whole in them.
+
+    A trace ends with it, behind the long records; one of version 1 that Jupyter has not saved begins with it.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        head = file.read(most).decode("utf-8", "replace")
+        file.seek(-min(most, path.stat().st_size), os.SEEK_END)
+        tail = file.read().decode("utf-8", "replace")
+    at_the_end = head.lstrip("{ \n").startswith('"cells"')
+    return {name: _value(*(tail.rpartition if at_the_end else head.partition)(f'"{name}": ')) for name in names}
+
+
+def _value(_: str, found: str, rest: str) -> Any:
+    """What stands behind a field's name; in a string the quotes around a name are escaped."""
     with suppress(ValueError):
         return json.JSONDecoder().raw_decode(rest)[0] if found else None
     return None

@@ -28,7 +28,8 @@ def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> Note
         if found and found["role"] in _TRIED:
             cell.metadata.pop("jupyter", None)
     if NAMESPACE in kept.metadata:
-        kept.metadata[NAMESPACE].pop("records", None)
+        for name in ("records", "clock", "trimmed"):
+            kept.metadata[NAMESPACE].pop(name, None)
     return kept
 
 

@@ -245,6 +245,14 @@ def _cell(run: Run, role: Role, part: str, source: str, fields: dict[str, JsonVa
     return {"id": cell_id(run.run_id, role, part), "source": source, "metadata": metadata}
 
 
+def with_line(cell: Cell, line: str) -> Cell:
+    """A generated Markdown cell with one more item at the end of its list."""
+    source = f"{cell['source']}\n- {line}"
+    metadata = _mapping(cell["metadata"])
+    marked: JsonValue = {**_mapping(metadata[NAMESPACE]), "source_hash": source_hash(source)}
+    return {**cell, "source": source, "metadata": {**metadata, NAMESPACE: marked}}
+
+
 def cell_id(run_id: str, role: Role, part: str = "") -> str:
     """The id of a generated cell: letters, digits, `-` and `_`, at most 64 characters."""
     natural = "-".join(["explora", run_id, role, *([part.replace(".", "_")] if part else [])])

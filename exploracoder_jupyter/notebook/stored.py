@@ -17,6 +17,7 @@ from pydantic import JsonValue, ValidationError
 
 from exploracoder_jupyter.events import ModelCalled, Notice, Record, RunStarted, dump, load
 from exploracoder_jupyter.notebook.migrate import Raw, migrated, too_new, version_of
+from exploracoder_jupyter.notebook.once import put_back
 
 
 def stored(records: Sequence[Record]) -> dict[str, JsonValue]:
@@ -35,13 +36,23 @@ def without_prompts(record: Record) -> Record:
     return replace(record, event=replace(event, exchange=replace(event.exchange, messages=said)))
 
 
-def restored(facts: object) -> list[Record]:
-    """The records that a trace's metadata holds, of any version; those that cannot be read are left out."""
-    found = facts if isinstance(facts, dict) else {}
-    raw, clock = _objects(found.get("records")), found.get("clock")
+def restored(notebook: object) -> list[Record]:
+    """The records that a trace holds, of any version; those that cannot be read are left out."""
+    facts = facts_of(notebook)
+    raw, clock = _objects(facts.get("records")), facts.get("clock")
     for record, times in zip_longest(raw, clock[: len(raw)] if isinstance(clock, list) else []):
         _put_back(record, times)
-    return read_raw(raw, version_of(found))
+    if "trimmed" in facts:
+        put_back(raw, notebook.get("cells") if isinstance(notebook, dict) else None)
+    return read_raw(raw, version_of(facts))
+
+
+def facts_of(notebook: object) -> dict[str, Any]:
+    """What a notebook's metadata says of a run; nothing where it is no trace."""
+    match notebook:
+        case {"metadata": {"exploracoder_jupyter": dict(facts)}}:
+            return facts
+    return {}
 
 
 def read_raw(raw: list[Raw], version: int) -> list[Record]:

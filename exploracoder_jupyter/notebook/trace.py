@@ -13,15 +13,9 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
-from nbformat.v4.rwbase import split_lines
-from pydantic import JsonValue
-from pydantic_core import to_json
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import (
@@ -33,16 +27,14 @@ from exploracoder_jupyter.events import (
     Steered,
     SubtaskFinished,
 )
+from exploracoder_jupyter.notebook.document import content, document, keeps_prompts
 from exploracoder_jupyter.notebook.homes import Homes, own_homes
 from exploracoder_jupyter.notebook.journal import Journal, read
-from exploracoder_jupyter.notebook.layout import Layout, Show
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
 from exploracoder_jupyter.notebook.paths import journal_path
 from exploracoder_jupyter.notebook.redact import Redactor
-from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION
 from exploracoder_jupyter.notebook.state import Run, fold, fold_all
-from exploracoder_jupyter.notebook.stored import restored, stored, without_prompts
-from exploracoder_jupyter.types import Environment, LibraryInfo, Task, Usage, Verdict
+from exploracoder_jupyter.notebook.stored import facts_of, restored, without_prompts
 
 _ENDS_OF_STEPS = (RunStarted, PlanMade, Steered, CandidateSelected, SubtaskFinished, RunFinished)
 
@@ -82,7 +74,7 @@ class Trace:
 
     def append(self, record: Record) -> None:
         """Take one record: into the journal at once, into the notebook at the end of the step."""
-        record = self._redactor.record(record if _keeps_prompts(self._run) else without_prompts(record))
+        record = self._redactor.record(record if keeps_prompts(self._run) else without_prompts(record))
         self._records.append(record)
         self._journal.append(record)
         self._run = fold(self._run, record)
@@ -98,7 +90,7 @@ class Trace:
         if self._saved < len(self._records):
             self._write()
             if self._problem:
-                self._try_writing(_notebook(self._run, ()))
+                self._try_writing(document(self._run, ()))
         self._journal.close()
         self._complete = self._reads_back()
         if self._complete:
@@ -107,7 +99,7 @@ class Trace:
 
     def _write(self) -> None:
         began = time.monotonic()
-        self._problem = self._try_writing(_notebook(self._run, self._records))
+        self._problem = self._try_writing(document(self._run, self._records))
         self._due, now = False, time.monotonic()
         self._saved = self._saved if self._problem else len(self._records)
         # a large trace is written less often, so that writing stays a small part of the run
@@ -115,20 +107,20 @@ class Trace:
 
     def _try_writing(self, notebook: NotebookNode) -> str | None:
         try:
-            _replace(self.path, _text(notebook))
+            _replace(self.path, content(notebook))
         except OSError as error:
             return f"The trace {self.path} could not be written: {error.strerror or error}."
         return None
 
     def _reads_back(self) -> bool:
-        return not self._problem and (not self._records or restored(_facts_in(self.path)) == self._records)
+        return not self._problem and (not self._records or restored(_read(self.path)) == self._records)
 
 
 def render(records: Iterable[Record]) -> NotebookNode:
     """The trace notebook of these records: valid nbformat, complete or not. Secrets and homes are hidden by shape."""
     redactor = Redactor(homes=Homes())
     redacted = [redactor.record(record) for record in records]
-    return _notebook(fold_all(redacted), redacted)
+    return document(fold_all(redacted), redacted)
 
 
 def load(path: Path | str) -> list[Record]:
@@ -142,9 +134,9 @@ def load(path: Path | str) -> list[Record]:
     """
     path = Path(path)
     journal = path if path.suffix == ".jsonl" else journal_path(path)
-    facts = _facts_in(path)
-    records = max(restored(facts), _records_in(journal), key=len)
-    if not records and (sentence := too_new(version_of(facts))):
+    notebook = _read(path)
+    records = max(restored(notebook), _records_in(journal), key=len)
+    if not records and (sentence := too_new(version_of(facts_of(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be read. {sentence}", remedy="Update exploracoder_jupyter.")
     if not records:
         raise UsageError(
@@ -160,74 +152,11 @@ def _records_in(journal: Path) -> list[Record]:
         return []
 
 
-def _facts_in(path: Path) -> object:
+def _read(path: Path) -> object:
     try:
-        return json.loads(path.read_bytes())["metadata"][NAMESPACE]
-    except (OSError, ValueError, KeyError, TypeError):
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError):
         return None
-
-
-def _notebook(run: Run, records: Sequence[Record]) -> NotebookNode:
-    metadata: dict[str, JsonValue] = {"language_info": {"name": "python"}}
-    if run.started:
-        environment = run.started.environment
-        display = "Python 3 (ipykernel)" if environment.kernel == "python3" else environment.kernel
-        metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
-        metadata["language_info"] = {"name": "python", "version": environment.python, "file_extension": ".py"}
-        metadata[NAMESPACE] = _facts(run, run.started, records)
-    cells: list[JsonValue] = [*Layout(show=_show(run)).cells(run)]
-    content: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells}
-    notebook: NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
-    return notebook
-
-
-def _text(notebook: NotebookNode) -> bytes:
-    """The file's content: nbformat's layout, written by a faster encoder, since this is done once a second."""
-    return to_json(split_lines(notebook), indent=1) + b"\n"  # type: ignore[no-untyped-call]
-
-
-def _view(run: Run) -> dict[str, JsonValue]:
-    view = run.started.settings.get("view") if run.started else None
-    return view if isinstance(view, dict) else {}
-
-
-def _keeps_prompts(run: Run) -> bool:
-    return _view(run).get("prompts") is not False
-
-
-def _show(run: Run) -> Show:
-    """Which candidates get cells, as the run's settings say; the records in the metadata are complete in any case."""
-    wanted = _view(run).get("show")
-    return "selected" if wanted == "selected" else "none" if wanted == "none" else "all"
-
-
-def _facts(run: Run, started: RunStarted, records: Sequence[Record]) -> dict[str, JsonValue]:
-    """What is needed to run it again, readable without folding the records, and the records."""
-    facts: dict[str, JsonValue] = {
-        "schema_version": SCHEMA_VERSION,
-        "package_version": started.version,
-        "run_id": started.run_id,
-        "started": datetime.fromtimestamp(run.started_at, UTC).isoformat(timespec="seconds"),
-        "task": _plain(started.task),
-        "settings": started.settings,
-        "model": started.model,
-        "environment": _plain(started.environment),
-        "usage": _plain(run.usage),
-    }
-    if run.finished:
-        facts["verdict"] = _plain(run.finished.verdict)  # before the records: a listing reads the beginning alone
-    if records:
-        facts |= stored(records)
-    if run.library:
-        facts["libraries"] = [_plain(info) for info in run.library.libraries]
-    if run.files:
-        facts["files"] = {"folder": run.files.folder, "names": [*run.files.files]}
-    return facts
-
-
-def _plain(value: Task | Environment | Usage | Verdict | LibraryInfo) -> dict[str, JsonValue]:
-    """As JSON, fields without a value left out."""
-    return {key: json.loads(json.dumps(item)) for key, item in asdict(value).items() if item is not None}
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -1,0 +1,148 @@
+"""How large a trace of many rich outputs is, and how long it takes to render, write, load and validate.
+
+`python benchmarks/trace_size.py [CANDIDATES] [--keep FOLDER]` runs that many candidates (200) in a real kernel, each of
+which shows a table of 60 rows as pandas does and a figure of 640 x 480 points as matplotlib does, and makes a trace of
+what came out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import nbformat
+from jupyter_client.manager import start_new_kernel
+
+from exploracoder_jupyter.events import (
+    CandidateObserved,
+    CandidateProposed,
+    CandidateSelected,
+    Event,
+    PlanMade,
+    Record,
+    RunFinished,
+    RunStarted,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.notebook import Trace, load, problems, render
+from exploracoder_jupyter.types import (
+    Candidate,
+    Environment,
+    Observation,
+    Output,
+    Plan,
+    Selection,
+    Solution,
+    Subtask,
+    Task,
+    Usage,
+    Verdict,
+)
+
+_T = TypeVar("_T")
+_A_SUBTASK = 5
+_SETUP = "%matplotlib inline\n%config InlineBackend.print_figure_kwargs = {'bbox_inches': None}"
+_CODE = """\
+import numpy as np, pandas as pd, matplotlib.pyplot as plt
+rng = np.random.default_rng({number})
+df = pd.DataFrame(rng.normal(size=(60, 6)), columns=["mean", "median", "low", "high", "share", "change"])
+df["region"] = rng.choice(["north", "south", "east", "west"], 60)
+fig, ax = plt.subplots(figsize=(6.4, 4.8), dpi=100)
+ax.scatter(df["mean"], df["median"], c=df["share"])
+ax.plot(df["low"].cumsum(), label="low"); ax.plot(df["high"].cumsum(), label="high")
+ax.legend(); ax.set_title("Candidate {number}"); plt.show()
+df"""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("candidates", nargs="?", type=int, default=200)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the trace is left")
+    given = parser.parse_args()
+    records = [Record(seq, time.time(), event) for seq, event in enumerate(_events(given.candidates))]
+    with tempfile.TemporaryDirectory() as folder:
+        _measure(records, given.keep or Path(folder))
+
+
+def _measure(records: list[Record], folder: Path) -> None:
+    path = folder / f"size-{len(records)}.ipynb"
+    notebook = _timed("render", lambda: render(records))
+    _timed("write, as a run does in the end", lambda: _write(path, records))
+    _timed("load", lambda: load(path))
+    _timed("read as a notebook", lambda: nbformat.read(path, 4))
+    found = _timed("validate", lambda: problems(notebook))
+    content = path.read_bytes()
+    facts = json.loads(content)["metadata"]["exploracoder_jupyter"]
+    print(f"{len(content) / 1e6:8.2f} MB, {len(gzip.compress(content)) / 1e6:.2f} MB with gzip")
+    print(f"{len(json.dumps(facts['records'])) / 1e6:8.2f} MB of it records")
+    print(f"trimmed: {facts.get('trimmed', 'nothing')}; problems: {found or 'none'}")
+
+
+def _write(path: Path, records: list[Record]) -> None:
+    trace = Trace(path, interval=1e6)
+    for record in records:
+        trace.append(record)
+    trace.close()
+
+
+def _timed(what: str, work: Callable[[], _T]) -> _T:
+    began = time.perf_counter()
+    result = work()
+    print(f"{time.perf_counter() - began:8.2f} s to {what}")
+    return result
+
+
+def _events(count: int) -> Iterator[Event]:
+    environment = Environment("3.11", "Linux", "python3", "none", "rerun")
+    subtasks = tuple(Subtask(str(n), f"Show table {n}") for n in range(1, -(-count // _A_SUBTASK) + 1))
+    yield RunStarted("0123abcd", Task("Show tables", ("pandas",)), {}, "none", environment, "0")
+    yield PlanMade(Plan(subtasks))
+    outputs = _executed(count)
+    for subtask in subtasks:
+        yield SubtaskStarted(subtask.id, ())
+        for number, (code, shown) in enumerate(_next(outputs, _A_SUBTASK), 1):
+            id_ = f"{subtask.id}.{number}"
+            yield CandidateProposed(Candidate(id_, subtask.id, code))
+            text = next((str(one["data"]["text/plain"]) for one in shown[::-1] if "data" in one), "")  # type: ignore[index, call-overload]
+            yield CandidateObserved(id_, Observation("ok", tuple(shown), text=text, seconds=0.1))
+        yield CandidateSelected(Selection(subtask.id, f"{subtask.id}.1", ("ran",)))
+        yield SubtaskFinished(subtask.id, "done")
+    yield RunFinished(Verdict("unchecked", "It ran."), Solution("df", "1.1"), Usage())
+
+
+def _next(outputs: Iterator[_T], count: int) -> Iterator[_T]:
+    for _, output in zip(range(count), outputs, strict=False):
+        yield output
+
+
+def _executed(count: int) -> Iterator[tuple[str, list[Output]]]:
+    manager, client = start_new_kernel(kernel_name="python3")
+    try:
+        client.execute_interactive(_SETUP, timeout=60)
+        for number in range(count):
+            shown: list[Output] = []
+            code = _CODE.format(number=number)
+            client.execute_interactive(code, timeout=60, output_hook=lambda message, shown=shown: _take(message, shown))
+            yield code, shown
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+def _take(message: dict[str, Any], shown: list[Output]) -> None:
+    kind = message["header"]["msg_type"]
+    if kind in ("display_data", "execute_result", "stream", "error"):
+        output: Any = nbformat.v4.output_from_msg(message)
+        shown.append(json.loads(json.dumps(output)))
+
+
+if __name__ == "__main__":
+    main()
