@@ -21,11 +21,14 @@ import anyio
 from anyio import to_thread
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.notebook.text import clip
 
 _OURSELVES = "exploracoder-jupyter"
 _PINNED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(\+[A-Za-z0-9.]+)?")
 _ACCESS = re.compile(r"(?<=://)[^/@\s]+@")
-_WHY = re.compile(r"error|no solution|not found|conflict", re.IGNORECASE)
+_MOST_TOLD = 300
+_WHY = ("No matching distribution", "No solution found", "ERROR", "error")
+"""What installers say where they say why, the most telling first."""
 _OPTIONAL = """
 import json, re, sys
 from importlib.metadata import PackageNotFoundError, requires
@@ -117,15 +120,20 @@ async def _fill(lock: Lock, folder: Path) -> None:
     make = [uv, "venv", "--quiet", "--python", lock.minor] if uv else [base, "-m", "venv"]
     await _run([*make, str(folder)])
     constraints = folder / "constraints.txt"
-    constraints.write_text("\n".join(lock.requirements(lock.versions)) + "\n", encoding="utf-8")
+    _write(constraints, lock.requirements(name for name in lock.versions if name not in lock.libraries))
     python = str(_python(folder))
     install = (
         [uv, "pip", "install", "--quiet", "--python", python] if uv else [python, "-m", "pip", "install", "--quiet"]
     )
     install += ["--constraint", str(constraints)]
     await _run([*install, *lock.requirements(lock.libraries)])
+    _write(constraints, lock.requirements(lock.versions))
     if optional := lock.requirements(await _optional(lock, python)):
         await _install_what_can_be(install, optional)
+
+
+def _write(path: Path, requirements: Iterable[str]) -> None:
+    path.write_text("\n".join([*requirements, ""]), encoding="utf-8")
 
 
 async def _install_what_can_be(install: Sequence[str], requirements: Sequence[str]) -> None:
@@ -161,11 +169,13 @@ async def _run(command: Sequence[str]) -> str:
 
 
 def _failed(said: str) -> MissingMeans:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if _WHY.search(line)] or lines[-1:] or ["no reason was given"]
-    why = _ACCESS.sub("", telling[0]).removeprefix("ERROR: ").removeprefix("error: ").rstrip(".")
+    lines = [line.strip(" \t╰─▶×") for line in said.splitlines()]
+    telling = [place for why in _WHY for place, line in enumerate(lines) if why in line]
+    first = telling[0] if telling else len(lines) - 1
+    told = " ".join(line.removeprefix("ERROR: ").removeprefix("error: ") for line in lines[first : first + 2])
+    why = clip(_ACCESS.sub("", told), _MOST_TOLD).rstrip(".:") or "no reason was given"
     remedy = "--kernel names an environment of yours, --with NAME==VERSION another version."
-    return MissingMeans(f"The recorded environment cannot be built: {why[:300]}.", remedy=remedy)
+    return MissingMeans(f"The recorded environment cannot be built: {why}.", remedy=remedy)
 
 
 def _override(text: str) -> re.Match[str]:
