@@ -1,4 +1,4 @@
-"""The command line: `jupyter explora run|index|search|doctor|export`.
+"""The command line: `jupyter explora run|check|index|search|doctor|export`.
 
 `parser` says what may be typed, `run`, `index`, `doctor` and `export` do it, `live` and `lines` show a run,
 `output` is the only writer. Exit status everywhere: 0 done, 1 ran but the result is negative, 2 wrong use or
