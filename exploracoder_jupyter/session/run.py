@@ -18,6 +18,7 @@ from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.models import RememberingModel
 from exploracoder_jupyter.notebook import CellView, Redactor
+from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
@@ -166,7 +167,7 @@ async def _asked(
     soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=tell, stack=stack)
     model = await choose_model(settings, keys, knowledge, stack)
     if order.earlier and order.earlier.exchanges:
-        clean = Redactor(hidden_strings(settings.endpoint, keys)).text
+        clean = Redactor(hidden_strings(settings.endpoint, keys), homes=own_homes()).text  # as the trace has them
         model = RememberingModel(model, order.earlier.exchanges, clean=clean)
     return model, soup
 
