@@ -68,9 +68,10 @@ def recorded(named: str, task: str, folder: Path) -> Recorded:
                 f"{named!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote."
             )
         return found
+    wanted = task.replace(str(Path.home()), "~")  # as a trace has it
     for path in _newest_first(folder / "explorations"):
         found = _read(path)
-        if found and found.text.strip() == task:
+        if found and found.text.strip() in (task, wanted):
             return found
     raise UsageError(
         f"No trace of this task is in {folder / 'explorations'}.", remedy="Name one: --resume TRACE, or explore anew."

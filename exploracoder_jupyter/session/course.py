@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Run, Section
 from exploracoder_jupyter.pipeline.attempt import fingerprint
+from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.types import Observation
 
 SAME = "It took the same course as the recorded run."
@@ -33,11 +34,11 @@ def _titles(run: Run) -> list[str]:
 def _in_section(now: Section | None, before: Section) -> Iterator[str]:
     """Candidates are told apart by their code: their numbers depend on which reply came first."""
     name = "the solution" if before.subtask.id == SOLUTION else f"subtask {before.subtask.id}"
-    known = {fingerprint(one.candidate.code): one for one in (now.ordered if now else ()) if one.observation}
+    known = {_code(one): one for one in (now.ordered if now else ()) if one.observation}
     for attempt in before.ordered:
         if attempt.observation is None:
             continue
-        again = known.get(fingerprint(attempt.candidate.code))
+        again = known.get(_code(attempt))
         if again is None or again.observation is None:
             yield f"It took another course at {name}: candidate {attempt.candidate.id} was not tried."
         elif _outcome(again.observation) != _outcome(attempt.observation):
@@ -54,4 +55,4 @@ def _outcome(observation: Observation) -> str:
 
 
 def _code(attempt: Attempt | None) -> str:
-    return fingerprint(attempt.candidate.code) if attempt else ""
+    return fingerprint(at_home(attempt.candidate.code)) if attempt else ""

@@ -10,6 +10,7 @@ from exploracoder_jupyter.events import ModelCalled, PlanMade, Record
 from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Run, Section
 from exploracoder_jupyter.pipeline import Carried, Given
 from exploracoder_jupyter.pipeline.agenda import CHANGED_BY_USER
+from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.types import Exchange, Passage, ScoredApi
 
 _MOST_TOLD = 40
@@ -17,8 +18,15 @@ _MOST_TOLD = 40
 
 
 def exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
-    """All exchanges with the model, in order."""
-    return tuple(record.event.exchange for record in records if isinstance(record.event, ModelCalled))
+    """All exchanges with the model, in order; with this home where what the model wrote names one."""
+    return tuple(_here(record.event.exchange) for record in records if isinstance(record.event, ModelCalled))
+
+
+def _here(exchange: Exchange) -> Exchange:
+    messages = (
+        replace(one, content=at_home(one.content)) if one.role == "assistant" else one for one in exchange.messages
+    )
+    return replace(exchange, messages=tuple(messages), replies=tuple(map(at_home, exchange.replies)))
 
 
 def given(records: Iterable[Record], run: Run, *, cell: str = "", hint: str = "") -> Given:
@@ -59,7 +67,7 @@ def given(records: Iterable[Record], run: Run, *, cell: str = "", hint: str = ""
 def carried(section: Section) -> Carried | None:
     """What is taken over of a subtask; `None` where it is to be explored."""
     selected = section.selected
-    code = selected.candidate.code if selected else ""
+    code = at_home(selected.candidate.code) if selected else ""
     match section.status:
         case "done" if code:
             return _with_finds(section, Carried(code))
@@ -87,7 +95,7 @@ def _from(run: Run, cell: str, known: list[Carried | None]) -> list[Carried | No
     else:
         section, attempt = _find(run, cell)
         place = [subtask.id for subtask in run.plan.subtasks].index(section.subtask.id)
-        chosen = _with_finds(section, Carried(attempt.candidate.code, chosen=True)) if attempt else None
+        chosen = _with_finds(section, Carried(at_home(attempt.candidate.code), chosen=True)) if attempt else None
     if None in known[:place]:
         raise UsageError(f"The run had not come to {cell} yet.", remedy="Leave --from out to go on where it ended.")
     return [*known[:place], *([chosen] if chosen else [])]

@@ -6,7 +6,7 @@ is run again, so a library that has changed, or a program that depends on chance
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -20,12 +20,14 @@ from exploracoder_jupyter.models import ReplayModel
 from exploracoder_jupyter.notebook import load, summary
 from exploracoder_jupyter.notebook.state import Run, fold_all
 from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import carried, exchanges
 from exploracoder_jupyter.session.order import Order, Recording, RunSteering
 from exploracoder_jupyter.session.resume import with_variables
 from exploracoder_jupyter.session.run import run
 from exploracoder_jupyter.session.teller import Listener, Summary
+from exploracoder_jupyter.types import Task
 
 Delay = Literal["recorded", "none"]
 """Whether replies take as long as they did."""
@@ -54,7 +56,7 @@ def replayed(trace: Path, out: Path, *, delay: Delay = "none") -> Replay:
     if known.started is None:
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
     order = Order(
-        known.started.task,
+        _task(known.started.task),
         (_of_replay(out), *_recorded(known.started)),
         given=_given(records, known),
         recording=_recording(records, known, trace, delay),
@@ -82,6 +84,10 @@ async def replay(asked: Replay, listen: Listener, *, steering: RunSteering | Non
         found = summary(told, trace=asked.out)
     said = course(fold_all(told), asked.recorded)
     return found | {"replay": {"of": asked.recorded.run_id, "same_course": said == SAME, "course": said}}
+
+
+def _task(recorded: Task) -> Task:
+    return replace(recorded, check=at_home(recorded.check) if recorded.check else None)
 
 
 def _of_replay(out: Path) -> Layer:

@@ -18,6 +18,7 @@ from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.notebook import load
 from exploracoder_jupyter.notebook.state import Run, fold_all
 from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.session.earlier import exchanges, given
 from exploracoder_jupyter.session.order import Earlier, Order
 from exploracoder_jupyter.types import Task
@@ -92,7 +93,7 @@ def _task(order: Order, known: Task) -> Task:
         text=said.text or known.text,
         libraries=said.libraries or known.libraries,
         uses=tuple(dict.fromkeys([*known.uses, *said.uses])),
-        check=known.check if said.check is None else said.check,
+        check=at_home(known.check) if said.check is None and known.check else said.check,
         solution_name=said.solution_name or known.solution_name,
     )
     return with_variables(order, found)

@@ -154,7 +154,7 @@ def test_a_run_whose_siblings_are_killed_ends_in_order_or_is_resumed(author, tmp
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     process = begun(author, tmp_path, until="Subtask 2:")
-    killed = [one for one in siblings(tmp_path / "tmp") if one.pid != process.pid]
+    killed = [one for one in siblings(tmp_path) if one.pid != process.pid]
     for one in killed:
         with contextlib.suppress(psutil.Error):
             one.kill()

@@ -24,7 +24,11 @@ WRONG = {
     "no library to search": ["search", ",", "mean"],
     "unreadable trace": ["export", "no-such.ipynb", "--out", "x.ipynb"],
     "export form": ["export", "a.ipynb", "--to", "pdf", "--out", "x"],
-    "not offered yet": ["replay", "a.ipynb"],
+    "replay without a path": ["replay", "a.ipynb"],
+    "replay of no trace": ["replay", "no-such.ipynb", "--out", "b.ipynb"],
+    "resume of no trace": ["run", "--resume", "no-such.ipynb"],
+    "resume with a task": ["run", "-t", "x", "--resume", "a.ipynb"],
+    "a cell without a trace": ["run", "-t", "x", "--library", "statistics", "--from", "2"],
 }
 
 

@@ -13,7 +13,7 @@ from exploracoder_jupyter.notebook.paths import journal_path, resumed_path
 from exploracoder_jupyter.session import Order, replayed, resumed
 from exploracoder_jupyter.session.teller import Teller
 from exploracoder_jupyter.types import Task
-from tests.unit.factories import RUN_ID, complete_events, recorded, started
+from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
 
 NOTHING = Task("", ())
 CUT_OFF = 16
@@ -123,6 +123,22 @@ def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
     with pytest.raises(UsageError, match=r"variables of a notebook \(df\)"):
         replayed(path, tmp_path / "new.ipynb")
     assert again(path, Order(NOTHING, workdir=tmp_path, variables=tmp_path)).task.uses == ("df",)
+
+
+def test_paths_that_the_trace_tells_from_a_home_are_those_of_this_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    events = complete_events()[:CUT_OFF]
+    code = "import networkx as nx\nG = nx.read_gml('/home/me/g.gml')"
+    changed = [replace(one, candidate=replace(one.candidate, code=code)) if _is(one, "1.2") else one for one in events]
+    path = trace(tmp_path, [*changed, asked(7, f"```python\n{code}\n```")])
+    assert "/home/me" not in path.read_text()
+    order = again(path)
+    assert order.given.carried[0].code == code
+    assert order.earlier.exchanges[-1].replies == (f"```python\n{code}\n```",)
+
+
+def _is(event, candidate):
+    return event.kind == "candidate_proposed" and event.candidate.id == candidate
 
 
 def test_what_is_no_trace_is_told(tmp_path):
