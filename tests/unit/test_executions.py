@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.events import CandidateProposed, Record
 from exploracoder_jupyter.notebook.executions import executions
-from exploracoder_jupyter.pipeline import Given, run_task
+from exploracoder_jupyter.pipeline import Carried, Given, run_task
 from exploracoder_jupyter.pipeline.controls import Choose, Retry, Skip
 from tests.unit.factories import complete_run, recorded
 from tests.unit.test_notebook_testing import run as a_tested_run
@@ -64,7 +64,7 @@ RUNS = {
     "skipped": {"moments": {("propose", "2"): [Skip("2")]}},
     "skipped, then wanted": {"moments": {("propose", "2"): [Skip("2")], ("propose", "3"): [Retry("2")]}},
     "failed": {"propose": Marking(failing=("2",)), "debug": FAILING[0]},
-    "given": {"given": Given(("a", "b", "c"), (mark("1.1"), mark("2.1")))},
+    "given": {"given": Given(("a", "b", "c"), (Carried(mark("1.1")), Carried(mark("2.1"))))},
 }
 
 
