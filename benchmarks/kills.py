@@ -32,7 +32,7 @@ import psutil
 from jupyter_client.manager import start_new_kernel
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import ModelCalled, Record
+from exploracoder_jupyter.events import ModelCalled, Record, RunFinished
 from exploracoder_jupyter.notebook import load
 
 TASK = "Make three lists of numbers, compute the median of each, and store their sum in `total`."
@@ -281,9 +281,10 @@ def _records(place: Path, result: Result) -> list[Record]:
 
 def _solved(path: Path) -> bool:
     try:
-        return load(path)[-1].event.verdict.outcome == "solved"
-    except (UsageError, AttributeError):
+        ends = [record.event for record in load(path) if isinstance(record.event, RunFinished)]
+    except UsageError:
         return False
+    return bool(ends) and ends[-1].verdict.outcome == "solved"
 
 
 def _resume(place: Path, result: Result, kept: set[str]) -> None:

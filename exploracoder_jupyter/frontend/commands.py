@@ -70,7 +70,7 @@ class Commands:
         caller = find_caller(self._shell)
         known = None if call.resume is None else recorded(call.resume, task, self._folder() or Path.cwd())
         if known:
-            call, task = known.completed(call), task or known.text
+            call, task = known.completed(call, self._shell.user_ns), task or known.text
         layers = [call.layer, self._configured()]
         resume = Resume(trace=str(known.trace), cell=call.start, hint=call.hint) if known else None
         background = caller.watched and not call.wait

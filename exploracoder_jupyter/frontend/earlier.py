@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,12 +45,20 @@ class Recorded:
         """Its settings, where these say nothing else."""
         return as_layer(self.settings, stronger)
 
-    def completed(self, call: Call) -> Call:
-        """The call with what it leaves to the recorded run."""
+    def completed(self, call: Call, namespace: Mapping[str, object]) -> Call:
+        """The call with what it leaves to the recorded run.
+
+        Raises:
+            UsageError: that run used variables that are not in this namespace.
+        """
+        used = [str(name) for name in self.task.get("uses", ())]
+        if missing := [name for name in used if name not in namespace]:
+            names = ", ".join(missing)
+            raise UsageError(f"That run used variables that are not here now: {names}.", remedy="Make them first.")
         return replace(
             call,
             libraries=call.libraries or tuple(map(str, self.task.get("libraries", ()))),
-            uses=tuple(dict.fromkeys([*map(str, self.task.get("uses", ())), *call.uses])),
+            uses=tuple(dict.fromkeys([*used, *call.uses])),
             check=self.check if call.check is None else call.check,
             solution_name=call.solution_name or self.task.get("solution_name"),
         )

@@ -60,8 +60,10 @@ def test_a_run_that_is_not_there_is_told(tmp_path):
 
 def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
     found = recorded(str(write(tmp_path, "old.ipynb", at=1000)), "", tmp_path)
-    call = found.completed(read_line("--resume --use extra"))
+    call = found.completed(read_line("--resume --use extra"), {"df": 1})
     assert (call.libraries, call.uses) == (("networkx",), ("df", "extra"))
     assert (call.check, call.solution_name) == ("assert n == 45", "count")
-    assert found.completed(read_line("polars --resume --name f")).libraries == ("polars",)
+    assert found.completed(read_line("polars --resume --name f"), {"df": 1}).libraries == ("polars",)
+    with pytest.raises(UsageError, match=r"^That run used variables that are not here now: df\. Make them first\.$"):
+        found.completed(read_line("--resume"), {})
     assert found.layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
