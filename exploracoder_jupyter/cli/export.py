@@ -1,48 +1,92 @@
-"""`jupyter explora export`: a trace in another form."""
+"""`jupyter explora export`: a trace in another form.
+
+What was written by hand is never replaced: an earlier export is, if it is a notebook or a page, which nobody edits, or
+if it has the very same content.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from exploracoder_jupyter.cli.output import emit, say
+from exploracoder_jupyter.cli.output import emit, say, write
 from exploracoder_jupyter.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbformat import NotebookNode
+    from exploracoder_jupyter.events import Record
+    from exploracoder_jupyter.report.forms import Form
+
+_FORMS: Final = ("script", "html", "notebook")
+_BY_SUFFIX: Final[dict[str, Form]] = {".py": "script", ".html": "html", ".htm": "html"}
+_MARK: Final = '<meta name="generator" content="exploracoder_jupyter '
+_MARKED_WITHIN: Final = 2000
+"""Characters at the beginning of a page that hold the mark."""
+_STDOUT: Final = "-"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `export`."""
-    parser.add_argument("trace", metavar="TRACE", help="trace notebook of a run")
+    parser.add_argument("trace", metavar="TRACE", help="trace notebook of a run, or its journal")
     parser.add_argument(
         "--to",
-        choices=("notebook",),
-        default="notebook",
-        help="notebook: without the candidates that were not carried forward",
+        choices=_FORMS,
+        help="script: the solution with its requirements; html: a report in one file; notebook: without the candidates "
+        "that were not carried forward (what the name of --out says, else notebook)",
     )
-    parser.add_argument("--out", required=True, metavar="PATH", help="where to write it")
+    parser.add_argument("--out", metavar="PATH", help="where to write it, - for standard output (beside the trace)")
+    parser.add_argument("--unpinned", action="store_true", help="let a script take any versions of what it needs")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Write the trace in the form asked for, made anew from its records. Returns the exit status.
 
     Raises:
-        UsageError: the trace cannot be read, or the path cannot be written or holds something else.
+        UsageError: the trace cannot be read, has nothing to make this form of, or the path cannot be written.
     """
-    source, target = Path(arguments.trace), Path(arguments.out)
-    _refuse_same(source, target)
+    source, out = Path(arguments.trace), arguments.out
+    form: Form = arguments.to or (_BY_SUFFIX.get(Path(out).suffix, "notebook") if out else "notebook")
+    if arguments.json and out == _STDOUT:
+        raise UsageError("--json and --out - both want standard output.", remedy="Leave one of them out.")
 
-    from exploracoder_jupyter.notebook import load, prepare, render, without_losers
+    from exploracoder_jupyter.report.forms import exported, path_beside
 
-    trace = render(load(source))
-    _write(prepare(target), _text(without_losers(trace)))
+    target = None if out == _STDOUT else Path(out).expanduser() if out else path_beside(source, form)
+    if target:
+        _refuse_same(source, target)
+    made = exported(_records(source), form, source, pinned=not arguments.unpinned)
+    if target is None:
+        write(sys.stdout, made.rstrip("\n"))
+        return 0
+    _put(target, form, made)
     if arguments.json:
-        emit({"out": str(target), "to": arguments.to})
+        emit({"out": str(target), "to": form})
     else:
         say(f"Written: {target}")
     return 0
+
+
+def _records(source: Path) -> list[Record]:
+    from exploracoder_jupyter.notebook import load
+
+    try:
+        return load(source)
+    except UsageError:
+        if not _tells_of_a_run(source):
+            raise
+        told = f"{str(source)!r} was made from a trace, and does not hold the run itself."
+        raise UsageError(told, remedy="Name the trace that it was made from.") from None
+
+
+def _tells_of_a_run(path: Path) -> bool:
+    from exploracoder_jupyter.notebook.stored import facts_of
+
+    try:
+        return bool(facts_of(json.loads(path.read_bytes())))
+    except (OSError, ValueError):
+        return False
 
 
 def _refuse_same(source: Path, target: Path) -> None:
@@ -50,18 +94,42 @@ def _refuse_same(source: Path, target: Path) -> None:
         raise UsageError("--out is the trace itself.", remedy="Name another file, so that the trace stays whole.")
 
 
-def _text(notebook: NotebookNode) -> str:
-    import nbformat
+def _refuse_trace(target: Path) -> None:
+    from exploracoder_jupyter.notebook import load
 
-    content: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
-    return content + "\n"
-
-
-def _write(target: Path, content: str) -> None:
     try:
-        target.write_text(content, encoding="utf-8")
+        load(target)
+    except UsageError:
+        return
+    raise UsageError(f"{str(target)!r} is a trace itself.", remedy="Name another file, so that the trace stays whole.")
+
+
+def _put(target: Path, form: Form, made: str) -> None:
+    from exploracoder_jupyter.notebook import prepare
+
+    if form == "notebook":
+        target = prepare(target)
+        _refuse_trace(target)
+    elif target.is_dir():
+        raise UsageError(f"{str(target)!r} is a folder.", remedy="Name a file in it.")
+    elif target.exists() and not _may_go(target, form, made):
+        raise UsageError(
+            f"{str(target)!r} is there and is not what would be written.", remedy="Remove it, or name another by --out."
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(made, encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"{str(target)!r} cannot be written: {error.strerror or error}.",
             remedy="Name a file in a folder that exists and is yours.",
         ) from error
+
+
+def _may_go(target: Path, form: Form, made: str) -> bool:
+    """Whether a file that is there holds nothing that an export does not hold."""
+    try:
+        there = target.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return there == made or (form == "html" and _MARK in there[:_MARKED_WITHIN])

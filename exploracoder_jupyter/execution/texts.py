@@ -92,7 +92,7 @@ def cut_middle(text: str, budget: int) -> str:
 
 def _text_of(output: Output) -> str:
     if output["output_type"] == "stream":
-        return _overwritten(str(output["text"]))
+        return overwritten(str(output["text"]))
     told, plain = _told(output, LLM_MIME), _told(output, "text/plain")
     if told and plain and (len(plain) > SHORT or not _adds(plain, told)):
         return told
@@ -116,7 +116,7 @@ def _is_among(number: str, others: Sequence[float]) -> bool:
 def _schema_of(output: Output) -> str:
     if output["output_type"] != "stream":
         return strip_ansi(_told(output, SCHEMA_MIME)).strip("\n")
-    text = strip_ansi(_overwritten(str(output["text"]))).strip("\n")
+    text = strip_ansi(overwritten(str(output["text"]))).strip("\n")
     return f"[printed {_count(len(text), 'character')} in {_count(text.count(chr(10)) + 1, 'line')}]" if text else ""
 
 
@@ -130,6 +130,6 @@ def _told(output: Output, mime: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _overwritten(text: str) -> str:
+def overwritten(text: str) -> str:
     """The text as a terminal leaves it when lines are rewritten after a carriage return (progress bars)."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

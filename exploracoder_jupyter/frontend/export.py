@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,18 +11,32 @@ from pathlib import Path
 from exploracoder_jupyter.errors import UsageError
 
 _MAIN = "import sys; from exploracoder_jupyter.cli import main; sys.exit(main())"
+_WANTED = re.compile(r"(?:--to(?:\s+|=)(?P<form>\S+))?\s*(?P<path>(?!--)\S.*)?")
 
 
-def export_trace(trace: Path, to: str) -> Path:
-    """Write the trace without the candidates that lost, beside it or to the given path, and return that path.
+def export_trace(trace: Path, wanted: str) -> Path:
+    """Write the trace in another form, and return where that is.
+
+    Args:
+        trace: the trace notebook.
+        wanted: `[--to script|html|notebook] [PATH]`, as on the line of the magic; empty: the notebook without the
+            candidates that lost, beside the trace.
 
     Raises:
         UsageError: it could not be written; the sentence is the command line's.
     """
-    out = Path(to).expanduser() if to else trace.with_name(f"{trace.stem}-selected.ipynb")
-    command = (sys.executable, "-P", "-c", _MAIN, "export", str(trace), "--to", "notebook", "--out", str(out))
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    asked = _WANTED.fullmatch(wanted.strip())
+    if asked is None:
+        raise UsageError("%explora export takes `--to script|html|notebook` and a path.")
+    form = ("--to", asked["form"]) if asked["form"] else ()
+    out = ("--out", str(Path(asked["path"].strip("'\"")).expanduser())) if asked["path"] else ()
+    done = _command("export", str(trace), *form, *out, "--json")
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise UsageError(said[-1] if said else f"The export failed with exit status {done.returncode}.")
-    return out
+    return Path(json.loads(done.stdout)["out"])
+
+
+def _command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, "-P", "-c", _MAIN, *arguments)
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)

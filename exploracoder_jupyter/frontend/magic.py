@@ -148,7 +148,8 @@ class ExploraMagics(Magics):
         %explora solution          put the last solution into a new cell
         %explora files [--copy]    what the last solution wrote, if it was kept; copy it into the working directory
         %explora history           the runs of this session and the traces beside this notebook
-        %explora export [PATH]     write the last trace without the candidates that lost
+        %explora export [--to script|html|notebook] [PATH]    write the last trace as a script, as a page to read, or
+                                   as a notebook without the candidates that lost
         %explora clean [--keep-solution]    remove the explorations from this notebook
         %explora config            where settings come from, and where a key is set
         %explora config key        set a key; it is asked for, never typed into a cell

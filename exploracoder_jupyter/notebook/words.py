@@ -16,7 +16,7 @@ from exploracoder_jupyter.events import FilesKept, Notice, RunFinished, Steered
 from exploracoder_jupyter.notebook.found import found_words
 from exploracoder_jupyter.notebook.state import Attempt, Round, Run, Section, Shown
 from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
-from exploracoder_jupyter.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage
+from exploracoder_jupyter.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {
@@ -139,10 +139,15 @@ def notice_words(notices: Sequence[Notice]) -> str:
 
 def summary_words(run: Run, finished: RunFinished) -> str:
     """The verdict in words, the cost by step, and what it was made with."""
-    parts = ["### Summary", _VERDICTS[finished.verdict.outcome] + " " + prose(finished.verdict.reason)]
-    parts.append(_cost_table(finished))
+    parts = ["### Summary", verdict_words(finished.verdict)]
+    parts.append(cost_table(finished))
     parts.append("\n".join(f"- {line}" for line in _made_with(run)))
     return "\n\n".join(parts)
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """How the run ended, in one line."""
+    return f"{_VERDICTS[verdict.outcome]} {prose(verdict.reason)}"
 
 
 def _plan_list(run: Run) -> str:
@@ -246,7 +251,8 @@ def _choice(section: Section) -> str:
     return ""
 
 
-def _cost_table(finished: RunFinished) -> str:
+def cost_table(finished: RunFinished) -> str:
+    """What each step cost, and all of them."""
     steps = sorted(finished.usage_by_step, key=lambda step: list(_STEPS).index(step) if step in _STEPS else len(_STEPS))
     rows = [_cost_row(prose(_STEPS.get(step, step)), finished.usage_by_step[step]) for step in steps]
     worked = sum(usage.seconds for usage in finished.usage_by_step.values())  # the run's own time is below

@@ -46,13 +46,14 @@ def check_code(task: Task) -> str | None:
     Raises:
         UsageError: the check is neither Python, nor doctests, nor pairs (which need `--name`), or it asserts nothing.
     """
-    code = _code(task)
+    code = readable_code(task)
     if code is None:
         return None
     return decided(code, goldens(code, task))
 
 
-def _code(task: Task) -> str | None:
+def readable_code(task: Task) -> str | None:
+    """The code of `check_code` as a person would write it: equality is that of the values themselves."""
     text = dedent(task.check or "").strip()
     if not text:
         return None
@@ -71,7 +72,7 @@ def probe(task: Task) -> Probe | None:
     """
     check, name = check_code(task), task.solution_name
     if check:
-        kept = goldens(_code(task) or "", task)
+        kept = goldens(readable_code(task) or "", task)
         before = keeping(kept) if kept else ""
         return Probe(check, "The check passed.", "The program ran, but the check failed.", before)
     missing = f"The program ran, but defines no function {name}."

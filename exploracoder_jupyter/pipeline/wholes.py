@@ -13,11 +13,14 @@ from typing import Final, NamedTuple
 
 from exploracoder_jupyter.types import Experience
 
-_GIVEN: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
+GIVEN: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
+"""Names that a cell has without binding them."""
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
-class _Names(NamedTuple):
+class Names(NamedTuple):
+    """Names at the level of a module."""
+
     read: frozenset[str]
     bound: frozenset[str]
 
@@ -25,32 +28,32 @@ class _Names(NamedTuple):
 def whole(cells: Sequence[Experience]) -> str:
     """The code of the last cell with that of those before it that it needs, in order, nothing imported twice."""
     last = cells[-1].candidate.code
-    kept, wanted = [last], set(_lacking(last) or ())
+    kept, wanted = [last], set(lacking(last) or ())
     for item in reversed(cells[:-1]):
         code = item.candidate.code
-        if wanted & {*_names(code).bound, *(change.name for change in item.observation.changes)}:
-            wanted |= _lacking(code) or set()
+        if wanted & {*names_in(code).bound, *(change.name for change in item.observation.changes)}:
+            wanted |= lacking(code) or set()
             kept = [code, *(other for other in kept if other != code)]
     return "\n\n".join(_importing_once(kept))
 
 
 def self_contained(code: str) -> bool:
     """Whether the code reads no name that it has not bound before, as far as can be told without running it."""
-    return _lacking(code) == set()
+    return lacking(code) == set()
 
 
-def _lacking(code: str) -> set[str] | None:
+def lacking(code: str) -> set[str] | None:
     """What the code reads and has not bound before; `None` where it cannot be read itself."""
     try:
-        body = [(statement, _names(ast.unparse(statement))) for statement in ast.parse(code).body]
+        body = [(statement, names_in(ast.unparse(statement))) for statement in ast.parse(code).body]
     except _UNREADABLE:
         return None
-    known, lacking = set(_GIVEN), set[str]()
+    known, missing = set(GIVEN), set[str]()
     for statement, names in body:
         reads_first = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))
-        lacking |= names.read - known - (set() if reads_first else names.bound)
+        missing |= names.read - known - (set() if reads_first else names.bound)
         known |= names.bound
-    return lacking
+    return missing
 
 
 def repeats(code: str, other: str) -> bool:
@@ -66,16 +69,16 @@ def _statements(code: str) -> set[str]:
         return set()
 
 
-def _names(code: str) -> _Names:
+def names_in(code: str) -> Names:
     """What the code reads and binds at the level of the module; nothing where it cannot be read."""
     try:
         table = symtable.symtable(code, "cell", "exec")
     except _UNREADABLE:
-        return _Names(frozenset(), frozenset())
+        return Names(frozenset(), frozenset())
     bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
     changed = {node.target for node in ast.walk(ast.parse(code)) if isinstance(node, ast.AugAssign)}
     added = {target.id for target in changed if isinstance(target, ast.Name)} & bound
-    return _Names(frozenset({*_read(table), *added}), frozenset(bound))
+    return Names(frozenset({*_read(table), *added}), frozenset(bound))
 
 
 def _read(table: symtable.SymbolTable) -> Iterator[str]:

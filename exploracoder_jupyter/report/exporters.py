@@ -1,0 +1,87 @@
+"""A trace's other forms as exporters of nbconvert: `jupyter nbconvert --to explora-html TRACE.ipynb`."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, ClassVar
+
+from nbconvert.exporters import Exporter
+from nbconvert.utils.exceptions import ConversionException
+from nbformat import NotebookNode
+from traitlets import default
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.events import Record
+from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.notebook.stored import restored
+from exploracoder_jupyter.report.forms import ENDINGS, Form, exported
+
+_Made = tuple[str, Any]
+"""As nbconvert has it: the text, and the resources."""
+
+
+class _TraceExporter(Exporter):
+    """A trace in one of its forms."""
+
+    form: ClassVar[Form]
+
+    @default("file_extension")
+    def _ending(self) -> str:
+        return f".{ENDINGS[self.form].rpartition('.')[2]}"
+
+    def from_filename(self, filename: str, resources: Any = None, **options: Any) -> Any:
+        """The form of the trace in this file, or of the journal beside it where that knows more.
+
+        Raises:
+            ConversionException: it is no trace, or has nothing to make this form of.
+        """
+        trace = Path(filename)
+        try:
+            return self._made(load(trace), trace, resources)
+        except UsageError as error:
+            raise ConversionException(str(error)) from error
+
+    def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
+        """The form of a trace that is read already.
+
+        Raises:
+            ConversionException: it is no trace, or has nothing to make this form of.
+        """
+        told = (resources or {}).get("metadata") or {}
+        trace = Path(str(told.get("path") or "."), f"{told.get('name') or 'trace'}.ipynb")
+        records = restored(deepcopy(nb))
+        try:
+            if not records:
+                raise UsageError(
+                    "This notebook is not the trace of a run.", remedy="Name one that an exploration wrote."
+                )
+            return self._made(records, trace, resources)
+        except UsageError as error:
+            raise ConversionException(str(error)) from error
+
+    def _made(self, records: list[Record], trace: Path, resources: Any) -> _Made:
+        resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
+        resources["output_suffix"] = ENDINGS[self.form].removesuffix(self.file_extension)
+        return exported(records, self.form, trace), resources
+
+
+class ReportExporter(_TraceExporter):
+    """A trace as one page."""
+
+    form = "html"
+    output_mimetype = "text/html"
+
+
+class ScriptExporter(_TraceExporter):
+    """The solution of a trace as a script."""
+
+    form = "script"
+    output_mimetype = "text/x-python"
+
+
+class SelectedExporter(_TraceExporter):
+    """A trace without the candidates that lost."""
+
+    form = "notebook"
+    output_mimetype = "application/json"

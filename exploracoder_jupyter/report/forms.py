@@ -1,0 +1,50 @@
+"""The forms in which a trace is exported, and the one way to make them: command line and nbconvert give the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Literal
+
+from exploracoder_jupyter.events import Record
+from exploracoder_jupyter.notebook.document import content, document
+from exploracoder_jupyter.notebook.export import without_losers
+from exploracoder_jupyter.notebook.homes import Homes
+from exploracoder_jupyter.notebook.redact import Redactor
+from exploracoder_jupyter.notebook.state import fold_all
+from exploracoder_jupyter.report.page import page
+from exploracoder_jupyter.report.script import script
+
+Form = Literal["script", "html", "notebook"]
+ENDINGS: Final[dict[Form, str]] = {"script": ".py", "html": ".html", "notebook": "-selected.ipynb"}
+"""What takes the place of `.ipynb` in the name of the trace."""
+
+
+def exported(records: Iterable[Record], form: Form, trace: Path, *, pinned: bool = True) -> str:
+    """The run in another form, without secrets and people's homes.
+
+    Args:
+        records: all records of the run.
+        form: which one.
+        trace: the trace that they are from; it is named in what is made.
+        pinned: whether a script asks for the versions that the run had.
+
+    Raises:
+        UsageError: the run has nothing to make this form of.
+    """
+    redactor = Redactor(homes=Homes())
+    run = fold_all(redactor.record(record) for record in records)
+    match form:
+        case "script":
+            return script(run, trace, pinned=pinned)
+        case "html":
+            return page(run, trace)
+        case "notebook":
+            return content(without_losers(document(run, ()))).decode()
+
+
+def path_beside(trace: Path, form: Form) -> Path:
+    """Where an export goes if nobody says where: beside the trace, under its name."""
+    name = re.sub(r"(\.journal(\.old)?\.jsonl|\.ipynb)$", "", trace.name)
+    return trace.with_name(f"{name}{ENDINGS[form]}")
