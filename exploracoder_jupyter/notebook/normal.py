@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _OBJECT_ID = re.compile(r"(?<![\w.])(?:1[34]\d{13}|9[34]\d{12})(?![\w.])")
 """Where Linux puts what a process allocates; other systems' ids vary from run to run and are found by that."""
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
-_MADE_UP = re.compile(r"\b(altair-viz-|T_|sk-container-id-|model_id.{1,4}?)[0-9a-f]+\b")
+_MADE_UP = re.compile(r"\b(altair-viz-|T_(?=[0-9a-f]{5}(?:_|\b))|sk-container-id-)[0-9a-f]+")
 """Ids that libraries make up for their HTML."""
 _PROCESS = re.compile(
     r"\b([Pp][Ii][Dd][ =:]{1,3}|[Pp]rocess(?: id)?[ =:#]{1,2}(?=\d{3})|\w*(?:Process|Worker|Thread|Executor)[-_])\d+"

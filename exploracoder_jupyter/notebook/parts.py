@@ -17,6 +17,7 @@ from exploracoder_jupyter.notebook.text import clip
 CLIPPED: Final = 80
 """Characters of a text that differs that are told."""
 
+_BEFORE: Final = 20
 _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"})
 _MARKUP: Final = frozenset({"text/html", "image/svg+xml", "application/xml", "text/xml"})
 _OF_WIDGETS: Final = "application/vnd.jupyter.widget-"
@@ -141,7 +142,11 @@ def same_text(one: str, other: str, tolerance: float) -> bool:
 
 
 def _arrow(old: str, new: str) -> str:
-    return f"{clip(old, CLIPPED) or 'nothing'} -> {clip(new, CLIPPED) or 'nothing'}"
+    """Both texts, from a little before the place where they part."""
+    pairs = enumerate(zip(old, new, strict=False))
+    alike = next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
+    start = alike - _BEFORE if alike > CLIPPED // 2 else 0
+    return " -> ".join(f"{'…' if start else ''}{clip(text[start:], CLIPPED)}" or "nothing" for text in (old, new))
 
 
 def _unlike(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:

@@ -1,5 +1,6 @@
 """A trace is executed again: what still holds, what varies by itself, what was changed in the file or in a library."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -222,6 +223,34 @@ def needs_df(trace):
     """Make the trace one of a run that began in a live kernel with a variable."""
     text = trace.read_text().replace("fresh: there is no live kernel", "live: every variable is seen as it is")
     trace.write_text(text.replace("'ok'", "'ok', df").replace('"ok\\n', '"ok 3\\n'))
+
+
+RICH = {
+    "pandas": "import pandas as pd\npd.DataFrame({'a': [1.5, 2.25], 'b': ['x', 'y']})",
+    "jinja2": "import pandas as pd\npd.DataFrame({'a': [1.5, 2.25]}).style.background_gradient()",
+    "matplotlib": "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\nplt.title('t')\nplt.show()",
+    "plotly": "import plotly.express as px\npx.line(x=[1, 2, 3], y=[1, 4, 9])",
+    "altair": "import altair as alt, pandas as pd\nalt.Chart(pd.DataFrame({'a': [1, 2]})).mark_bar().encode(x='a')",
+    "xarray": "import xarray as xr\nxr.DataArray([1.0, 2.0], dims='t', name='v')",
+    "sklearn": "from sklearn.linear_model import LinearRegression\nLinearRegression().fit([[1], [2]], [1, 2])",
+    "ipywidgets": "import ipywidgets\nipywidgets.IntSlider()",
+    "IPython": "from IPython.display import HTML, Latex, display\ndisplay(HTML('<b>x</b>'), Latex('$x$'))",
+    "logging": "import logging, warnings\nwarnings.warn('old')\nlogging.warning('odd')",
+    "timeit": "%timeit -n 5 -r 2 sum(range(100))",
+    "asyncio": "import asyncio\nawait asyncio.sleep(0.01)\nprint(3)",
+}
+
+
+def test_what_libraries_show_is_the_same_again(tmp_path, monkeypatch):
+    codes = [code for module, code in RICH.items() if importlib.util.find_spec(module)]
+    report = checked(explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch))
+    assert {row.id: (row.result, row.why) for row in report.rows if row.result != "same"} == {}
+
+
+def test_a_trace_whose_branches_repeat_is_checked_by_repeating(made):
+    report = checked(made("repeated", VARYING, "print(1)", branching="rerun"))
+    assert report.now["branching"] == "rerun"
+    assert unlike(report) == {}
 
 
 def test_how_a_candidate_ended_is_compared_whatever_it_was(tmp_path, monkeypatch):

@@ -42,6 +42,11 @@ def test_one_execution_anew_that_differs_is_a_change_with_the_first_line_that_di
     assert (judged.result, judged.why) == ("changed", "stdout: 1 -> 2")
 
 
+def test_a_difference_far_into_a_line_is_told_from_a_little_before_it():
+    judged = judge(printed("x" * 200 + " 1 end"), [printed("x" * 200 + " 2 end")])
+    assert judged.why == f"stdout: …{'x' * 19} 1 end -> …{'x' * 19} 2 end"
+
+
 def test_what_differs_among_executions_anew_varies():
     assert result(printed("drew 0.1"), printed("drew 0.2"), printed("drew 0.3")) == "varies"
 

@@ -51,6 +51,8 @@ def plain(text, day=DAY):
         ("Thread-5 ForkPoolWorker-3", "Thread-12 ForkPoolWorker-1"),
         ("http://localhost:8888/x 127.0.0.1:5000 port 5000", "http://localhost:1/x 127.0.0.1:2 port 3"),
         ("550e8400-e29b-41d4-a716-446655440000", "123e4567-e89b-12d3-a456-426614174000"),
+        ("#T_40924_row0_col0 {", "#T_8c207_row0_col0 {"),
+        ('<table id="T_c3860">', '<table id="T_c9990">'),
         ("\x1b[31mred\x1b[0m", "red"),
         ("a  \nb\n\n", "a\nb"),
     ],

@@ -14,8 +14,8 @@ from nbformat import NotebookNode
 from pydantic import JsonValue
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import LibraryRead, RunFinished, RunStarted
-from exploracoder_jupyter.notebook import load, ours
+from exploracoder_jupyter.events import LibraryRead, Record, RunFinished, RunStarted
+from exploracoder_jupyter.notebook import load, ours, problems
 from exploracoder_jupyter.notebook.edited import edited_cells
 from exploracoder_jupyter.notebook.executions import Execution, executions
 from exploracoder_jupyter.notebook.parts import joined
@@ -38,7 +38,7 @@ class Subject:
     libraries: tuple[LibraryInfo, ...]
     executions: tuple[Execution, ...]
     edited: Mapping[str, str]
-    """Cells that are not what the records tell, by id, with what is different."""
+    """Cells that are not what the records tell, by id, with what is different; `notebook` for the whole of it."""
     before: tuple[str, ...]
     """Code cells of a person that stand before the first of the run."""
     solution: str
@@ -79,10 +79,16 @@ def read(path: Path) -> Subject:
         datetime.fromtimestamp(records[0].at, UTC).date(),
         libraries.libraries if isinstance(libraries, LibraryRead) else (),
         ran,
-        edited_cells(notebook, records) if notebook else {},
+        _edited(notebook, records) if notebook else {},
         before_the_run(notebook) if notebook else (),
         solution.candidate if solution else "",
     )
+
+
+def _edited(notebook: NotebookNode, records: Sequence[Record]) -> dict[str, str]:
+    """What is not as the run wrote it: cells, and the notebook where it is no valid trace any more."""
+    broken = problems(notebook)
+    return {**edited_cells(notebook, records), **({"notebook": broken[0]} if broken else {})}
 
 
 def code_of(path: Path) -> tuple[str, ...]:
