@@ -1,35 +1,27 @@
-"""Code that ran, kept on disk for later tasks: one SQLite file that processes share.
+"""Code that ran, kept on disk for later tasks, in a file that processes share.
 
-It is no cache, for it cannot be made again: a file that is no sound database is set aside, not removed, and a file of
-a newer release is left alone. Where nothing can be read or written, nothing is kept and everything still works. The
-file is readable by its owner alone.
+It is no cache, for it cannot be made again. Where nothing can be read or written, nothing is kept and everything still
+works.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from exploracoder_jupyter.kept_file import BRIEF_WAIT, KeptFile
 from exploracoder_jupyter.knowledge.store import digest
 from exploracoder_jupyter.pipeline.attempt import fingerprint
 from exploracoder_jupyter.types import Sharing, Snippet
 
-T = TypeVar("T")
-
 MOST = 200
 """Snippets kept of one library."""
-_WAIT = 5.0
-"""Seconds to wait for another process's transaction."""
-_BRIEF_WAIT = 0.5
-"""The same within a search, which may not take long."""
 _DAY = 86_400.0
 _OUTDATED = 30 * _DAY
 """How long snippets of another version stay unused: another environment may still have that version."""
@@ -60,6 +52,7 @@ class SnippetStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = KeptFile(path, _MIGRATIONS)
 
     def keep(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
         """Keep these; those that are kept already count as used. `sharing`: what the model that wrote them was told.
@@ -91,7 +84,7 @@ class SnippetStore:
                     (library, MOST),
                 )
 
-        self._try(write, None)
+        self._file.attempt(write, None)
 
     def of(self, versions: Mapping[str, str], sharing: Sharing) -> list[Kept]:
         """Those of exactly these versions of libraries, by import name, that may be told where so much is shared, in
@@ -109,12 +102,12 @@ class SnippetStore:
         """Say that these were found."""
         rows = [(time.time(), id_) for id_ in ids]
         update = "UPDATE snippets SET seen = ?, uses = uses + 1 WHERE id = ?"
-        self._try(lambda db: db.executemany(update, rows), None, wait=_BRIEF_WAIT)
+        self._file.attempt(lambda db: db.executemany(update, rows), None, wait=BRIEF_WAIT)
 
     def drop(self, ids: Collection[str]) -> None:
         """Keep these no longer."""
         rows = [(id_,) for id_ in ids]
-        self._try(lambda db: db.executemany("DELETE FROM snippets WHERE id = ?", rows), None)
+        self._file.attempt(lambda db: db.executemany("DELETE FROM snippets WHERE id = ?", rows), None)
 
     def clear(self, library: str | None = None) -> int:
         """Remove all of a library, or everything, files that were set aside included; how many snippets that were.
@@ -124,90 +117,21 @@ class SnippetStore:
         """
         self.all()  # which sets an unsound file aside
         if not library:
-            for path in self.path.parent.glob(f"{self.path.name}.unsound-*"):
-                path.unlink()
+            self._file.forget_unsound()
         if not self.path.exists():
             return 0
         where, values = ("library = ?", (library,)) if library else ("1", ())
-        with closing(self._connect(_WAIT)) as db, db:
+        with closing(self._file.connect()) as db, db:
             return db.execute(f"DELETE FROM snippets WHERE {where}", values).rowcount
 
     def _read(self, where: str, values: Sequence[object]) -> list[Kept]:
         statement = f"SELECT id, body, seen, uses FROM snippets WHERE {where}"
         if not self.path.exists():
             return []
-        rows: list[tuple[str, str, float, int]] = self._try(
-            lambda db: db.execute(statement, values).fetchall(), [], wait=_BRIEF_WAIT
+        rows: list[tuple[str, str, float, int]] = self._file.attempt(
+            lambda db: db.execute(statement, values).fetchall(), [], wait=BRIEF_WAIT
         )
         return [kept for row in rows if (kept := _kept(*row))]
-
-    def _try(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, wait: float = _WAIT) -> T:
-        """What the work gives in one transaction; `otherwise` where it cannot be done."""
-        for _ in range(2):  # once more after an unsound file was set aside
-            try:
-                with closing(self._connect(wait)) as db, db:
-                    return work(db)
-            except (sqlite3.OperationalError, OSError):
-                return otherwise
-            except sqlite3.DatabaseError:
-                if not self._set_aside():
-                    return otherwise
-        return otherwise
-
-    def _connect(self, wait: float) -> sqlite3.Connection:
-        if not self.path.exists():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-        db = self._open(wait)
-        try:
-            db.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            db.execute("PRAGMA secure_delete = ON")
-            _migrate(db)
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    def _open(self, wait: float) -> sqlite3.Connection:
-        return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait)
-
-    def _set_aside(self) -> bool:
-        """Give an unsound file, and the journal that belongs to it, another name; whether a new one can be begun."""
-        if self._is_sound():  # another process was faster
-            return True
-        aside = self.path.with_name(f"{self.path.name}.unsound-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
-        try:
-            with suppress(FileNotFoundError):
-                self.path.replace(aside)
-                self.path.with_name(f"{self.path.name}-journal").replace(f"{aside}-journal")
-        except OSError:
-            return False
-        return True
-
-    def _is_sound(self) -> bool:
-        try:
-            with closing(self._open(_BRIEF_WAIT)) as db:
-                return bool(db.execute("PRAGMA quick_check").fetchone()[0] == "ok")
-        except sqlite3.Error:
-            return False
-
-
-def _migrate(db: sqlite3.Connection) -> None:
-    """Bring the tables up to date.
-
-    Raises:
-        sqlite3.OperationalError: a newer release has made them.
-    """
-    if db.execute("PRAGMA user_version").fetchone()[0] == len(_MIGRATIONS):
-        return
-    with db:
-        db.execute("BEGIN IMMEDIATE")
-        done = db.execute("PRAGMA user_version").fetchone()[0]
-        if done > len(_MIGRATIONS):
-            raise sqlite3.OperationalError("the file is of a newer release")
-        for statement in _MIGRATIONS[done:]:
-            db.execute(statement)
-        db.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
 
 
 def _id(snippet: Snippet) -> str:
