@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import ModelCalled, PlanMade, Record
+from exploracoder_jupyter.errors import ReplyError, UsageError
+from exploracoder_jupyter.events import CandidateProposed, ModelCalled, PlanMade, Record
 from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Run, Section
 from exploracoder_jupyter.pipeline import Carried, Given
 from exploracoder_jupyter.pipeline.agenda import CHANGED_BY_USER
+from exploracoder_jupyter.pipeline.replies import parse_code
 from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.types import Exchange, Passage, ScoredApi
 
@@ -18,8 +19,31 @@ _MOST_TOLD = 40
 
 
 def exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
-    """All exchanges with the model, in order; with this home where what the model wrote names one."""
-    return tuple(_here(record.event.exchange) for record in records if isinstance(record.event, ModelCalled))
+    """All exchanges with the model, in order; with this home where what the model wrote names one.
+
+    Replies with code stand in the order in which they came, by which candidates are numbered.
+    """
+    known = [*records]
+    numbers: dict[tuple[str, str], int] = {}
+    for candidate in (record.event.candidate for record in known if isinstance(record.event, CandidateProposed)):
+        numbers.setdefault((candidate.subtask, candidate.code), len(numbers))
+    asked = (record.event.exchange for record in known if isinstance(record.event, ModelCalled))
+    return tuple(_here(_as_they_came(exchange, numbers)) for exchange in asked)
+
+
+def _as_they_came(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
+    """The exchange with its replies in the order of the candidates that were made of them."""
+    places = [numbers.get((exchange.subject, _code(text)), len(numbers)) for text in exchange.replies]
+    order = sorted(range(len(places)), key=places.__getitem__)
+    calls = tuple(exchange.calls[place] for place in order) if exchange.calls else ()
+    return replace(exchange, replies=tuple(exchange.replies[place] for place in order), calls=calls)
+
+
+def _code(reply: str) -> str:
+    try:
+        return parse_code(reply)
+    except ReplyError:
+        return ""
 
 
 def _here(exchange: Exchange) -> Exchange:

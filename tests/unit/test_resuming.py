@@ -192,6 +192,24 @@ async def test_a_replay_takes_the_same_course_also_of_a_run_that_was_resumed():
     assert course(fold_all(again), fold_all(whole)) == SAME
 
 
+async def test_candidates_have_the_same_numbers_again_whichever_reply_came_first():
+    class LastFirst(ScriptedModel):
+        async def complete(self, request):
+            for reply in [reply async for reply in super().complete(request)][::-1]:
+                yield reply
+
+    _, whole, _ = await gone(LastFirst(script()))
+    _, again, _ = await gone(ReplayModel(exchanges(whole)))
+    codes = [code_by_id(whole), code_by_id(again)]
+    assert codes[0] == codes[1]
+    assert "1b" in codes[0]["1.1"]
+
+
+def code_by_id(records):
+    proposed = [one.event.candidate for one in records if one.event.kind == "candidate_proposed"]
+    return {candidate.id: candidate.code for candidate in proposed}
+
+
 async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
     _, whole, _ = await gone(ScriptedModel(script()))
     original = InlineBranch.run
