@@ -92,6 +92,8 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     titles = [subtask.title for subtask in run.agenda.plan.subtasks]
     together = tuple(item.api for item in await run.knowledge.search_together(titles, count))
     pool = merged(together, state.retrieved)[: count * 3]
+    paths = tuple(api.path for api in pool)
+    run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), paths))
     inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count)
     try:
         reply = await ask_json(run, "recommend_global", inputs, RecommendGlobalReply)

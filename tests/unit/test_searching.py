@@ -58,7 +58,9 @@ async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_anoth
     debugged = []
     run = a_run(failing_at_first(debugged), apis=APIS, retrieved=6)
     await run_task(run)
-    [first] = searches(run, anew=False)
+    first, whole = searches(run, anew=False)
+    assert (whole.subject, whole.query) == ("solution", "the root of a number")
+    assert "math.isqrt" in whole.apis
     [again] = searches(run)
     assert "math.isqrt" not in first.apis and first.subject == "1" and first.formulation == "subtask"
     assert again.apis[0] == "math.isqrt" and again.subject == "1.1" and again.formulation == "explained"
