@@ -61,7 +61,7 @@ def replayed(trace: Path, out: Path, *, delay: Delay = "none") -> Replay:
         given=_given(records, known),
         recording=_recording(records, known, trace, delay),
     )
-    with_variables(order, order.task)
+    with_variables(order, order.task, remedy="Only runs without such variables can be replayed.")
     return Replay(order, known, out)
 
 

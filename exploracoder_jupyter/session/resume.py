@@ -58,18 +58,15 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Ord
     )
 
 
-def with_variables(order: Order, task: Task) -> Task:
+def with_variables(order: Order, task: Task, *, remedy: str) -> Task:
     """The recorded task, where its variables can be had.
 
     Raises:
-        UsageError: they were a notebook's, and there is none.
+        UsageError: they were a notebook's, and there is none; `remedy` says what to do then.
     """
     if task.uses and order.live is None and order.variables is None:
         names = ", ".join(task.uses)
-        raise UsageError(
-            f"That run used variables of a notebook ({names}), which are not here.",
-            remedy="Resume it in that notebook: %%explora --resume.",
-        )
+        raise UsageError(f"That run used variables of a notebook ({names}), which are not here.", remedy=remedy)
     return task
 
 
@@ -96,7 +93,7 @@ def _task(order: Order, known: Task) -> Task:
         check=at_home(known.check) if said.check is None and known.check else said.check,
         solution_name=said.solution_name or known.solution_name,
     )
-    return with_variables(order, found)
+    return with_variables(order, found, remedy="Resume it in that notebook: %%explora --resume.")
 
 
 def _settings(started: RunStarted, stronger: tuple[Layer, ...]) -> Layer:

@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
+import nbformat
 import pytest
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import ModelCalled, Notice
 from exploracoder_jupyter.models import RememberingModel, ReplayModel, ScriptedModel
+from exploracoder_jupyter.notebook import render
 from exploracoder_jupyter.notebook.state import fold_all
 from exploracoder_jupyter.pipeline import Given, run_task
+from exploracoder_jupyter.session import replayed
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import exchanges, given
 from exploracoder_jupyter.types import Sampling
@@ -67,6 +70,19 @@ async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
         assert not carried & over
         assert len(asked(after)) <= len(asked(whole))
     assert happened(first, "run_finished")
+
+
+async def test_a_run_that_was_cut_off_goes_on_although_it_went_on_before():
+    _, whole, ending = await gone(ScriptedModel(script()))
+    before, known = whole[: len(whole) // 2], []
+    for _ in range(3):
+        known += exchanges(before)
+        inner = ScriptedModel(script())
+        begin = given(before, fold_all(before))
+        _, after, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        assert ended == ending
+        assert not {(one.step, one.messages) for one in inner.requests} & {(one.step, one.messages) for one in known}
+        before = after[: 2 * len(after) // 3]
 
 
 async def test_what_is_remembered_costs_nothing_and_is_on_record():
@@ -186,10 +202,27 @@ async def test_what_was_found_is_known_again():
 # ---- replay
 
 
-async def test_a_replay_takes_the_same_course_also_of_a_run_that_was_resumed():
+async def test_a_replay_takes_the_same_course():
     _, whole, _ = await gone(ScriptedModel(script()))
     _, again, _ = await gone(ReplayModel(exchanges(whole)))
     assert course(fold_all(again), fold_all(whole)) == SAME
+
+
+@pytest.mark.parametrize("cell", ["", "1.2", "3", "solution"])
+async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path, cell):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    before = whole if cell else whole[: len(whole) // 2]
+    begin = given(before, fold_all(before), cell=cell, hint="look at gcd" if cell == "3" else "")
+    _, after, _ = await gone(ScriptedModel(script()), given=begin)
+    nbformat.write(render(after), tmp_path / "t.ipynb")
+    shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
+    _, again, _ = await gone(shown.recording.model, given=shown.given)
+    assert course(fold_all(again), fold_all(after)) == SAME
+    assert steps(again) == steps(after)
+
+
+def steps(records):
+    return [(one.step, one.subject, one.replies) for one in exchanges(records)]
 
 
 async def test_candidates_have_the_same_numbers_again_whichever_reply_came_first():
