@@ -15,6 +15,7 @@ from exploracoder_jupyter.types import LibraryInfo
 
 _PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
 """A local version, as in `2.9.0+cu130`, is left out: no index has it."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "PIL": ("pillow",),
     "bs4": ("beautifulsoup4",),
@@ -55,13 +56,13 @@ def dependencies(
         pinned: whether to ask for the recorded versions.
     """
     told = {info.name: info for info in libraries}
-    versions = {info.distribution: info.version for info in told.values() if info.distribution and info.version}
-    versions = _by_normal(versions) | _by_normal(_versions(packages))
+    versions = _versions([*(f"{info.distribution}=={info.version}" for info in told.values()), *packages])
     needed, unknown = list[str](), list[str]()
     for module in sorted((imported(code) | (told.keys() if whole else set())) - sys.stdlib_module_names):
         names = [told[module].distribution] if module in told else _providers(module, versions)
-        needed += [normal(name) for name in names if name]
-        unknown += [] if any(names) else [module]
+        known = [normal(name) for name in names if _NAME.fullmatch(name)]
+        needed += known
+        unknown += [] if known else [module]
     needed = list(dict.fromkeys(needed))
     optional = [name for name in _optional(needed) if name in versions and name not in needed]
 
@@ -85,11 +86,8 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 
 def _versions(packages: Iterable[str]) -> dict[str, str]:
-    return {found[1]: found[2] for line in packages if (found := _PINNED.fullmatch(line))}
-
-
-def _by_normal(versions: Mapping[str, str]) -> dict[str, str]:
-    return {normal(name): version for name, version in versions.items()}
+    """The versions of `name==version` lines by the name as indexes compare it; of two lines the later one counts."""
+    return {normal(found[1]): found[2] for line in packages if (found := _PINNED.fullmatch(line))}
 
 
 def _providers(module: str, versions: Mapping[str, str]) -> list[str]:

@@ -13,6 +13,8 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.pipeline.wholes import names_in
 
 _MAGIC = re.compile(r"^(\s*)([%!].*)$", re.MULTILINE)
+_METADATA = re.compile(r"^# /// script$\n(?:^#(?:| .*)$\n)+?^# ///$\n?", re.MULTILINE)
+"""What a script needs, as PEP 723 writes it: there can be one such block."""
 _REMEDY = "Export it with --to notebook."
 _DISPLAY = "display = print  # in a notebook it shows more"
 
@@ -23,7 +25,7 @@ def program(code: str, *, shows_last: bool) -> str:
     Raises:
         UsageError: it needs IPython.
     """
-    code = code.strip("\n")
+    code = _METADATA.sub("", code).strip("\n")
     if not _compiles(code):
         code = _MAGIC.sub(r"\1# \2  (a magic of IPython)", code)
     if not _compiles(code):

@@ -102,7 +102,8 @@ def _shows(observed: Observation, kind: str, mime: str = "") -> bool:
 
 def _header(parts: _Script) -> Iterator[str]:
     yield "# /// script"
-    yield f'# requires-python = ">={".".join(parts.started.environment.python.split(".")[:2])}"'
+    if minor := re.match(r"\d+\.\d+", parts.started.environment.python):
+        yield f'# requires-python = ">={minor[0]}"'
     yield "# dependencies = ["
     yield from (f'#     "{requirement}",' for requirement in parts.needs.needed)
     if parts.needs.optional:
@@ -113,10 +114,10 @@ def _header(parts: _Script) -> Iterator[str]:
 
 
 def _docstring(parts: _Script) -> str:
-    text = "".join(char if char.isprintable() or char in "\n\t" else "?" for char in parts.started.task.text.strip())
-    told = "\n\n".join(map(_wrapped, _told(parts)))
-    text = "\n".join(map(_wrapped, text.expandtabs().splitlines()))
-    escaped = f"{text}\n\n{told}".replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    task = "\n".join(map(_wrapped, parts.started.task.text.strip().expandtabs().splitlines()))
+    text = "\n\n".join([task, *map(_wrapped, _told(parts))])
+    shown = "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
+    escaped = shown.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""{escaped}\n"""'
 
 
