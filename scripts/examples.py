@@ -30,8 +30,9 @@ def execute(path: Path, *, folder: str) -> nbformat.NotebookNode:
 
 
 def without_machine(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The trace without the name of the machine's kernel, its cells marked as untouched."""
+    """The trace without the name of the machine and the folders of its Python, its cells marked as untouched."""
     text = re.sub(r"Linux-[\w.-]*?(x86_64|aarch64)", r"Linux-\1", json.dumps(notebook))
+    text = re.sub(r"(?:/[\w.-]+)+?/(?=lib/python3)", "", text)
     clean = nbformat.from_dict(json.loads(re.sub(r"Linux-[\w.-]*?(x86\\\\_64)", r"Linux-\1", text)))
     for cell in clean.cells:
         if mark := cell.metadata.get("exploracoder_jupyter"):
@@ -42,6 +43,7 @@ def without_machine(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def portable(notebook: nbformat.NotebookNode, *, folder: str) -> nbformat.NotebookNode:
     """The notebook without times, and with paths relative to the folder it ran in."""
     text = json.dumps(notebook).replace(f"{Path(folder).resolve()}/", "").replace(f"{folder}/", "")
+    text = text.replace(f'"{Path(folder).resolve()}"', '""')
     clean = nbformat.from_dict(json.loads(text))
     for cell in clean.cells:
         cell.metadata.pop("execution", None)

@@ -2,14 +2,18 @@
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from exploracoder_jupyter.cli import main
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+TRACES = sorted([*(ROOT / "examples").glob("*-recorded.ipynb"), *(ROOT / "examples" / "explorations").glob("*.ipynb")])
 WANTED = {
     "3-judged-by-outputs-recorded": "assert str(result[1:]) == '[(nan, 18.0), (17.0, 16.0), (16.0, nan), (0.0, nan)]'"
 }
@@ -57,6 +61,12 @@ def test_the_solution_of_a_recorded_example_still_passes_its_check(path, tmp_pat
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert [cell for cell in notebook.cells if cell.source.startswith("%%explored")] == candidates
     assert candidates
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_a_trace_among_the_examples_still_holds_and_names_no_machine(path, capsys):
+    assert main(["check", str(path)]) == 0, capsys.readouterr()
+    assert not re.search(r"/tmp/tmp|(?<!~)/home/|/root/|/work/", path.read_text())
 
 
 def _results(notebook):
