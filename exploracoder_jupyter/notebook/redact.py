@@ -24,7 +24,7 @@ _SHAPES = tuple(
         ("k-", r"\b[srp]k-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}"),
         ("earer ", r"\b[Bb]earer +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"),
         ("EARER ", r"\bBEARER +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"),
-        ("gh", r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+        *((f"gh{kind}_", rf"\bgh{kind}_[A-Za-z0-9]{{20,}}") for kind in "pousr"),
         ("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{20,}"),
         ("glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
         ("hf_", r"\bhf_[A-Za-z0-9]{30,}"),
