@@ -112,7 +112,8 @@ def _said(run: Run, trace: Path, begin: Given, cell: str) -> str:
     where = f" from {cell}" if cell else ""
     taken = sum(one is not None for one in begin.carried)
     over = f"{taken} of {len(begin.titles)} subtasks are taken over" if begin.titles else "it had no plan yet"
-    spent = f"{run.usage.calls:,} calls and {run.usage.tokens:,} tokens"
+    calls = "1 call" if run.usage.calls == 1 else f"{run.usage.calls:,} calls"
+    spent = f"{calls} and {run.usage.tokens:,} tokens"
     return (
         f"This goes on{where} from the run of {when} ({trace.name}, {run.run_id}), which {ended}: {over}. It had cost"
         f" {spent}, which do not count here."

@@ -165,32 +165,37 @@ def test_a_run_whose_siblings_are_killed_ends_in_order_or_is_resumed(author, tmp
     kept(tmp_path / "t.ipynb")
 
 
-def test_a_run_whose_kernel_was_killed_is_resumed_by_the_same_cell(author, tmp_path):
-    cell = f"%%explora statistics {shlex.join(author.options)}\n{TASK}"
-    manager, client = start_new_kernel(cwd=str(tmp_path))
-    client.execute_interactive("%load_ext exploracoder_jupyter", timeout=60)
-    client.execute(cell)
-    journal = waited_for(tmp_path, "subtask_finished")
-    engines = psutil.Process(manager.provisioner.pid).children(recursive=True)
-    os.kill(manager.provisioner.pid, signal.SIGKILL)
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
-    assert psutil.wait_procs(engines, timeout=15)[1] == []
-    [trace] = (tmp_path / "explorations").glob("*.ipynb")
-    before = kept(trace)
-    assert load(trace)[-1].event.verdict.outcome == "stopped"
-    assert not journal.exists()
-    author.answered.clear()
-    manager, client = start_new_kernel(cwd=str(tmp_path))
+@contextlib.contextmanager
+def kernel_in(folder):
+    """A user's kernel with the extension."""
+    manager, client = start_new_kernel(cwd=str(folder))
     try:
         client.execute_interactive("%load_ext exploracoder_jupyter", timeout=60)
+        yield manager.provisioner.pid, client
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+
+@pytest.mark.parametrize("victim", ["kernel", "engine"])
+def test_a_run_whose_kernel_or_engine_was_killed_is_resumed_by_the_same_cell(author, tmp_path, victim):
+    cell = f"%%explora statistics {shlex.join(author.options)}\n{TASK}"
+    with kernel_in(tmp_path) as (kernel, client):
+        client.execute(cell)
+        journal = waited_for(tmp_path, "subtask_finished")
+        engine, *others = psutil.Process(kernel).children()
+        assert others == []
+        os.kill(kernel if victim == "kernel" else engine.pid, signal.SIGKILL)
+        assert psutil.wait_procs([engine], timeout=15)[1] == []
+    trace = journal.with_name(journal.name.replace(".journal.jsonl", ".ipynb"))
+    before = kept(trace)
+    assert journal.exists() == (victim == "engine"), "an engine that is left alone closes its trace"
+    author.answered.clear()
+    with kernel_in(tmp_path) as (_, client):
         said = []
         line = cell.replace("%%explora statistics", "%%explora statistics --resume")
         reply = client.execute_interactive(line, timeout=120, output_hook=said.append)
         assert reply["content"]["status"] == "ok", said
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
     again = load(trace.with_name(f"{trace.stem}-resumed.ipynb"))
     assert again[-1].event.verdict.outcome == "solved"
     assert [one for one in author.answered if one in before] == []

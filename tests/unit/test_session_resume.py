@@ -56,7 +56,7 @@ def test_task_and_settings_come_from_the_trace(tmp_path):
     assert order.given.introduction.text == "Graphs."
     assert order.earlier.run_id == RUN_ID
     assert [one.id for one in order.earlier.exchanges] == [1]
-    assert "1 of 2 subtasks are taken over. It had cost 1 calls and 120 tokens" in order.earlier.said
+    assert "1 of 2 subtasks are taken over. It had cost 1 call and 120 tokens" in order.earlier.said
 
 
 def test_what_is_given_now_wins(tmp_path):
