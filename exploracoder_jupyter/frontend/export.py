@@ -31,10 +31,14 @@ def export_trace(trace: Path, wanted: str) -> Path:
     form = ("--to", asked["form"]) if asked["form"] else ()
     out = ("--out", str(Path(asked["path"].strip("'\"")).expanduser())) if asked["path"] else ()
     done = _command("export", str(trace), *form, *out, "--json")
+    try:
+        told = json.loads(done.stdout)
+    except ValueError:
+        said = done.stderr.strip().splitlines() or [f"The export failed with exit status {done.returncode}."]
+        raise UsageError(said[-1]) from None
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise UsageError(said[-1] if said else f"The export failed with exit status {done.returncode}.")
-    return Path(json.loads(done.stdout)["out"])
+        raise UsageError(told["error"], remedy=told["remedy"])
+    return Path(told["out"])
 
 
 def _command(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -139,7 +139,7 @@ def test_the_last_value_is_printed_where_the_run_showed_one(tmp_path):
 
 
 def test_magics_are_left_out_and_display_prints(tmp_path):
-    code = "from __future__ import annotations\n%matplotlib inline\n!pip install x\nif True:\n    %time 1\n    display('a')"
+    code = "from __future__ import annotations\n%pylab\n!pip install x\nif True:\n    %time 1\n    display('a')"
     done = run(script(code), tmp_path)
     assert (done.stdout, done.stderr) == ("a\n", "")
 

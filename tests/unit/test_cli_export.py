@@ -1,0 +1,169 @@
+"""`jupyter explora export`: where it writes, what it never replaces, what nbconvert makes of the same trace."""
+
+import io
+import json
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.frontend.export import export_trace
+from exploracoder_jupyter.notebook import Trace, render
+from tests.unit.factories import complete_run
+
+FORMS = {"script": ".py", "html": ".html", "notebook": "-selected.ipynb"}
+
+
+@pytest.fixture
+def trace(tmp_path):
+    path = tmp_path / "my run.ipynb"
+    nbformat.write(render(complete_run()), path)
+    return path
+
+
+@pytest.mark.parametrize(("form", "ending"), FORMS.items(), ids=FORMS)
+def test_it_goes_beside_the_trace_and_can_be_written_again(trace, capsys, form, ending):
+    target = trace.with_name(f"my run{ending}")
+    for _ in range(2):
+        assert main(["export", str(trace), "--to", form, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == {"out": str(target), "to": form}
+    assert target.stat().st_size > 100
+
+
+@pytest.mark.parametrize(("name", "begins"), [("a.py", "# /// script"), ("a.html", "<!DOCTYPE"), ("a.ipynb", "{")])
+def test_the_name_says_the_form(trace, name, begins):
+    target = trace.with_name("new folder") / name
+    assert main(["export", str(trace), "--out", str(target)]) == 0
+    assert target.read_text().startswith(begins)
+
+
+def test_a_script_goes_to_standard_output(trace, capsys):
+    assert main(["export", str(trace), "--to", "script", "--out", "-", "--unpinned"]) == 0
+    said = capsys.readouterr()
+    compile(said.out, "script", "exec")
+    assert said.err == ""
+    assert [path.name for path in trace.parent.iterdir()] == ["my run.ipynb"]
+
+
+def test_standard_output_is_for_one_thing(trace, capsys):
+    assert main(["export", str(trace), "--out", "-", "--json"]) == 2
+    assert "both want standard output" in capsys.readouterr().err
+
+
+def test_a_journal_is_exported_under_the_name_of_its_trace(tmp_path):
+    writing = Trace(tmp_path / "run.ipynb", interval=600)
+    for record in complete_run():
+        writing.append(record)
+    journal = tmp_path / "run.journal.jsonl"
+    assert main(["export", str(journal), "--to", "html"]) == 0
+    writing.close()
+    assert (tmp_path / "run.html").exists()
+
+
+@pytest.mark.parametrize("name", ["mine.py", "mine.html"])
+def test_what_somebody_wrote_is_not_replaced(trace, capsys, name):
+    mine = trace.with_name(name)
+    mine.write_text("# mine")
+    assert main(["export", str(trace), "--out", str(mine)]) == 2
+    assert mine.read_text() == "# mine"
+    assert "is not what would be written" in capsys.readouterr().err
+
+
+def test_a_script_that_somebody_has_changed_stays(trace):
+    assert main(["export", str(trace), "--to", "script"]) == 0
+    script = trace.with_name("my run.py")
+    script.write_text(script.read_text() + "print('mine')\n")
+    assert main(["export", str(trace), "--to", "script"]) == 2
+    assert script.read_text().endswith("print('mine')\n")
+
+
+def test_an_older_page_is_replaced(trace):
+    page = trace.with_name("my run.html")
+    assert main(["export", str(trace), "--to", "html"]) == 0
+    whole = page.read_text()
+    page.write_text(whole.replace("Count the triangles", "Count something"))
+    assert main(["export", str(trace), "--to", "html"]) == 0
+    assert page.read_text() == whole
+
+
+def test_another_trace_is_not_replaced(trace, capsys):
+    other = trace.with_name("other.ipynb")
+    nbformat.write(render(complete_run()), other)
+    before = other.read_bytes()
+    assert main(["export", str(trace), "--out", str(other)]) == 2
+    assert other.read_bytes() == before
+    assert "is a trace itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_folder_is_no_file(trace, capsys, form):
+    folder = trace.with_name("folder.ipynb")
+    folder.mkdir()
+    assert main(["export", str(trace), "--to", form, "--out", str(folder)]) == 2
+    assert "is a folder" in capsys.readouterr().err
+
+
+def test_an_export_has_no_run_to_export(trace, capsys):
+    assert main(["export", str(trace)]) == 0
+    exported = trace.with_name("my run-selected.ipynb")
+    facts = nbformat.read(exported, as_version=4).metadata.exploracoder_jupyter
+    assert not {"records", "clock", "trimmed"} & facts.keys()
+    assert main(["export", str(exported), "--to", "html"]) == 2
+    assert "was made from a trace, and does not hold the run itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("", "my run-selected.ipynb"),
+        ("--to html", "my run.html"),
+        ("--to=script", "my run.py"),
+        ("--to html {}/a b.html", "a b.html"),
+        ("'{}/c d.py'", "c d.py"),
+    ],
+)
+def test_the_magic_takes_a_form_and_a_path(trace, line, name):
+    made = export_trace(trace, line.format(trace.parent))
+    assert made == trace.with_name(name)
+    assert made.exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("--to pdf", "invalid choice"), ("--from x", "takes `--to script"), ("--to html .", "is a folder")],
+)
+def test_the_magic_says_what_is_wrong_in_a_sentence(trace, line, said, monkeypatch):
+    monkeypatch.chdir(trace.parent)
+    with pytest.raises(UsageError, match=said) as told:
+        export_trace(trace, line)
+    assert "\n" not in str(told.value)
+    assert "jupyter explora" not in str(told.value)
+
+
+@pytest.mark.parametrize(("form", "ending"), FORMS.items(), ids=FORMS)
+def test_nbconvert_makes_the_same(trace, form, ending):
+    exporters = pytest.importorskip("exploracoder_jupyter.report.exporters")
+    exporter = {
+        "script": exporters.ScriptExporter,
+        "html": exporters.ReportExporter,
+        "notebook": exporters.SelectedExporter,
+    }[form]()
+    assert main(["export", str(trace), "--to", form]) == 0
+    wanted = trace.with_name(f"my run{ending}").read_text(encoding="utf-8")
+    made, resources = exporter.from_filename(str(trace))
+    assert made == wanted
+    assert f"{resources['output_suffix']}{resources['output_extension']}" == ending
+    read = {"metadata": {"name": "my run", "path": str(trace.parent)}}
+    assert exporter.from_file(io.StringIO(trace.read_text(encoding="utf-8")), resources=read)[0] == wanted
+
+
+def test_nbconvert_says_what_is_no_trace(tmp_path):
+    exporters = pytest.importorskip("exploracoder_jupyter.report.exporters")
+    conversion = pytest.importorskip("nbconvert.utils.exceptions").ConversionException
+    plain = nbformat.v4.new_notebook()
+    nbformat.write(plain, tmp_path / "plain.ipynb")
+    with pytest.raises(conversion, match="is not the trace of a run"):
+        exporters.ReportExporter().from_filename(str(tmp_path / "plain.ipynb"))
+    with pytest.raises(conversion, match="is not the trace of a run"):
+        exporters.ReportExporter().from_notebook_node(plain)
