@@ -58,6 +58,11 @@ class Course:
         """Whether the plan waits for the user's word."""
         return self._word is not None and not self._word.is_set()
 
+    @property
+    def _planned(self) -> bool:
+        """Whether the plan is that of an earlier run."""
+        return self.run.given is not None and bool(self.run.given.titles)
+
     async def travel(self, listen: Callable[[], Coroutine[Any, Any, None]]) -> Ending:
         """Go all the way; `listen` takes the controls meanwhile.
 
@@ -98,7 +103,7 @@ class Course:
 
     async def _travel(self) -> Ending:
         await self._go(self._begin)
-        if self.run.settings.review and self.run.steerable and self.run.given is None:
+        if self.run.settings.review and self.run.steerable and not self._planned:
             await self._review()
         while True:
             await self._sweep()
@@ -118,11 +123,10 @@ class Course:
 
     async def _begin(self) -> None:
         run, given = self.run, self.run.given
-        planned = given is not None and bool(given.titles)
-        if not planned:
+        if not self._planned:
             self._estimate(run.settings.subtasks, at_most=True)
         introduction = await introduce(run)
-        if given is not None and planned:
+        if given is not None and self._planned:
             run.agenda.follow(given)
             run.emit(PlanMade(run.agenda.plan))
         else:

@@ -754,6 +754,12 @@ async def test_a_run_that_goes_on_from_another_is_not_reviewed_again():
     assert happened(run, "review_asked") == []
 
 
+async def test_a_plan_that_is_made_only_now_is_reviewed():
+    run = reviewing(Replan(("a",)), given=Given(introduction=Introduction("It is about numbers.")))
+    await run_task(run)
+    assert [id_ for id_, _ in ends(run)] == ["1"]
+
+
 async def test_with_all_code_given_only_the_solution_is_asked_for():
     run, _ = steered(given=Given(("a",), first_marks("x"), "no use for it"))
     assert (await run_task(run)).verdict.outcome == "unchecked"
