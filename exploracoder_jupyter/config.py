@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from platformdirs import user_cache_path, user_config_path
+from platformdirs import user_cache_path, user_config_path, user_state_path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
 from exploracoder_jupyter.errors import UsageError
@@ -148,6 +148,16 @@ class View(BaseModel):
     out: str | None = Field(None, description="path of the trace notebook; none: explorations/ beside the notebook")
 
 
+class History(BaseModel):
+    """What is noted of each run, for this user alone."""
+
+    model_config = _FROZEN
+
+    keep: bool = Field(True, description="whether a run leaves a line in the history")
+    days: int = Field(180, ge=1, description="days that a line is kept")
+    runs: int = Field(1000, ge=1, description="lines that are kept at most")
+
+
 class Settings(BaseModel):
     """All settings of a run. JSON in and out; holds no secret."""
 
@@ -159,6 +169,7 @@ class Settings(BaseModel):
     endpoint: Endpoint = Endpoint()
     sandbox: Sandbox = Sandbox()
     view: View = View()
+    history: History = History()
 
 
 class Secrets(BaseModel):
@@ -182,6 +193,11 @@ def config_path() -> Path:
 def snippets_path() -> Path:
     """Where code that ran is kept for later tasks."""
     return user_cache_path("exploracoder_jupyter") / "snippets.sqlite"
+
+
+def history_path() -> Path:
+    """Where it is noted what was explored."""
+    return user_state_path("exploracoder_jupyter") / "history.sqlite"
 
 
 def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:

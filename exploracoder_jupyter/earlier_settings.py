@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import PRESETS, Exploration, Layer, Settings
 
-_OF_THEN = {"view": {"out"}, "sandbox": {"engine_python"}}
+_OF_THEN = {"view": {"out"}, "sandbox": {"engine_python"}, "history": {"keep", "days", "runs"}}
 """What belonged to that run alone."""
 
 _PRESET = {"preset", *(name for values in PRESETS.values() for name in values)}

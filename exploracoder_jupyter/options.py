@@ -217,6 +217,14 @@ OPTIONS: tuple[Option, ...] = (
         field="prompts",
         negates=True,
     ),
+    Option(
+        "no-history",
+        "leave no line about this run in the history",
+        "flag",
+        section="history",
+        field="keep",
+        negates=True,
+    ),
     Option("out", "path of the trace notebook", metavar="TRACE", section="view", field="out"),
     Option(
         "resume",

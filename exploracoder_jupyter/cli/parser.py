@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from exploracoder_jupyter import __version__
-from exploracoder_jupyter.cli import check, doctor, export, fork, index, replay, run, snippets
+from exploracoder_jupyter.cli import check, doctor, export, fork, history, index, replay, run, snippets
 from exploracoder_jupyter.options import Parser
 
 _EPILOG = (
@@ -27,6 +27,7 @@ _COMMANDS = (
     _Command("run", "explore a library for a task; write a trace notebook", run.execute, run.configure),
     _Command("check", "execute a trace again and tell what differs", check.execute, check.configure),
     _Command("replay", "show a recorded run again, without a model", replay.execute, replay.configure),
+    _Command("history", "list what was explored, here and elsewhere", history.execute, history.configure),
     _Command("index", "read and index libraries", index.index, index.configure_index),
     _Command("search", "find the APIs of a library that fit a query", index.search, index.configure_search),
     _Command("snippets", "show or remove kept code that ran", snippets.execute, snippets.configure),

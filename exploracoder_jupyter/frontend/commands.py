@@ -28,14 +28,15 @@ from exploracoder_jupyter.frontend.keys import explain, save_key
 from exploracoder_jupyter.frontend.link import Link
 from exploracoder_jupyter.frontend.live import fork_of, offer, will_be_forked
 from exploracoder_jupyter.frontend.options import Call
+from exploracoder_jupyter.frontend.past import asked_number, past, show
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.frontend.render import as_text, cost, headline
 from exploracoder_jupyter.frontend.runs import Run
 from exploracoder_jupyter.frontend.search import Finder, Place
 from exploracoder_jupyter.frontend.search_results import Results
 from exploracoder_jupyter.frontend.sending import Forks, send
+from exploracoder_jupyter.frontend.server import server_root
 from exploracoder_jupyter.frontend.steering import given, origin
-from exploracoder_jupyter.frontend.traces import traces_beside
 from exploracoder_jupyter.page import Continue
 from exploracoder_jupyter.wire import Given, Resume, Start
 
@@ -225,12 +226,17 @@ class Commands:
             raise UsageError("No files were kept.", remedy="Explore with --keep-files.")
         return copy_out(run.state.files, Path.cwd()) if argument else listing(run.state.files)
 
-    def _history(self, _: str) -> str:
-        lines = [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.all, 1)]
-        here = [run.state.trace for run in self.runs.all]
-        older = [trace for trace in traces_beside(self._folder() or Path.cwd()) if str(trace.path) not in here]
-        lines += ["  ".join(filter(None, (trace.when, trace.outcome, trace.task, str(trace.path)))) for trace in older]
-        return "\n".join(lines) or "Nothing has been explored in this session, and there are no traces here."
+    def _history(self, argument: str) -> str:
+        most = asked_number(argument)
+        here = [run.state.trace for run in self.runs.all if run.state.trace]
+        if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.all, 1)]:
+            self.say("\n".join(session))
+        before = past(
+            self._folder() or Path.cwd(), server_root(), but=here, runs=[run.state.run_id for run in self.runs.all]
+        )
+        if before:
+            show(before, most)
+        return "" if session or before else "Nothing has been explored yet, and there are no traces here."
 
     def _folder(self) -> Path | None:
         """The notebook's, if that is known."""

@@ -85,6 +85,7 @@ class ExploraMagics(Magics):
     no_prompts = Bool(None, allow_none=True, help="Whether to leave what the model is asked out of the trace.").tag(
         config=True
     )
+    no_history = Bool(None, allow_none=True, help="Whether to leave no line in the history.").tag(config=True)
     out = Unicode(None, allow_none=True, help="Path of the trace notebook.").tag(config=True)
     engine_python = Unicode(None, allow_none=True, help="Interpreter that runs the engine.").tag(config=True)
 
@@ -147,7 +148,7 @@ class ExploraMagics(Magics):
         %explora accept            begin a run whose plan waits for your word
         %explora solution          put the last solution into a new cell
         %explora files [--copy]    what the last solution wrote, if it was kept; copy it into the working directory
-        %explora history           the runs of this session and the traces beside this notebook
+        %explora history [-n N]    the runs of this session, and what was explored before, here and elsewhere
         %explora export [--to script|html|notebook] [PATH]    write the last trace as a script, as a page to read, or
                                    as a notebook without the candidates that lost
         %explora clean [--keep-solution]    remove the explorations from this notebook

@@ -23,6 +23,7 @@ from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.pipeline.ports import Model, Soup
+from exploracoder_jupyter.session.history import Historian
 from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
     choose_model,
@@ -62,7 +63,8 @@ async def run(
     hidden = hidden_strings(settings.endpoint, keys)
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
-    teller = Teller(order, settings, listen, begun=begun or (lambda path: None), hidden=hidden)
+    historian = Historian(order, settings, listen, begun or (lambda path: None))
+    teller = Teller(order, settings, historian.listen, begun=historian.begun, hidden=hidden)
     with anyio.CancelScope() as scope:
         steering.bind(scope)
         try:

@@ -1,0 +1,159 @@
+"""`jupyter explora history`: what was explored before, newest first, and the removal of its lines."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.cli.output import emit, note, say
+from exploracoder_jupyter.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from exploracoder_jupyter.history import HistoryStore, PastRun
+
+_FEW = 20
+_HEADS = ("run", "began", "ended as", "calls", "tokens", "executions", "time", "libraries")
+_NUMBERS = range(3, 7)
+"""Columns that are aligned at their right."""
+_NOT_TOLD = ("process", "outcome")
+"""`status` says what follows from them."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("-n", type=_positive, default=_FEW, metavar="N", help=f"runs that are shown at most ({_FEW})")
+    parser.add_argument("--library", metavar="LIB", help="only runs that explored this library")
+    removal = parser.add_mutually_exclusive_group()
+    removal.add_argument("--forget", metavar="ID", help="remove the line of this run, or `all`; traces stay")
+    removal.add_argument(
+        "--prune",
+        action="store_true",
+        help="remove lines beyond the settings' limits, and those of runs whose traces are gone",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """List what was explored, or remove lines. Returns the exit status: 1 where there is nothing to list.
+
+    Raises:
+        UsageError: there is no such run, or the file cannot be changed.
+    """
+    from exploracoder_jupyter.config import history_path
+    from exploracoder_jupyter.history import HistoryStore
+
+    store = HistoryStore(history_path())
+    if arguments.forget or arguments.prune:
+        return _remove(store, arguments)
+    runs = [run for run in store.all() if not arguments.library or _explored(run, arguments.library)]
+    shown = runs[: arguments.n]
+    if arguments.json:
+        emit({"path": str(store.path), "runs": [_object(run) for run in shown]})
+    elif shown:
+        _list(shown)
+        note(f"{len(shown)} of {len(runs)} in {store.path}.")
+    else:
+        note(f"Nothing in {store.path}.")
+    return 0 if shown else 1
+
+
+def _remove(store: HistoryStore, arguments: argparse.Namespace) -> int:
+    import sqlite3
+
+    try:
+        removed = _pruned(store) if arguments.prune else _forgotten(store, arguments.forget)
+    except (OSError, sqlite3.Error) as error:
+        raise UsageError(
+            f"{store.path} cannot be changed: {error}.", remedy="End what uses it, or remove the file."
+        ) from error
+    if arguments.json:
+        emit({"path": str(store.path), "removed": removed})
+    else:
+        say(f"Removed {removed} from {store.path}. No trace was touched.")
+    return 0
+
+
+def _pruned(store: HistoryStore) -> int:
+    from exploracoder_jupyter.config import resolve
+
+    limits = resolve().history
+    return store.prune(days=limits.days, runs=limits.runs)
+
+
+def _forgotten(store: HistoryStore, named: str) -> int:
+    if named == "all":
+        return store.clear()
+    if not (removed := store.forget([named])):
+        raise UsageError(f"There is no run {named!r} in the history.", remedy="See `jupyter explora history`.")
+    return removed
+
+
+def _positive(text: str) -> int:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"takes a whole number from 1 on, not {text!r}")
+
+
+def _explored(run: PastRun, library: str) -> bool:
+    names = {name for info in run.libraries for name in (info.name, info.distribution)}
+    return _spelled(library) in map(_spelled, names)
+
+
+def _spelled(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _object(run: PastRun) -> dict[str, JsonValue]:
+    told: dict[str, JsonValue] = {name: value for name, value in asdict(run).items() if name not in _NOT_TOLD}
+    return told | {
+        "status": run.status,
+        "resume": run.resumable or None,
+        "libraries": {info.name: info.version for info in run.libraries},
+        "trace": run.trace or None,
+        "trace_exists": bool(run.trace) and not run.gone,
+        **{
+            name: _moment(at) for name, at in (("started", run.started), ("updated", run.updated), ("ended", run.ended))
+        },
+    }
+
+
+def _moment(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+
+
+def _list(runs: Sequence[PastRun]) -> None:
+    """A table, with what does not fit into one below each row: the task, the trace, what can be done."""
+    rows = [_HEADS, *map(_row, runs)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
+    say(_aligned(_HEADS, widths))
+    for run, row in zip(runs, rows[1:], strict=True):
+        say(_aligned(row, widths))
+        for text in _below(run):
+            say(f"{'':{widths[0]}}  {text}")
+
+
+def _row(run: PastRun) -> tuple[str, ...]:
+    from exploracoder_jupyter.history import clock
+
+    began = datetime.fromtimestamp(run.started).strftime("%Y-%m-%d %H:%M")
+    spent = (f"{run.calls:,}", f"{run.tokens:,}", f"{run.executions:,}", clock(run.seconds))
+    return (run.id, began, run.status, *spent, run.named)
+
+
+def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = (
+        text.rjust(width) if column in _NUMBERS else text.ljust(width)
+        for column, (text, width) in enumerate(zip(row, widths, strict=True))
+    )
+    return "  ".join(cells).rstrip()
+
+
+def _below(run: PastRun) -> list[str]:
+    from_ = f"goes on from {run.resumes}" if run.resumes else ""
+    place = f"{run.trace} (gone)" if run.gone else run.trace
+    again = f"to go on: jupyter explora run {run.resumable}" if run.resumable else ""
+    return [text for text in (run.task, from_, place, again) if text]

@@ -1,0 +1,211 @@
+"""What was explored before, wherever that was: one line for each run, in a file of the user's that processes share.
+
+A line is written when a run begins and again as it goes on, so one that died is still there; whether it did is seen
+from its process. Lines go by age and number, and when they are asked to; traces are never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sqlite3
+import time
+from collections.abc import Collection
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import psutil
+from pydantic import TypeAdapter, ValidationError
+
+from exploracoder_jupyter.kept_file import BRIEF_WAIT, KeptFile
+from exploracoder_jupyter.types import LibraryInfo
+
+RUNNING, CUT_OFF = "running", "cut off"
+"""What a run without a verdict is."""
+DAY = 86_400.0
+_SAME_MOMENT = 2.0
+"""Seconds by which the start of one process may be told differently: a system's clock is set meanwhile."""
+_MIGRATIONS = (
+    "CREATE TABLE runs (id TEXT PRIMARY KEY, started REAL NOT NULL, body TEXT NOT NULL)",
+    "CREATE INDEX runs_started ON runs (started)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Who carries a run out."""
+
+    pid: int
+    born: float
+    """When it began, in seconds since the epoch: a number may be given to another process later."""
+    machine: str
+
+    @classmethod
+    def own(cls) -> Self:
+        """This process."""
+        return cls(os.getpid(), psutil.Process().create_time(), platform.node())
+
+    @property
+    def here(self) -> bool:
+        """Whether it belongs to this machine."""
+        return self.machine == platform.node()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs, if it belongs to this machine."""
+        try:
+            found = psutil.Process(self.pid)
+            return abs(found.create_time() - self.born) < _SAME_MOMENT and found.status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run, as far as it had come when its line was last written."""
+
+    id: str
+    started: float
+    """Seconds since the epoch, as all moments here."""
+    updated: float
+    process: Process
+    task: str
+    """Its first line, clipped."""
+    libraries: tuple[LibraryInfo, ...]
+    """As they were asked for, without versions, until they were read."""
+    model: str = ""
+    ended: float | None = None
+    outcome: str = ""
+    """As in a verdict; empty until then."""
+    reason: str = ""
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    """How long it took, or had taken."""
+    executions: int = 0
+    trace: str = ""
+    """Absolute path; empty where none was begun."""
+    resumes: str = ""
+    """Id of the run that it goes on from."""
+
+    @property
+    def status(self) -> str:
+        """Its outcome; else whether it runs or was cut off, which on another machine a day without news decides."""
+        if self.outcome:
+            return self.outcome
+        alive = self.process.alive if self.process.here else time.time() - self.updated < DAY
+        return RUNNING if alive else CUT_OFF
+
+    @property
+    def named(self) -> str:
+        """Its libraries with their versions, for people."""
+        return ", ".join(library.titled for library in self.libraries)
+
+    @property
+    def cost(self) -> str:
+        """What it took, for people."""
+        spent = f"{self.calls:,} calls, {self.tokens:,} tokens, " if self.calls else ""
+        return f"{spent}{self.executions:,} executions, {clock(self.seconds)}"
+
+    @property
+    def gone(self) -> bool:
+        """Whether it had a trace that is not there any more, nor the journal that a run cut off leaves beside it."""
+        path = Path(self.trace)
+        return bool(self.trace) and not (path.exists() or path.with_name(f"{path.stem}.journal.jsonl").exists())
+
+    @property
+    def resumable(self) -> str:
+        """The option that goes on from it, where it was cut off and left something."""
+        return f"--resume {shlex.quote(self.trace)}" if self.trace and self.status == CUT_OFF and not self.gone else ""
+
+
+_RUN: TypeAdapter[PastRun] = TypeAdapter(PastRun)
+
+
+class HistoryStore:
+    """The lines of all runs. Reading and writing them raises nothing, whatever the disk or the file does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = KeptFile(path, _MIGRATIONS)
+
+    def write(self, run: PastRun) -> None:
+        """Write the line of a run, in place of the one that it has."""
+        row = (run.id, run.started, _RUN.dump_json(run).decode())
+        insert = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
+        self._file.attempt(lambda db: db.execute(insert, row), None, wait=BRIEF_WAIT)
+
+    def limit(self, *, days: int, runs: int) -> None:
+        """Let the lines go that are older than so many days, then the oldest of more than so many runs."""
+        self._file.attempt(lambda db: _limit(db, days, runs), 0, wait=BRIEF_WAIT)
+
+    def all(self) -> list[PastRun]:
+        """All runs, the newest first."""
+        if not self.path.exists():
+            return []
+        rows: list[tuple[str]] = self._file.attempt(
+            lambda db: db.execute("SELECT body FROM runs ORDER BY started DESC, rowid DESC").fetchall(), []
+        )
+        return [run for (body,) in rows if (run := _run(body))]
+
+    def forget(self, ids: Collection[str]) -> int:
+        """Remove the lines of these runs; how many there were.
+
+        Raises:
+            OSError, sqlite3.Error: they could not be removed.
+        """
+        if not self.path.exists():
+            return 0
+        with closing(self._file.connect()) as db, db:
+            return _delete(db, ids)
+
+    def clear(self) -> int:
+        """Remove all lines, and files that were set aside; how many lines that were.
+
+        Raises:
+            OSError, sqlite3.Error: they could not be removed.
+        """
+        self.all()  # which sets an unsound file aside
+        self._file.forget_unsound()
+        if not self.path.exists():
+            return 0
+        with closing(self._file.connect()) as db, db:
+            return db.execute("DELETE FROM runs WHERE 1").rowcount
+
+    def prune(self, *, days: int, runs: int) -> int:
+        """Apply the limits now, and remove the lines of runs whose traces are gone; how many lines that were.
+
+        Raises:
+            OSError, sqlite3.Error: they could not be removed.
+        """
+        gone = [run.id for run in self.all() if run.gone and run.status != RUNNING]
+        if not self.path.exists():
+            return 0
+        with closing(self._file.connect()) as db, db:
+            return _limit(db, days, runs) + _delete(db, gone)
+
+
+def clock(seconds: float) -> str:
+    """A span of time as `0:07` or `12:05`."""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02}"
+
+
+def _limit(db: sqlite3.Connection, days: int, runs: int) -> int:
+    old = db.execute("DELETE FROM runs WHERE started < ?", (time.time() - days * DAY,)).rowcount
+    newest = "SELECT id FROM runs ORDER BY started DESC, rowid DESC LIMIT ?"
+    return old + db.execute(f"DELETE FROM runs WHERE id NOT IN ({newest})", (runs,)).rowcount
+
+
+def _delete(db: sqlite3.Connection, ids: Collection[str]) -> int:
+    return sum(db.execute("DELETE FROM runs WHERE id = ?", (id_,)).rowcount for id_ in ids)
+
+
+def _run(body: str) -> PastRun | None:
+    try:
+        return _RUN.validate_json(body)
+    except ValidationError:
+        return None
