@@ -1,0 +1,101 @@
+"""The page of a run in a browser: by day, by night, on a telephone and on paper."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from exploracoder_jupyter.events import CandidateObserved, InputsInvented, SolutionJudged, SolutionTested
+from exploracoder_jupyter.report.forms import exported
+from exploracoder_jupyter.types import InputRun, InventedInput, Judgement, Observation, Output
+from tests.unit.factories import complete_events, recorded, shown, stream
+
+WINDOWS = {
+    "light": {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}},
+    "dark": {"color_scheme": "dark", "viewport": {"width": 1100, "height": 900}},
+    "narrow": {"color_scheme": "light", "viewport": {"width": 360, "height": 800}},
+}
+CELLS = "".join(f"<td>{number}.123456</td>" for number in range(30))
+HEADS = "".join(f"<th>column_{number}</th>" for number in range(30))
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="800" height="90"><path d="M0 0L800 90" stroke="black"/></svg>'
+OUTPUTS: tuple[Output, ...] = (
+    shown(text_html=f'<table class="dataframe" border="1"><thead><tr>{HEADS}</tr></thead><tr>{CELLS}</tr></table>'),
+    shown(
+        text_html='<h1>Mine</h1><p style="color: #333">dark on nothing</p><nav><a href="https://example.org">x</a></nav>'
+    ),
+    shown(text_markdown="# Its own\n\n$a_1$ and *more*\n\n| a | b |\n|--|--|\n| 1 | 2 |"),
+    shown(text_latex="$\\int_0^1 x$", text_plain="1/2"),
+    {"output_type": "display_data", "data": {"image/svg+xml": SVG, "text/plain": "<Figure>"}, "metadata": {}},
+    stream("a long line " * 40 + "\n" * 60 + "its end"),
+    stream("a warning", "stderr"),
+)
+
+
+@pytest.fixture
+def page(tmp_path):
+    """The page of a run that showed all kinds of outputs."""
+    events = [
+        CandidateObserved("1.2", Observation("ok", OUTPUTS))
+        if isinstance(event, CandidateObserved) and event.candidate == "1.2"
+        else event
+        for event in complete_events()
+    ]
+    tested = [
+        InputsInvented((InventedInput("t1", "an empty graph", "G = nx.Graph()", "result"),)),
+        SolutionTested("s2", (InputRun("t1", Observation("ok", (stream("zero\n"),))),)),
+        SolutionJudged("s2", Judgement("right", "it counts")),
+    ]
+    path = tmp_path / "run.html"
+    path.write_text(exported(recorded([*events[:-1], *tested, events[-1]]), "html", tmp_path / "run.ipynb"))
+    return path
+
+
+@pytest.fixture(params=WINDOWS)
+def window(browser, request):
+    context = browser.new_context(**WINDOWS[request.param])
+    yield context.new_page()
+    context.close()
+
+
+def unfold(window):
+    window.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true })")
+
+
+def wider_than_the_window(window):
+    return window.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def test_nothing_serious_is_found_by_axe_folded_and_unfolded(window, page):
+    window.goto(page.as_uri())
+    found = []
+    for _ in range(2):
+        violations = Axe().run(window).response["violations"]
+        found += [(one["id"], one["nodes"]) for one in violations if one["impact"] in ("serious", "critical")]
+        unfold(window)
+    assert found == []
+
+
+def test_what_is_wide_scrolls_by_itself(window, page):
+    window.goto(page.as_uri())
+    unfold(window)
+    assert wider_than_the_window(window) == 0
+    table = window.locator(".wide:has(.dataframe)")
+    assert table.evaluate("one => one.scrollWidth > one.clientWidth")
+
+
+def test_it_fetches_nothing_and_breaks_no_rule_of_its_own(window, page):
+    asked, said = [], []
+    window.on("request", lambda request: asked.append(request.url))
+    window.on("console", lambda message: said.append(message.text))
+    window.goto(page.as_uri())
+    assert [url for url in asked if not url.startswith("data:")] == [page.as_uri()]
+    assert said == []
+
+
+def test_all_of_it_is_printed(window, page):
+    window.goto(page.as_uri())
+    window.emulate_media(media="print")
+    window.set_viewport_size({"width": 720, "height": 900})
+    assert window.get_by_text("networkx==3.6.1").is_visible()
+    assert window.get_by_text("G = nx.karate()").is_visible()
+    assert wider_than_the_window(window) == 0
+    cut = "one => one.scrollHeight > one.clientHeight + 1 || one.scrollWidth > one.clientWidth + 1"
+    assert window.locator("pre").evaluate_all(f"all => all.filter({cut}).map(one => one.textContent)") == []
