@@ -91,11 +91,12 @@ def _task(recorded: Task) -> Task:
 
 
 def _of_replay(out: Path) -> Layer:
-    """What is otherwise than in the recorded run: nothing is embedded, for that would ask an endpoint."""
+    """What is otherwise than in the recorded run: nothing is asked of an endpoint or a server, and code stays here."""
     return {
         "view": {"out": str(out)},
         "endpoint": {"embedding_model": None},
         "retrieval": {"embedding_folder": None},
+        "sandbox": {"network": False, "gateway": None},
     }
 
 

@@ -18,6 +18,7 @@ from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.notebook import load
 from exploracoder_jupyter.notebook.state import Run, fold_all
 from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.session.beyond import no_looser, refuse_beyond
 from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.session.earlier import exchanges, given
 from exploracoder_jupyter.session.order import Earlier, Order
@@ -97,9 +98,15 @@ def _task(order: Order, known: Task) -> Task:
 
 
 def _settings(started: RunStarted, stronger: tuple[Layer, ...]) -> Layer:
-    """The recorded settings. An address that is in force now and is recorded without its secrets stays in force."""
-    layer = as_layer(started.settings, stronger)
-    endpoint, present = layer.get("endpoint", {}), resolve(*stronger).endpoint.base_url
+    """The recorded settings. An address that is in force now and is recorded without its secrets stays in force.
+
+    Raises:
+        UsageError: they reach further than what is set now.
+    """
+    layer, now = as_layer(started.settings, stronger), resolve(*stronger)
+    refuse_beyond(layer, now)
+    layer = no_looser(layer, now)
+    endpoint, present = layer.get("endpoint", {}), now.endpoint.base_url
     if present and endpoint.get("base_url") == shown(present):
         return {**layer, "endpoint": {name: value for name, value in endpoint.items() if name != "base_url"}}
     return layer

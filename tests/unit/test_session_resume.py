@@ -23,7 +23,7 @@ SETTINGS = resolve(
         "exploration": {"preset": "thorough", "candidates": 7},
         "endpoint": {"base_url": "http://127.0.0.1:9/v1", "model": "toy"},
         "view": {"out": "old.ipynb", "show": "selected"},
-        "sandbox": {"engine_python": "/gone", "network": True},
+        "sandbox": {"engine_python": "/gone", "processes": 99},
     },
     environ={},
 ).model_dump(mode="json")
@@ -47,7 +47,7 @@ def test_task_and_settings_come_from_the_trace(tmp_path):
     assert (settings.exploration.candidates, settings.exploration.debug_rounds) == (7, 3)
     assert (settings.endpoint.model, settings.endpoint.base_url) == ("toy", "http://127.0.0.1:9/v1")
     assert (settings.view.out, settings.view.show) == (None, "selected")
-    assert (settings.sandbox.engine_python, settings.sandbox.network) == (None, True)
+    assert (settings.sandbox.engine_python, settings.sandbox.processes) == (None, 99)
     assert order.given.titles == ("Load the graph", "Count triangles")
     assert [one and one.code for one in order.given.carried] == [
         "import networkx as nx\nG = nx.karate_club_graph()\nG",
@@ -80,6 +80,39 @@ def test_an_address_with_secrets_is_taken_from_where_it_is_now(tmp_path, monkeyp
     monkeypatch.setenv("EXPLORACODER_BASE_URL", "http://me:hunter2@127.0.0.1:9/v1")
     order = again(trace(tmp_path, complete_events()[:CUT_OFF]))
     assert resolve(*order.layers).endpoint.base_url == "http://me:hunter2@127.0.0.1:9/v1"
+
+
+def test_what_is_stricter_now_stays_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
+    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    settings = resolve(*again(path).layers)
+    assert (settings.endpoint.share, settings.sandbox.isolation) == ("values", "best")
+    (tmp_path / "config.toml").write_text('[endpoint]\nshare = "schema"\n[sandbox]\nisolation = "require"\n')
+    settings = resolve(*again(path).layers)
+    assert (settings.endpoint.share, settings.sandbox.isolation) == ("schema", "require")
+
+
+BEYOND = {
+    "endpoint": {"base_url": "https://models.example/v1", "model": "toy"},
+    "sandbox": {"network": True, "gateway": "https://kernels.example"},
+    "retrieval": {"web": "url", "web_address": "https://find.example/?key={key}&q={query}"},
+}
+
+
+def test_a_trace_alone_reaches_nothing_beyond_this_machine(tmp_path):
+    settings = resolve(BEYOND, environ={}).model_dump(mode="json")
+    events = [started(settings=settings), *complete_events()[1:CUT_OFF]]
+    nbformat.write(render(recorded(events)), tmp_path / "old.ipynb")
+    with pytest.raises(UsageError) as caught:
+        again(tmp_path / "old.ipynb")
+    assert caught.value.remedy == (
+        "Where you want that, add: --base-url https://models.example/v1 --gateway https://kernels.example --network"
+        " --web https://find.example/?key={key}&q={query}"
+    )
+    order = again(tmp_path / "old.ipynb", Order(NOTHING, (BEYOND,), workdir=tmp_path))
+    assert resolve(*order.layers, environ={}).sandbox.network
+    shown = resolve(*replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.layers, environ={})
+    assert (shown.sandbox.network, shown.sandbox.gateway) == (False, None)
 
 
 @pytest.mark.parametrize("form", ["journal", "torn journal", "torn notebook"])
