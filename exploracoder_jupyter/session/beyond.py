@@ -12,8 +12,9 @@ from exploracoder_jupyter.config import Layer, Settings
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.models import is_local
 from exploracoder_jupyter.models.presets import shown
+from exploracoder_jupyter.types import Sharing
 
-_STRICTER = ("values", "schema", "none")
+_LESS_STRICT: dict[Sharing, tuple[Sharing, ...]] = {"values": (), "schema": ("values",), "none": ("values", "schema")}
 
 
 def refuse_beyond(recorded: Layer, now: Settings) -> None:
@@ -32,7 +33,7 @@ def refuse_beyond(recorded: Layer, now: Settings) -> None:
 def no_looser(recorded: Layer, now: Settings) -> Layer:
     """The recorded layer without what would tell more, or isolate less, than the settings of now."""
     left_out = set()
-    if _STRICTER.index(str(recorded.get("endpoint", {}).get("share", "none"))) < _STRICTER.index(now.endpoint.share):
+    if recorded.get("endpoint", {}).get("share") in _LESS_STRICT[now.endpoint.share]:
         left_out.add("share")
     if now.sandbox.isolation == "require":
         left_out.add("isolation")
