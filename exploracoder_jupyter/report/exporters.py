@@ -62,6 +62,7 @@ class _TraceExporter(Exporter):
 
     def _made(self, records: list[Record], trace: Path, resources: Any) -> _Made:
         resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
+        resources["metadata"] |= {"name": trace.stem, "path": str(trace.parent)}  # where it is written is made of these
         resources["output_suffix"] = ENDINGS[self.form].removesuffix(self.file_extension)
         return exported(records, self.form, trace), resources
 

@@ -1,0 +1,61 @@
+"""A script runs where nothing but what it declares is installed, and a real run can be exported by either command."""
+
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.cli import main
+from tests.integration.traces import explore
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+BLOCK = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+
+
+def declared(script):
+    """What the script asks an installer for, read as PEP 723 says."""
+    lines = BLOCK.search(script.read_text(encoding="utf-8"))["content"].splitlines()
+    return tomllib.loads("\n".join(line[2:] for line in lines))["dependencies"]
+
+
+def index_is_there(requirement):
+    """Whether pip can reach its index."""
+    asked = [sys.executable, "-m", "pip", "index", "versions", requirement.partition("==")[0]]
+    return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["2-griffe-recorded", "4-first-of-two-recorded"])
+def test_a_script_of_a_recorded_run_passes_its_check_in_a_fresh_environment(name, tmp_path):
+    script = tmp_path / "solution.py"
+    assert main(["export", str(EXAMPLES / f"{name}.ipynb"), "--to", "script", "--out", str(script)]) == 0
+    wanted = declared(script)
+    assert all("==" in one for one in wanted)
+    if not index_is_there(wanted[0]):
+        pytest.skip("pip has no index to install from")
+    venv.create(tmp_path / "fresh", with_pip=True)
+    python = tmp_path / "fresh" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
+    done = subprocess.run([python, "-I", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("The check passed.\n", "")
+
+
+def test_a_run_is_exported_in_every_form_by_either_command(tmp_path, monkeypatch):
+    subtasks = {"mean": ["import statistics\nprint(statistics.mean([1, 2]))", "import statistics\nstatistics.men([1])"]}
+    solution = "import statistics\nmiddle = statistics.mean([1, 2])\nmiddle"
+    trace = explore(tmp_path, subtasks, solution, monkeypatch=monkeypatch, check="assert middle == 1.5")
+    forms = {"script": "trace.py", "html": "trace.html", "notebook": "trace-selected.ipynb"}
+    for form in forms:
+        assert main(["export", str(trace), "--to", form]) == 0
+    ours = {name: (trace.parent / name).read_bytes() for name in forms.values()}
+    for form, name in forms.items():
+        (trace.parent / name).unlink()
+        command = [sys.executable, "-m", "nbconvert", "--log-level", "ERROR", "--to", f"explora-{form}", str(trace)]
+        subprocess.run(command, check=True)
+    assert {name: (trace.parent / name).read_bytes() for name in forms.values()} == ours
+    done = subprocess.run([sys.executable, "-I", trace.parent / "trace.py"], capture_output=True, text=True, check=True)
+    assert done.stdout == "1.5\nThe check passed.\n"
+    assert b"AttributeError" in ours["trace.html"]
