@@ -27,9 +27,11 @@ _PROCESS = re.compile(
 )
 _PORT = re.compile(r"(\bport[ =:#]{1,3}|\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):)\d+", re.IGNORECASE)
 
-_IPYKERNEL = re.compile(r"(?:\S*/)?ipykernel_\d+[/\\]\d+\.py(?::\d+)?|<ipython-input-[\w-]+>|Cell In\[\d+\], line \d+")
+_IPYKERNEL = re.compile(
+    r"(?:/[\w.-]{1,80}){0,9}/?ipykernel_\d+[/\\]\d+\.py(?::\d+)?|<ipython-input-[\w-]+>|Cell In\[\d+\], line \d+"
+)
 _RANDOM_NAME = re.compile(r"\btmp[a-z0-9_]{8}(?![a-z0-9_])|\bxplora-[\w]{8}")
-_BELOW_TEMPORARY = re.compile(r"(?<=/tmp/)([\w.-]*?)(?=[a-z0-9_]*[0-9_])[a-z0-9_]{8}(?=[/\s'\").,:;]|$)")
+_BELOW_TEMPORARY = re.compile(r"(?<=/tmp/)([\w.-]{0,60}?)(?=[a-z0-9_]{0,7}[0-9_])[a-z0-9_]{8}(?=[/\s'\").,:;]|$)")
 _PATH = re.compile(
     r"(?<![\w.:/~…])(?:~|/(?:home|root|Users|tmp|var|private|mnt|media|opt|usr|srv|work|workspaces?|content|data|app))"
     r"(?:/[^\s/'\"<>:;,()\[\]{}|*?]+)*/(?=[^\s/'\"<>:;,()\[\]{}|*?])"
@@ -37,8 +39,8 @@ _PATH = re.compile(
 )
 _LINE = re.compile(rf"({MASK}/[\w.-]+\.pyx?):\d+")
 
-_NUMBER: Final = r"\d+(?:[.,]\d+)*"
-_TIMEIT = re.compile(rf"{_NUMBER} ?(\w{{1,3}}) ± {_NUMBER} ?\w{{1,3}}( per loop)?( \([^)]*\))?")
+_NUMBER: Final = r"\d{1,20}(?:[.,]\d{1,20}){0,6}"
+_TIMEIT = re.compile(rf"(?<![\w.,]){_NUMBER} ?(\w{{1,3}}) ± {_NUMBER} ?\w{{1,3}}( per loop)?( \([^)]*\))?")
 _WALL = re.compile(r"^(CPU times|Wall time):.*$", re.MULTILINE)
 _SHORT_TIME = re.compile(rf"(?<![\w.]){_NUMBER}(?:e[-+]?\d+)? ?(ns|µs|μs|us|ms|nsec|usec|msec|milliseconds?)\b")
 _SECONDS = re.compile(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)? ?(s|secs?|seconds?|mins?|minutes?)\b")
@@ -56,7 +58,7 @@ _MADE_DAY = re.compile(r"\bdate(?:time)?\((\d{4}), (\d{1,2}), (\d{1,2})[^()]*(?:
 _CLOCK = re.compile(r"(?<!\d{4}-\d\d-\d\d[ T])(?<![\w:.])\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?![\w:])")
 _EPOCH = re.compile(r"(?<![\w.])1[5-9]\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?!\w)")
 
-_BAR = re.compile(r"\d+%\s*\|.*\||[━╸╺█▏▎▍▌▋▊▉░▒▓]{3,}|\d+%\|")
+_BAR = re.compile(r"(?<!\d)\d{1,3}%\s{0,9}\||[━╸╺█▏▎▍▌▋▊▉░▒▓]{3,}")
 _DIGITS = re.compile(_NUMBER)
 
 _KEYS = re.compile(r"\bdict_keys\(\[([^\[\]{}()]*)\]\)")

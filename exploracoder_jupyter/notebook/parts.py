@@ -22,7 +22,7 @@ _PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/web
 _MARKUP: Final = frozenset({"text/html", "image/svg+xml", "application/xml", "text/xml"})
 _OF_WIDGETS: Final = "application/vnd.jupyter.widget-"
 _TAG = re.compile(r"<[^<>]*>")
-_FLOAT = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
+_FLOAT = re.compile(r"[-+]?(?<!\d)(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?")
 _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
 _SPACES = re.compile(r"(?<=\S)[ \t]+")
 

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from exploracoder_jupyter.notebook.normal import normal
+from exploracoder_jupyter.notebook.parts import same_text
 
 DAY = date(2026, 11, 22)
 NOW = datetime(2026, 11, 22, 5, 39, 10, 204684, UTC)
@@ -91,6 +92,24 @@ def test_a_day_is_masked_only_on_that_day():
     assert plain("on 2026-11-22") != plain("on 2026-11-22", date(2027, 11, 23))
 
 
-def test_text_that_is_no_python_and_long_is_taken_in_time():
-    text = "{it's {broken, 'text\n" * 20_000 + "}" * 100
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "1",
+        "a",
+        "/usr",
+        "{it's {broken, 'text\n",
+        "{",
+        "1,1,",
+        "1:2",
+        "Jan Feb ",
+        "/tmp/aaaaaaaa",
+        "10%|██ |",
+        "2026-11-22",
+        "[",
+    ],
+)
+def test_long_texts_of_any_kind_are_taken(piece):
+    text = piece * (300_000 // len(piece)) + "}" * 100
     assert plain(text)
+    assert same_text(plain(text), plain(f"{text} changed"), 1e-6) is False
