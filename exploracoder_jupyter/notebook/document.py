@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import nbformat
 from nbformat import NotebookNode
@@ -27,6 +27,17 @@ from exploracoder_jupyter.notebook.stored import stored
 from exploracoder_jupyter.notebook.text import plural
 from exploracoder_jupyter.types import Environment, LibraryInfo, Task, Usage, Verdict
 
+_PYTHON: Final[dict[str, JsonValue]] = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+}
+"""As kernels tell it, and front ends write it into a notebook."""
+_MOST_EXACT: Final = 2**53
+
 
 def document(run: Run, records: Sequence[Record]) -> NotebookNode:
     """The notebook of the run with these records; without records it cannot be told again."""
@@ -36,7 +47,7 @@ def document(run: Run, records: Sequence[Record]) -> NotebookNode:
         environment = run.started.environment
         display = "Python 3 (ipykernel)" if environment.kernel == "python3" else environment.kernel
         metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
-        metadata["language_info"] = {"name": "python", "version": environment.python, "file_extension": ".py"}
+        metadata["language_info"] = {**_PYTHON, "version": environment.python}
         kept, cells = _kept(records, cells)
         metadata[NAMESPACE] = {**_facts(run, run.started), **kept}
     whole: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [*cells]}
@@ -60,8 +71,17 @@ def _kept(records: Sequence[Record], cells: list[Cell]) -> tuple[dict[str, JsonV
 
 def content(notebook: NotebookNode) -> bytes:
     """The file's content: the very bytes that Jupyter writes when it saves the notebook."""
-    lines = split_lines(notebook)  # type: ignore[no-untyped-call]
+    lines = _whole(split_lines(notebook))  # type: ignore[no-untyped-call]
     return f"{json.dumps(lines, ensure_ascii=False, indent=1, sort_keys=True)}\n".encode()
+
+
+def _whole(value: Any) -> Any:
+    """The value with `60.0` as `60`: browsers know no difference."""
+    if isinstance(value, dict):
+        return {key: _whole(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _MOST_EXACT else value
 
 
 def keeps_prompts(run: Run) -> bool:

@@ -26,7 +26,8 @@ def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> Note
     for cell in kept.cells:
         found = ours(cell, run_id)
         if found and found["role"] in _TRIED:
-            cell.metadata.pop("jupyter", None)
+            for mark in ("jupyter", "collapsed"):
+                cell.metadata.pop(mark, None)
     if NAMESPACE in kept.metadata:
         for name in ("records", "clock", "trimmed"):
             kept.metadata[NAMESPACE].pop(name, None)
@@ -63,7 +64,7 @@ def _edited(cell: NotebookNode) -> bool:
 
 
 def _adopt(cell: NotebookNode) -> None:
-    for mark in (NAMESPACE, "jupyter", "trusted"):
+    for mark in (NAMESPACE, "jupyter", "collapsed", "trusted"):
         cell.metadata.pop(mark, None)
     tags = [tag for tag in cell.metadata.pop("tags", []) if tag not in OUR_TAGS]
     if tags:

@@ -183,7 +183,8 @@ def _test(run: Run, attempt: Attempt, round_: Round, shown: Shown, *, selected: 
 
 def _recorded_code(cell: Cell, outputs: Iterable[Output], *, hidden: bool) -> Cell:
     if hidden:
-        cell["metadata"] = {**_mapping(cell["metadata"]), "jupyter": {"source_hidden": True, "outputs_hidden": True}}
+        folded: dict[str, JsonValue] = {"jupyter": {"source_hidden": True, "outputs_hidden": True}, "collapsed": True}
+        cell["metadata"] = {**_mapping(cell["metadata"]), **folded}  # front ends write both forms of it
     return {**cell, "cell_type": "code", "execution_count": None, "outputs": [*outputs]}
 
 

@@ -112,3 +112,17 @@ def test_traces_are_listed_with_their_task_and_verdict_also_after_jupyter_saved_
     [listed] = traces_beside(tmp_path)
     assert (listed.task, listed.outcome) == ("Count the triangles of the karate club graph.", "solved")
     assert listed.started == complete_run()[0].at
+
+
+def test_numbers_and_folding_are_written_as_a_browser_gives_them_back(tmp_path):
+    """JavaScript knows no `60.0`, and JupyterLab writes `collapsed` wherever outputs are hidden."""
+    event = replace(complete_run()[0].event, settings={"view": {"show": "all"}, "budget": {"seconds": 60.0, "x": 0.5}})
+    records = [replace(complete_run()[0], event=event), *complete_run()[1:]]
+    text = written(tmp_path / "run.ipynb", records).decode()
+    assert '"seconds": 60,' in text
+    assert '"x": 0.5' in text
+    assert load(tmp_path / "run.ipynb") == records
+    cells = json.loads(text)["cells"]
+    hidden = [cell["metadata"].get("jupyter", {}).get("outputs_hidden", False) for cell in cells]
+    assert [cell["metadata"].get("collapsed", False) for cell in cells] == hidden
+    assert any(hidden)
