@@ -136,19 +136,27 @@ class RunView(BaseModel):
 
 
 class TraceView(BaseModel):
-    """An older trace beside this notebook."""
+    """What was explored before: a run in the user's history, or a trace beside this notebook."""
 
     model_config = _MESSAGE
     link: str
-    """Relative to the notebook's folder, with `/`."""
+    """Its trace relative to the notebook's folder, with `/`; empty where the page cannot open it."""
+    path: str = ""
+    """Absolute path of the trace, on the kernel's machine; empty where there never was one."""
+    gone: bool = False
+    """Whether there was a trace that is not there any more."""
     changed: float
-    """Seconds since the epoch."""
+    """When the run last went on, or its trace was last written, in seconds since the epoch."""
     started: float | None = None
     """When its run began, likewise, if the file tells it."""
     task: str = ""
     """The beginning of its task, on one line."""
     outcome: str = ""
-    """`solved`, `unchecked`, ...; empty where the file does not tell it."""
+    """`solved`, `unchecked`, ..., `running` or `cut off`; empty where it is not known."""
+    libraries: str = ""
+    """With their versions, for people."""
+    resume: str = ""
+    """The option that goes on from it, where it was cut off and left something."""
 
 
 # ---- kernel to page, on the events comm

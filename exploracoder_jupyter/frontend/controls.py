@@ -22,10 +22,10 @@ from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.link import Answer, Link
 from exploracoder_jupyter.frontend.live_run import LiveRun
 from exploracoder_jupyter.frontend.pages import Pages
+from exploracoder_jupyter.frontend.past import past
 from exploracoder_jupyter.frontend.runs import Run, Runs
+from exploracoder_jupyter.frontend.server import server_root
 from exploracoder_jupyter.frontend.steering import AboutRun, obey
-from exploracoder_jupyter.frontend.traces import traces_beside
-from exploracoder_jupyter.frontend.view import link_below
 from exploracoder_jupyter.page import (
     VERSION,
     CleanMessage,
@@ -48,6 +48,8 @@ HANDSHAKE_SECONDS = 0.5
 """How long a calling cell waits for its page's hello."""
 _OWNER_SECONDS = 3.0
 """How long the page that owns a run is given to say that it is still there."""
+_MOST_TRACES = 200
+"""What was explored before, the newest, that a page is told."""
 _UPDATE = "Update the package exploracoder_jupyter where JupyterLab runs and where the kernel runs to the same version."
 
 
@@ -155,20 +157,22 @@ class Controls:
             answer(plain(Welcome(request=hello.request, runs=views, traces=traces)))
 
     def _traces(self) -> list[TraceView]:
-        folder = self._folder()
-        if folder is None:
-            return []
-        here = {run.state.trace for run in self.runs.all if run.live.cell}
+        shown = [run.state for run in self.runs.all if run.live.cell]
+        traces = [state.trace for state in shown if state.trace]
+        before = past(self._folder(), server_root(), but=traces, runs=[state.run_id for state in shown])
         return [
             TraceView(
-                link=link_below(folder, str(trace.path)),
-                changed=trace.changed,
-                started=trace.started,
-                task=trace.task,
-                outcome=trace.outcome,
+                link=one.link,
+                path=one.path,
+                gone=one.gone,
+                changed=one.changed,
+                started=one.started,
+                task=one.task,
+                outcome=one.outcome,
+                libraries=one.libraries,
+                resume=one.resumable,
             )
-            for trace in traces_beside(folder)
-            if str(trace.path) not in here
+            for one in before[:_MOST_TRACES]
         ]
 
     def _take_for_run(self, asked: AboutRun, answer: Answer) -> None:

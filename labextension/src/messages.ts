@@ -150,14 +150,18 @@ export interface Welcome {
   traces: TraceView[];
 }
 /**
- * An older trace beside this notebook.
+ * What was explored before: a run in the user's history, or a trace beside this notebook.
  */
 export interface TraceView {
   link: string;
+  path: string;
+  gone: boolean;
   changed: number;
   started: number | null;
   task: string;
   outcome: string;
+  libraries: string;
+  resume: string;
 }
 /**
  * Answer to `Sync`: all cells of a run in order, those that the user deleted left out.

@@ -42,7 +42,7 @@ export interface IExplorationModel extends IDisposable {
    * older than the notebook as it was saved: then its calling cell is nowhere, and it is steered here nevertheless.
    */
   readonly runs: readonly RunView[];
-  /** Older traces beside the notebook. */
+  /** What was explored before: in the user's history, and the traces beside the notebook. */
   readonly traces: readonly TraceView[];
   readonly link: LinkStatus;
   /** Whether the kernel has subshells, so that controls are heard while a cell is running. */

@@ -1,5 +1,5 @@
 /**
- * What was explored before: the runs of this session, and the traces of earlier ones.
+ * What was explored before: the runs of this session, then earlier ones, of this folder and of others.
  */
 import * as React from 'react';
 
@@ -27,8 +27,12 @@ export function History(props: {
   desk: IDesk;
 }): React.JSX.Element {
   const { runs, shown, onShow, desk } = props;
-  const here = new Set(runs.map(run => run.trace_link));
-  const traces = props.traces.filter(({ link }) => !here.has(link));
+  const here = new Set(
+    runs.flatMap(run => [run.trace, run.trace_link]).filter(Boolean)
+  );
+  const traces = props.traces.filter(
+    ({ link, path }) => !here.has(link) && !here.has(path)
+  );
   return (
     <>
       {runs.length > 1 && <Runs {...{ runs, shown, onShow }} />}
@@ -72,16 +76,20 @@ function Traces(props: {
   const traces = [...props.traces].sort(
     (one, other) =>
       Number(isExport(one)) - Number(isExport(other)) ||
-      other.changed - one.changed
+      began(other) - began(one)
   );
   const listed = all ? traces : traces.slice(0, FEW);
-  const title = trans.__('Traces in this folder');
+  const title = trans.__('Explored before');
   return (
     <details className="jp-Explora-section" open>
       <summary>{title}</summary>
       <ul className="jp-Explora-history" aria-label={title}>
         {listed.map(trace => (
-          <TraceRow key={trace.link} trace={trace} desk={props.desk} />
+          <TraceRow
+            key={trace.path || `${trace.started}`}
+            trace={trace}
+            desk={props.desk}
+          />
         ))}
       </ul>
       {listed.length < traces.length && (
@@ -101,33 +109,77 @@ function isExport(trace: TraceView): boolean {
   return EXPORTED.test(trace.link);
 }
 
+function began(trace: TraceView): number {
+  return trace.started ?? trace.changed;
+}
+
+/** A button where the page can open the trace, else what is known of it. */
 function TraceRow(props: { trace: TraceView; desk: IDesk }): React.JSX.Element {
-  const trans = useTrans();
   const { trace, desk } = props;
-  const when = moment(trace.started ?? trace.changed);
-  const words = outcomeWords(trace.outcome, trans);
   return (
     <li>
-      <button
-        type="button"
-        className="jp-Explora-entry"
-        onClick={() => desk.open(trace.link)}
-      >
-        <span className="jp-Explora-status">
-          {words && <StatusSign sign={words.sign} />}
-          {[
-            words?.text,
-            isExport(trace) ? trans.__('Export of %1', when) : when
-          ]
-            .filter(Boolean)
-            .join(', ')}
-        </span>
-        {trace.task && (
-          <span className="jp-Explora-note">{unquoted(trace.task)}</span>
-        )}
-        <span className="jp-Explora-note">{trace.link}</span>
-      </button>
+      {trace.link ? (
+        <button
+          type="button"
+          className="jp-Explora-entry"
+          onClick={() => desk.open(trace.link)}
+        >
+          <TraceFacts trace={trace} />
+        </button>
+      ) : (
+        <div className="jp-Explora-entry jp-mod-still">
+          <TraceFacts trace={trace} />
+          {trace.path && !trace.gone && (
+            <CopyPath path={trace.path} desk={desk} />
+          )}
+        </div>
+      )}
     </li>
+  );
+}
+
+function TraceFacts({ trace }: { trace: TraceView }): React.JSX.Element {
+  const trans = useTrans();
+  const when = moment(began(trace));
+  const words = outcomeWords(trace.outcome, trans);
+  const notes = [
+    unquoted(trace.task),
+    trace.libraries,
+    trace.link || trace.path,
+    trace.gone ? trans.__('Its trace is gone.') : '',
+    trace.resume && trans.__('To go on: %1', `%%explora ${trace.resume}`)
+  ];
+  return (
+    <>
+      <span className="jp-Explora-status">
+        {words && <StatusSign sign={words.sign} />}
+        {[words?.text, isExport(trace) ? trans.__('Export of %1', when) : when]
+          .filter(Boolean)
+          .join(', ')}
+      </span>
+      {notes.filter(Boolean).map((note, index) => (
+        <span key={index} className="jp-Explora-note">
+          {note}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function CopyPath(props: { path: string; desk: IDesk }): React.JSX.Element {
+  const trans = useTrans();
+  const [copied, setCopied] = React.useState(false);
+  return (
+    <button
+      type="button"
+      className="jp-Explora-link"
+      onClick={() => {
+        props.desk.copy(props.path);
+        setCopied(true);
+      }}
+    >
+      {copied ? trans.__('Copied') : trans.__('Copy the path')}
+    </button>
   );
 }
 

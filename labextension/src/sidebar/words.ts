@@ -51,12 +51,21 @@ export function runWords(
   }
 }
 
-/** How the run of a trace ended; `null` where that is not known. */
+/** How an earlier run ended, or that it has not; `null` where that is not known. */
 export function outcomeWords(
   outcome: string,
   trans: TranslationBundle
 ): IWords | null {
-  const known = ['solved', 'unchecked', 'unsolved', 'stopped'] as const;
+  if (outcome === 'cut off') {
+    return { sign: 'stopped', text: trans.__('Cut off') };
+  }
+  const known = [
+    'running',
+    'solved',
+    'unchecked',
+    'unsolved',
+    'stopped'
+  ] as const;
   const found = known.find(one => one === outcome);
   return found ? runWords(found, trans) : null;
 }

@@ -135,12 +135,17 @@ export class FakeModel implements IExplorationModel {
 }
 
 export function trace(change: Partial<TraceView> = {}): TraceView {
+  const link = change.link ?? 'explorations/old.ipynb';
   return {
-    link: 'explorations/old.ipynb',
+    link,
+    path: `/notes/${link}`,
+    gone: false,
     changed: 1_700_000_042,
     started: null,
     task: '',
     outcome: '',
+    libraries: '',
+    resume: '',
     ...change
   };
 }

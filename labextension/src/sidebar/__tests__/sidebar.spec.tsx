@@ -92,6 +92,31 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
+/** Runs of other notebooks: whose trace can be opened, cannot, was cut off, is gone, and never was. */
+const EARLIER = [
+  trace({
+    link: '../other/a.ipynb',
+    started: NOW - 1,
+    outcome: 'solved',
+    libraries: 'networkx 3.4'
+  }),
+  trace({
+    link: '',
+    path: '/elsewhere/b.ipynb',
+    started: NOW - 2,
+    outcome: 'running'
+  }),
+  trace({
+    link: '',
+    path: '/elsewhere/c.ipynb',
+    started: NOW - 3,
+    outcome: 'cut off',
+    resume: '--resume /elsewhere/c.ipynb'
+  }),
+  trace({ link: '', path: '/elsewhere/d.ipynb', started: NOW - 4, gone: true }),
+  trace({ link: '', path: '', started: NOW - 5, outcome: 'stopped' })
+];
+
 describe('accessibility', () => {
   const states: [string, IExplorationModel | null][] = [
     ['no notebook', null],
@@ -121,6 +146,68 @@ describe('accessibility', () => {
     press('Retry with a hint…');
     press('Edit the plan');
     expect(await found()).toEqual([]);
+  });
+
+  it('holds for what was explored before, here and elsewhere', async () => {
+    const model = new FakeModel([run()]);
+    model.traces = EARLIER;
+    show(model);
+    expect(await found()).toEqual([]);
+  });
+});
+
+describe('what was explored before', () => {
+  const shown = () => {
+    const list = screen.getByRole('list', { name: 'Explored before' });
+    return [...list.children].map(({ textContent }) => textContent);
+  };
+
+  it('is one list, newest first, whatever it has a trace of', () => {
+    const model = new FakeModel();
+    model.traces = [...EARLIER].reverse();
+    show(model);
+    const [here, elsewhere, cut, lost, none] = shown();
+    expect(here).toContain(`Solved, ${moment(NOW - 1)}`);
+    expect(here).toContain('networkx 3.4');
+    expect(elsewhere).toContain('Running');
+    expect(elsewhere).toContain('/elsewhere/b.ipynb');
+    expect(cut).toContain('Cut off');
+    expect(cut).toContain('To go on: %%explora --resume /elsewhere/c.ipynb');
+    expect(lost).toContain('/elsewhere/d.ipynb');
+    expect(lost).toContain('Its trace is gone.');
+    expect(none).toContain('Stopped');
+  });
+
+  it('is opened where the page can, else its path is copied', () => {
+    const model = new FakeModel();
+    model.traces = EARLIER;
+    const desk = show(model);
+    press(/a\.ipynb/);
+    const [copy] = screen.getAllByRole('button', { name: 'Copy the path' });
+    fireEvent.click(copy);
+    expect(desk.done).toEqual([
+      'open ../other/a.ipynb',
+      'copy /elsewhere/b.ipynb'
+    ]);
+    expect(button('Copied')).toBe(copy);
+    const lost = screen.getByText('Its trace is gone.').closest('li');
+    expect(lost?.querySelector('button')).toBeNull();
+  });
+
+  it('has no run twice', () => {
+    const model = new FakeModel([
+      run({ trace: '/elsewhere/b.ipynb', trace_link: '' }),
+      run({
+        key: 'r2',
+        trace: '/notes/x.ipynb',
+        trace_link: '../other/a.ipynb'
+      })
+    ]);
+    model.traces = EARLIER;
+    show(model);
+    const told = shown().join();
+    expect(shown()).toHaveLength(3);
+    expect(told).not.toMatch(/[ab]\.ipynb/);
   });
 });
 
@@ -187,7 +274,7 @@ describe('before the first run', () => {
         .map(
           ({ textContent }) => textContent?.match(/explorations\/(.*)\./)?.[1]
         );
-    expect(screen.getByText('Traces in this folder')).toBeTruthy();
+    expect(screen.getByText('Explored before')).toBeTruthy();
     expect(document.querySelector('details')?.open).toBe(true);
     expect(links()).toEqual(['6', '5', '4', '3', '2']);
     press('Show all: 2 more');
