@@ -266,7 +266,7 @@ def _on_a_small_disk(place: Path, url: str, result: Result, chance: random.Rando
 
 
 def _records(place: Path, result: Result) -> list[Record]:
-    """What the trace tells; a notebook that is there has to be valid."""
+    """What the trace tells, else what the command said; a notebook that is there has to be valid."""
     path = place / "t.ipynb"
     try:
         if path.exists():
@@ -275,7 +275,9 @@ def _records(place: Path, result: Result) -> list[Record]:
         result.valid = True
         return records
     except (UsageError, ValueError, nbformat.ValidationError) as error:
-        result.notes.append(str(error)[:80])
+        told = place / "said.txt"
+        said = told.read_text().splitlines()[-1:] if told.exists() else []
+        result.notes += [str(error)[:80], *said]
         return []
 
 
