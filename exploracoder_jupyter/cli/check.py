@@ -45,6 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="such an environment, with another version; may be given again",
     )
     parser.add_argument("--kernel", metavar="KERNELSPEC", help="kernelspec, or path of an interpreter, to run in")
+    parser.add_argument(
+        "--isolation", choices=("best", "require"), help="the best that works here, or the full level (as in the run)"
+    )
     parser.add_argument("--network", action="store_true", help="let what is executed reach the network")
     parser.add_argument("--workdir", metavar="FOLDER", help="folder with the files that the run had")
 
@@ -85,6 +88,7 @@ def _asked(arguments: argparse.Namespace) -> Asked:
         overrides=tuple(arguments.overrides),
         kernel=arguments.kernel,
         network=arguments.network,
+        isolation=arguments.isolation,
         workdir=Path(arguments.workdir) if arguments.workdir else None,
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from anyio import to_thread
 
@@ -60,6 +61,8 @@ class Asked:
     """`name==version`, in place of what was recorded."""
     kernel: str | None = None
     network: bool = False
+    isolation: Literal["best", "require"] | None = None
+    """Which level is needed; none: the one that the run needed."""
     workdir: Path | None = None
     """Where the run had its files; none: where its trace says."""
 
@@ -122,8 +125,9 @@ class _Checking:
 
     async def _execute(self, executions: Sequence[Execution]) -> None:
         """Execute these once, in kernels that are made for it."""
-        sandbox = sandbox_like(self.subject, network=self.asked.network, kernel=self.kernel)
-        workdir = self.asked.workdir or self.subject.workdir
+        asked = self.asked
+        sandbox = sandbox_like(self.subject, network=asked.network, kernel=self.kernel, isolation=asked.isolation)
+        workdir = asked.workdir or self.subject.workdir
         if not workdir.is_dir():
             raise UsageError(f"There is no folder {str(workdir)!r}.", remedy="Name one with --workdir.")
         self.advance("Starting kernels", 0, 0)

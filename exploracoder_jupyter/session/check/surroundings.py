@@ -16,9 +16,10 @@ from exploracoder_jupyter.types import Environment
 
 _SHOWN = ("python", "platform", "kernel", "isolation", "branching", "state")
 _MOST_NAMED = 3
+_INSTALLERS = {"pip", "setuptools", "wheel", "uv"}
 
 
-def sandbox_like(subject: Subject, *, network: bool, kernel: str | None) -> Sandbox:
+def sandbox_like(subject: Subject, *, network: bool, kernel: str | None, isolation: str | None = None) -> Sandbox:
     """The recorded limits and isolation, in a fresh kernel of this machine, with the network only if it is given."""
     recorded = subject.started.settings.get("sandbox")
     known = recorded if isinstance(recorded, dict) else {}
@@ -26,6 +27,8 @@ def sandbox_like(subject: Subject, *, network: bool, kernel: str | None) -> Sand
     ours: dict[str, JsonValue] = {"state": "fresh", "network": network, "gateway": None, "engine_python": None}
     if kernel or kept.get("gateway"):  # a kernelspec of another machine is not one of this
         ours["kernel"] = kernel
+    if isolation:
+        ours["isolation"] = isolation
     try:
         return Sandbox.model_validate({**kept, **ours})
     except ValidationError:  # of a version that allowed other values
@@ -105,7 +108,8 @@ def _level(environment: Environment) -> str:
 def _others(recorded: Environment, now: Environment, told: set[str]) -> list[str]:
     """How many other packages have another version."""
     before, after = packages(recorded), packages(now)
-    moved = [name for name in before if name in after and before[name] != after[name] and name not in told]
+    names = before.keys() & after.keys() - told - _INSTALLERS
+    moved = [name for name in sorted(names) if before[name] != after[name]]
     if not moved:
         return []
     shown = ", ".join(f"{name} {before[name]} -> {after[name]}" for name in moved[:_MOST_NAMED])
