@@ -1,0 +1,61 @@
+"""What real runs leave in the history: while they go on, killed, resumed, shown again, and where none is wanted."""
+
+import json
+import shlex
+import signal
+import subprocess
+
+from exploracoder_jupyter.config import history_path
+from tests.integration.test_resume import COMMAND, TASK, author, begun, cache, explora, run_of  # noqa: F401
+
+
+def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, tmp_path):  # noqa: F811
+    process = begun(author, tmp_path, until="Subtask 2:")
+    [running] = explora(tmp_path, "history")["runs"]
+    assert (running["status"], running["ended"], running["resume"]) == ("running", None, None)
+    assert running["trace"] == str(tmp_path / "t.ipynb")
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    [cut] = explora(tmp_path, "history")["runs"]
+    assert (cut["status"], cut["task"], cut["model"]) == ("cut off", TASK, "toy")
+    assert cut["calls"] > 1 and cut["executions"] > 0 and list(cut["libraries"]) == ["statistics"]
+
+    assert cut["resume"] == f"--resume {tmp_path}/t.ipynb"
+    summary = explora(tmp_path, "run", *shlex.split(cut["resume"]))
+    again, before = explora(tmp_path, "history")["runs"]
+    assert (again["status"], again["resumes"], again["trace"]) == ("solved", cut["id"], summary["trace"])
+    usage = summary["usage"]
+    assert (again["calls"], again["executions"]) == (usage["calls"], usage["executions"])
+    assert (again["seconds"], again["tokens"]) == (
+        usage["seconds"],
+        usage["prompt_tokens"] + usage["completion_tokens"],
+    )
+    assert again["ended"] and before == cut
+
+    explora(tmp_path, "replay", summary["trace"], "--out", "again.ipynb")
+    assert len(explora(tmp_path, "history")["runs"]) == 2, "what is shown again was not explored again"
+    assert b"sk-planted" not in history_path().read_bytes()
+
+
+def test_a_run_that_was_stopped_by_its_user_is_no_run_cut_off(author, tmp_path):  # noqa: F811
+    process = begun(author, tmp_path, until="Subtask 2:")
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+    [run] = explora(tmp_path, "history")["runs"]
+    assert (run["status"], run["resume"]) == ("stopped", None)
+
+
+def test_a_run_that_could_not_be_made_says_why(tmp_path):
+    command = [*COMMAND, "run", "-t", TASK, "--library", "no_such_library", "--model", "offline"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False).returncode == 2
+    [run] = explora(tmp_path, "history")["runs"]
+    assert (run["status"], run["trace"]) == ("stopped", None)
+    assert "no_such_library" in run["reason"]
+
+
+def test_where_none_is_wanted_none_is_left(author, tmp_path):  # noqa: F811
+    done = subprocess.run(
+        [*run_of(author), "--no-history", "--json"], cwd=tmp_path, capture_output=True, timeout=240, check=False
+    )
+    assert json.loads(done.stdout)["status"] == "solved"
+    assert not history_path().exists()
