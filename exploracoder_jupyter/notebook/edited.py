@@ -8,6 +8,7 @@ passed over.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
@@ -28,6 +29,8 @@ from exploracoder_jupyter.types import ErrorInfo, Observation
 
 _PROGRAMS = ("candidate", "test", "solution")
 """Roles of cells whose code was run."""
+_LARGE = re.compile(r"^- Large: .*$", re.MULTILINE)
+"""What is said of outputs that stand in cells alone: it counts fewer when one of these was edited."""
 
 
 def edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict[str, str]:
@@ -87,7 +90,7 @@ def _difference(made: NotebookNode, there: NotebookNode | None, *, told: bool) -
 
 def _same_words(made: NotebookNode, there: NotebookNode, *, told: bool) -> bool:
     source = joined(there.source)
-    if source == made.source:
+    if _LARGE.sub("", source) == _LARGE.sub("", made.source):
         return True
     return not told and source_hash(source) == there.metadata[NAMESPACE].get("source_hash")
 

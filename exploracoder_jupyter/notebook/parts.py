@@ -159,14 +159,21 @@ def _unlike(old: JsonValue, new: JsonValue, tolerance: float, at: str) -> str:
 
 
 def _same_leaf(old: JsonValue, new: JsonValue, tolerance: float) -> bool:
-    if isinstance(old, float) and isinstance(new, float):
-        return old == new or math.isclose(old, new, rel_tol=tolerance)
     if isinstance(old, str) and isinstance(new, str):
         return same_text(old, new, tolerance)
+    if _is_number(old) and _is_number(new):  # a saved file has 1 for 1.0
+        whole = isinstance(old, int) and isinstance(new, int)
+        return old == new or (not whole and math.isclose(float(str(old)), float(str(new)), rel_tol=tolerance))
     return type(old) is type(new) and old == new
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _shape(value: JsonValue) -> object:
     if isinstance(value, dict):
         return {key: _shape(item) for key, item in value.items()}
-    return [_shape(item) for item in value] if isinstance(value, list) else type(value).__name__
+    if isinstance(value, list):
+        return [_shape(item) for item in value]
+    return "number" if _is_number(value) else type(value).__name__

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
-from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.notebook import document, load
 from exploracoder_jupyter.session.check import Asked, check
 from tests.integration.traces import VARYING, explore, rewrite
 
@@ -134,6 +134,16 @@ def test_cells_that_a_person_has_added_are_passed_over(copy):
     notebook.cells.append(nbformat.v4.new_code_cell("1 / 0"))
     nbformat.write(notebook, copy)
     assert unlike(checked(copy)) == {}
+
+
+def test_an_output_of_a_large_trace_which_stands_in_its_cell_alone_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(document, "MOST_TWICE", 0)
+    codes = ["print('line\\n' * 2000)", "print('other\\n' * 2000)"]
+    trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch)
+    assert "in_cell" in trace.read_text()
+    assert unlike(checked(trace)) == {}
+    rewrite(trace, lambda cell: cell.outputs[0].update(text="lime\n" * 2000), candidate="1.1")
+    assert unlike(checked(trace)) == {"1.1": "edited"}
 
 
 def test_a_record_that_was_changed_with_its_cell_is_found_by_executing_it(copy):

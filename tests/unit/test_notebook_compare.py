@@ -127,6 +127,8 @@ def test_trees_are_compared_by_what_they_hold():
         return of({"output_type": "display_data", "data": {"application/json": value}, "metadata": {}})
 
     assert result(tree({"a": [1.0, {"b": None}]}), tree({"a": [1.0000000001, {"b": None}]})) == "same"
+    assert result(tree({"a": 1.0}), tree({"a": 1})) == "same"
+    assert result(tree({"a": True}), tree({"a": 1})) == "changed"
     judged = judge(tree({"a": [1, 2]}), [tree({"a": [1, 3]})])
     assert judged.why == "application/json: a[1]: 2 -> 3"
 
