@@ -80,8 +80,8 @@ class Layout:
 
 def _live(cell: Cell, caller: str) -> Cell:
     """The cell as it goes into the user's notebook. Code is trusted: its outputs are sanitized, and one cell that is
-    not trusted would take the trust from the whole notebook."""
-    metadata = _mapping(cell["metadata"])
+    not trusted would take the trust from the whole notebook. The page itself writes the second form of folding."""
+    metadata = {name: value for name, value in _mapping(cell["metadata"]).items() if name != "collapsed"}
     marked: dict[str, JsonValue] = {**metadata, NAMESPACE: {**_mapping(metadata[NAMESPACE]), "caller": caller}}
     return {**cell, "metadata": {**marked, "trusted": True} if cell["cell_type"] == "code" else marked}
 

@@ -9,7 +9,7 @@ import pytest
 
 from exploracoder_jupyter.events import CandidateObserved, Record, RunFinished, RunStarted
 from exploracoder_jupyter.frontend.traces import traces_beside
-from exploracoder_jupyter.notebook import Trace, load, render
+from exploracoder_jupyter.notebook import CellView, Trace, load, render
 from exploracoder_jupyter.notebook.document import content
 from tests.unit.factories import complete_run, recorded, shown
 from tests.unit.test_notebook_testing import run as a_tested_run
@@ -126,3 +126,12 @@ def test_numbers_and_folding_are_written_as_a_browser_gives_them_back(tmp_path):
     hidden = [cell["metadata"].get("jupyter", {}).get("outputs_hidden", False) for cell in cells]
     assert [cell["metadata"].get("collapsed", False) for cell in cells] == hidden
     assert any(hidden)
+
+
+def test_in_the_users_notebook_the_page_itself_folds():
+    view = CellView("caller")
+    for record in complete_run():
+        view.apply(record)
+    folded = [cell["metadata"] for cell in view.cells if "jupyter" in cell["metadata"]]
+    assert folded
+    assert not any("collapsed" in metadata for metadata in folded)
