@@ -28,14 +28,14 @@ from exploracoder_jupyter.frontend.keys import explain, save_key
 from exploracoder_jupyter.frontend.link import Link
 from exploracoder_jupyter.frontend.live import fork_of, offer, will_be_forked
 from exploracoder_jupyter.frontend.options import Call
-from exploracoder_jupyter.frontend.past import asked_number, past, show
+from exploracoder_jupyter.frontend.past import asked_number, found, show
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.frontend.render import as_text, cost, headline
 from exploracoder_jupyter.frontend.runs import Run
 from exploracoder_jupyter.frontend.search import Finder, Place
 from exploracoder_jupyter.frontend.search_results import Results
 from exploracoder_jupyter.frontend.sending import Forks, send
-from exploracoder_jupyter.frontend.server import server_root
+from exploracoder_jupyter.frontend.server import Reach, server_root
 from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.page import Continue
 from exploracoder_jupyter.wire import Given, Resume, Start
@@ -231,11 +231,10 @@ class Commands:
         here = [run.state.trace for run in self.runs.all if run.state.trace]
         if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.all, 1)]:
             self.say("\n".join(session))
-        before = past(
-            self._folder() or Path.cwd(), server_root(), but=here, runs=[run.state.run_id for run in self.runs.all]
-        )
+        folder = self._folder() or Path.cwd()
+        before = found(folder, but=here, runs=[run.state.run_id for run in self.runs.all])
         if before:
-            show(before, most)
+            show(before, most, Reach(folder, server_root()))
         return "" if session or before else "Nothing has been explored yet, and there are no traces here."
 
     def _folder(self) -> Path | None:

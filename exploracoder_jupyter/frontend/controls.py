@@ -22,9 +22,9 @@ from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.link import Answer, Link
 from exploracoder_jupyter.frontend.live_run import LiveRun
 from exploracoder_jupyter.frontend.pages import Pages
-from exploracoder_jupyter.frontend.past import past
+from exploracoder_jupyter.frontend.past import found, told
 from exploracoder_jupyter.frontend.runs import Run, Runs
-from exploracoder_jupyter.frontend.server import server_root
+from exploracoder_jupyter.frontend.server import Reach, server_root
 from exploracoder_jupyter.frontend.steering import AboutRun, obey
 from exploracoder_jupyter.page import (
     VERSION,
@@ -159,7 +159,8 @@ class Controls:
     def _traces(self) -> list[TraceView]:
         shown = [run.state for run in self.runs.all if run.live.cell]
         traces = [state.trace for state in shown if state.trace]
-        before = past(self._folder(), server_root(), but=traces, runs=[state.run_id for state in shown])
+        folder = self._folder()
+        before = found(folder, but=traces, runs=[state.run_id for state in shown])
         return [
             TraceView(
                 link=one.link,
@@ -172,7 +173,7 @@ class Controls:
                 libraries=one.libraries,
                 resume=one.resumable,
             )
-            for one in before[:_MOST_TRACES]
+            for one in told(before[:_MOST_TRACES], Reach(folder, server_root()))
         ]
 
     def _take_for_run(self, asked: AboutRun, answer: Answer) -> None:

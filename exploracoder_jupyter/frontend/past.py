@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -15,7 +15,7 @@ from IPython.display import display
 
 from exploracoder_jupyter.config import history_path
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.frontend.server import link_between
+from exploracoder_jupyter.frontend.server import Reach
 from exploracoder_jupyter.frontend.traces import OlderTrace, traces_beside
 from exploracoder_jupyter.history import HistoryStore, PastRun
 
@@ -58,23 +58,30 @@ class Past:
         return datetime.fromtimestamp(self.started or self.changed).strftime("%Y-%m-%d %H:%M")
 
 
-def past(
-    folder: Path | None, root: Path | None, *, but: Collection[str] = (), runs: Collection[str] = ()
-) -> list[Past]:
+Found = PastRun | OlderTrace
+"""A run in the history, or a trace of which it knows nothing."""
+
+
+def found(folder: Path | None, *, but: Collection[str] = (), runs: Collection[str] = ()) -> list[Found]:
     """What was explored before, newest first.
 
     Args:
         folder: the notebook's, whose traces are looked for.
-        root: the folder that the server shows.
         but: paths of traces that are shown elsewhere.
         runs: ids of runs that are.
     """
-    known = [run for run in HistoryStore(history_path()).all() if run.id not in runs and run.trace not in but]
-    named = {_real(run.trace) for run in known if run.trace}
-    beside = [one for one in (traces_beside(folder) if folder else []) if str(one.path) not in but]
-    found = [_of_run(run, folder, root) for run in known]
-    found += [_of_trace(one, folder, root) for one in beside if _real(str(one.path)) not in named]
-    return sorted(found, key=lambda one: one.started or one.changed, reverse=True)
+    known = HistoryStore(history_path()).all()
+    beside = traces_beside(folder) if folder else []
+    names = {one.path.name for one in beside}
+    named = {os.path.realpath(run.trace) for run in known if Path(run.trace).name in names}
+    listed: list[Found] = [run for run in known if run.id not in runs and run.trace not in but]
+    listed += [one for one in beside if str(one.path) not in but and os.path.realpath(one.path) not in named]
+    return sorted(listed, key=_began, reverse=True)
+
+
+def told(listed: Iterable[Found], reach: Reach) -> list[Past]:
+    """The same with what is to be looked up for each."""
+    return [_of_run(one, reach) if isinstance(one, PastRun) else _of_trace(one, reach) for one in listed]
 
 
 def asked_number(argument: str) -> int:
@@ -88,11 +95,11 @@ def asked_number(argument: str) -> int:
     raise UsageError("%explora history takes nothing, or `-n N`: how many are shown.")
 
 
-def show(before: Sequence[Past], most: int) -> None:
+def show(before: Sequence[Found], most: int, reach: Reach) -> None:
     """Show the newest ones: as a table where that can be seen, else as lines."""
     rest = len(before) - most
     more = f"{rest:,} more: %explora history -n {len(before)}" if rest > 0 else ""
-    listed = before[:most]
+    listed = told(before[:most], reach)
     display(  # type: ignore[no-untyped-call]
         {"text/plain": as_text(listed, more=more), "text/html": as_html(listed, more=more)}, raw=True
     )
@@ -114,11 +121,14 @@ def as_html(listed: Sequence[Past], *, more: str = "") -> str:
     return f'<div class="jp-Explora-past" style="{_BOX}">{table}{f"<p>{escape(more)}</p>" if more else ""}</div>'
 
 
-def _of_run(run: PastRun, folder: Path | None, root: Path | None) -> Past:
-    there = "" if run.gone else run.trace
+def _began(one: Found) -> float:
+    return one.started or (one.updated if isinstance(one, PastRun) else one.changed)
+
+
+def _of_run(run: PastRun, reach: Reach) -> Past:
     return Past(
         path=run.trace,
-        link=link_between(folder, root, there) if there and Path(there).exists() else "",
+        link=reach.link(run.trace) if run.trace and Path(run.trace).exists() else "",
         changed=run.updated,
         started=run.started,
         task=run.task,
@@ -130,13 +140,8 @@ def _of_run(run: PastRun, folder: Path | None, root: Path | None) -> Past:
     )
 
 
-def _of_trace(one: OlderTrace, folder: Path | None, root: Path | None) -> Past:
-    path = str(one.path)
-    return Past(path, link_between(folder, root, path), one.changed, one.started, one.task, one.outcome)
-
-
-def _real(path: str) -> str:
-    return os.path.realpath(path)
+def _of_trace(one: OlderTrace, reach: Reach) -> Past:
+    return Past(str(one.path), reach.link(str(one.path)), one.changed, one.started, one.task, one.outcome)
 
 
 def _line(one: Past) -> str:

@@ -19,16 +19,18 @@ def server_root() -> Path | None:
     return Path(root) if isinstance(root, str) and root else None
 
 
-def link_between(folder: Path | None, root: Path | None, path: str) -> str:
-    """The path as a link from a notebook's folder, with `/`; empty where the page cannot open it.
+class Reach:
+    """What a page that shows a notebook can open: what is below its folder, and below the root, where that is known."""
 
-    It can open what is below that folder, and, where the server's root is known, everything below that.
-    """
-    if not folder or not path:
-        return ""
-    try:
-        here, there = folder.resolve(), Path(path).resolve()
-        within = here if root is None or not here.is_relative_to(root.resolve()) else root.resolve()
-        return Path(os.path.relpath(there, here)).as_posix() if there.is_relative_to(within) else ""
-    except (OSError, ValueError):  # of Windows: another drive
-        return ""
+    def __init__(self, folder: Path | None, root: Path | None) -> None:
+        """`folder` is the notebook's; without it nothing can be named."""
+        self._here = folder.resolve() if folder else None
+        root = root.resolve() if root else None
+        self._within = root if root and self._here and self._here.is_relative_to(root) else self._here
+
+    def link(self, path: str) -> str:
+        """The path from the notebook's folder, with `/`; empty where the page cannot open it."""
+        there = Path(os.path.realpath(path))
+        if not self._here or not self._within or not there.is_relative_to(self._within):
+            return ""
+        return Path(os.path.relpath(there, self._here)).as_posix()

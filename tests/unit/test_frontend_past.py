@@ -15,8 +15,8 @@ from exploracoder_jupyter.config import history_path
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.live_run import LiveRun
 from exploracoder_jupyter.frontend.panel import State
-from exploracoder_jupyter.frontend.past import as_html, as_text, past
-from exploracoder_jupyter.frontend.server import link_between, server_root
+from exploracoder_jupyter.frontend.past import as_html, as_text, found, told
+from exploracoder_jupyter.frontend.server import Reach, server_root
 from exploracoder_jupyter.frontend.view import Place
 from exploracoder_jupyter.history import HistoryStore, PastRun, Process
 from exploracoder_jupyter.types import LibraryInfo
@@ -52,29 +52,33 @@ def explored(root):
     return root
 
 
+def past(folder, root, **known):
+    return told(found(folder, **known), Reach(folder, root))
+
+
 def test_history_and_folder_are_one_list_without_doubles(explored):
     unknown = explored / "mine" / "explorations" / "before.ipynb"
     unknown.write_text("{}")
     os.utime(unknown, (NOW - 1.5, NOW - 1.5))
-    found = past(explored / "mine", explored)
-    assert [one.link for one in found] == [
+    listed = past(explored / "mine", explored)
+    assert [one.link for one in listed] == [
         "explorations/a b.ipynb",
         "explorations/before.ipynb",
         "../theirs/explorations/b.ipynb",
         "",
         "",
     ]
-    assert [one.outcome for one in found] == ["solved", "", "cut off", "solved", "solved"]
-    assert [one.gone for one in found] == [False] * 4 + [True]
-    assert found[2].resumable == f"--resume {explored}/theirs/explorations/b.ipynb"
-    assert found[3].path == str(explored.parent / "beside" / "c.ipynb")
+    assert [one.outcome for one in listed] == ["solved", "", "cut off", "solved", "solved"]
+    assert [one.gone for one in listed] == [False] * 4 + [True]
+    assert listed[2].resumable == f"--resume {explored}/theirs/explorations/b.ipynb"
+    assert listed[3].path == str(explored.parent / "beside" / "c.ipynb")
 
 
 def test_a_trace_is_known_by_whatever_way_one_comes_to_it(explored):
     (explored.parent / "way").symlink_to(explored / "mine")
-    found = past(explored.parent / "way", None)
-    assert [one.task for one in found] == ["Task <here>", "Task <there>", "Task <beside>", "Task <gone>"]
-    assert [one.link for one in found] == ["explorations/a b.ipynb", "", "", ""]
+    listed = past(explored.parent / "way", None)
+    assert [one.task for one in listed] == ["Task <here>", "Task <there>", "Task <beside>", "Task <gone>"]
+    assert [one.link for one in listed] == ["explorations/a b.ipynb", "", "", ""]
 
 
 def test_what_is_shown_elsewhere_is_left_out(explored):
@@ -127,12 +131,12 @@ def test_the_root_is_what_the_server_has_noted(server, explored, monkeypatch):
 
 def test_a_link_leads_nowhere_outside_of_what_the_page_can_open(root):
     mine, theirs = root / "mine", root / "theirs" / "x.ipynb"
-    assert link_between(mine, root, str(theirs)) == "../theirs/x.ipynb"
-    assert link_between(mine, None, str(theirs)) == ""
-    assert link_between(mine, None, str(mine / "y.ipynb")) == "y.ipynb"
-    assert link_between(mine, root, str(root.parent / "z.ipynb")) == ""
-    assert link_between(root.parent / "beside", root, str(theirs)) == "", "the notebook is not what that server shows"
-    assert link_between(None, root, str(theirs)) == link_between(mine, root, "") == ""
+    assert Reach(mine, root).link(str(theirs)) == "../theirs/x.ipynb"
+    assert Reach(mine, None).link(str(theirs)) == ""
+    assert Reach(mine, None).link(str(mine / "y.ipynb")) == "y.ipynb"
+    assert Reach(mine, root).link(str(root.parent / "z.ipynb")) == ""
+    assert Reach(root.parent / "beside", root).link(str(theirs)) == "", "the notebook is not what that server shows"
+    assert Reach(None, root).link(str(theirs)) == ""
 
 
 HELLO = {"type": "hello", "request": 3, "version": page.VERSION, "page": "tab", "session": "s"}
