@@ -16,10 +16,13 @@ from exploracoder_jupyter.options import OPTIONS, READING
 
 COMMANDS = ("search", "status", "stop", "accept", "history", "solution", "files", "export", "clean", "config")
 """What `%explora` does."""
+FORMS = ("script", "html", "notebook")
+"""What it exports to."""
 
 _CELL_LINE = re.compile(r"^\s*%%explora\s")
 _LINE_LINE = re.compile(r"^\s*(?:\w+\s*=\s*)?%explora\s")
 _SEARCH_LINE = re.compile(r"^[^%]*%explora\s+search\s+(.*)", re.DOTALL)
+_EXPORT_LINE = re.compile(r"^[^%]*%explora\s+export\s+(.*)", re.DOTALL)
 
 
 @context_matcher(identifier="exploracoder_jupyter")  # type: ignore[untyped-decorator]
@@ -29,8 +32,8 @@ def matcher(context: CompletionContext) -> SimpleMatcherResult:
     if _CELL_LINE.match(line):
         words = _for_cell_magic(line)
     elif _LINE_LINE.match(line):
-        searched = _SEARCH_LINE.match(line)
-        words = _for_search(searched[1]) if searched else COMMANDS
+        searched, exported = _SEARCH_LINE.match(line), _EXPORT_LINE.match(line)
+        words = _for_search(searched[1]) if searched else _for_export(exported[1]) if exported else COMMANDS
     else:
         return {"completions": []}
     found = [SimpleCompletion(word, type="param") for word in words if word.startswith(context.token)]
@@ -56,6 +59,14 @@ def _for_search(said: str) -> tuple[str, ...]:
         return ("-k", *(option.flag for option in OPTIONS if option.name in READING))
     words = [word for flag, word in pairwise(["", *filter(None, before)]) if not (flag + word).startswith("-")]
     return () if words else installed()
+
+
+def _for_export(said: str) -> tuple[str, ...]:
+    """The option and its choices; a path is completed by IPython."""
+    *before, token = said.split(" ")
+    if before and before[-1] == "--to":
+        return FORMS
+    return ("--to",) if token.startswith("-") else ()
 
 
 @cache

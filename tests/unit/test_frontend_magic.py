@@ -177,6 +177,9 @@ def test_help_shows_the_options(shell, capsys):
         ("%explora search -", {"-k", "--kernel"}, {"--candidates"}),
         ("%explora search traitlets trait", set(), {"traitlets"}),
         ("%explora fi", {"files"}, {"traitlets"}),
+        ("%explora export --", {"--to"}, {"status"}),
+        ("%explora export --to ", {"script", "html", "notebook"}, {"status"}),
+        ("%explora export sta", set(), {"status"}),
     ],
 )
 def test_completion(shell, line, some, never):

@@ -66,7 +66,7 @@ class Page(HTMLParser):
     def handle_endtag(self, tag):
         if self.open and self.open[-1] == tag:
             self.open.pop()
-        else:
+        elif tag not in VOID:
             self.unbalanced.append(tag)
 
     def handle_data(self, data):
@@ -184,6 +184,14 @@ def test_a_run_without_a_solution_has_what_was_tried():
     said = words(page(recorded([*events, finished("unsolved", None, reason="None passed.")])))
     assert "✗ Unsolved (no solution was found). None passed." in said
     assert "s2 ✓ ran" in said
+
+
+def test_what_a_stopped_run_put_together_is_told_as_never_run():
+    events = [event for event in complete_events() if not isinstance(event, RunFinished)]
+    joined = finished("stopped", "# It was not run as a whole.\nprint('joined')", candidate="", reason="By the user.")
+    said = words(page(recorded([*events, joined])))
+    assert "Solution # It was not run as a whole. print('joined')" in said
+    assert "What it gave" not in said
 
 
 def test_without_its_beginning_it_is_refused():
