@@ -14,11 +14,11 @@ from typing import Literal
 from exploracoder_jupyter.config import Layer
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import EndpointError, UsageError
-from exploracoder_jupyter.events import KnowledgeSearched, Record, RunStarted
+from exploracoder_jupyter.events import KnowledgeSearched, PlanMade, Record, RunStarted, Steered
 from exploracoder_jupyter.knowledge.soup import RecordedSoup
 from exploracoder_jupyter.models import ReplayModel
 from exploracoder_jupyter.notebook import load, summary
-from exploracoder_jupyter.notebook.state import Run, fold_all
+from exploracoder_jupyter.notebook.state import Run, Section, fold_all
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.session.course import SAME, course
@@ -55,11 +55,12 @@ def replayed(trace: Path, out: Path, *, delay: Delay = "none") -> Replay:
     known = fold_all(records)
     if known.started is None:
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
+    begin = _given(records, known)
     order = Order(
         _task(known.started.task),
         (_of_replay(out), *_recorded(known.started)),
-        given=_given(records, known),
-        recording=_recording(records, known, trace, delay),
+        given=begin,
+        recording=_recording(records, known, trace, delay, steered=_steered(records) > bool(begin.hint)),
     )
     with_variables(order, order.task, remedy="Only runs without such variables can be replayed.")
     return Replay(order, known, out)
@@ -112,9 +113,10 @@ def _given(records: list[Record], known: Run) -> Given:
     asked = {(one.step, one.subject) for one in exchanges(records)}
     steps = {step for step, _ in asked}
     introduction = known.library.introduction if known.library and "introduce" not in steps else None
-    if known.plan is None or "plan" in steps:
+    plan = next((record.event.plan for record in records if isinstance(record.event, PlanMade)), None)
+    if plan is None or "plan" in steps:
         return Given(introduction=introduction)
-    sections = [known.sections[subtask.id] for subtask in known.plan.subtasks]
+    sections = [known.sections.get(subtask.id, Section(subtask)) for subtask in plan.subtasks]
     taken = [None if ("recommend", one.subtask.id) in asked else carried(one) for one in sections]
     explored = next((one for one, carried_ in zip(sections, taken, strict=True) if carried_ is None), None)
     hint = explored.wishes[0].hint if explored and explored.wishes else ""
@@ -122,20 +124,21 @@ def _given(records: list[Record], known: Run) -> Given:
     return Given(titles, tuple(taken), hint, introduction=introduction)
 
 
-def _recording(records: list[Record], known: Run, trace: Path, delay: Delay) -> Recording:
+def _recording(records: list[Record], known: Run, trace: Path, delay: Delay, *, steered: bool) -> Recording:
     assert known.started
     searches = [record.event for record in records if isinstance(record.event, KnowledgeSearched)]
     retrieval = known.started.settings.get("retrieval")
     online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"
     when = datetime.fromtimestamp(known.started_at).strftime("%Y-%m-%d %H:%M")
-    steered = " That run was steered by hand, which a replay does not repeat." if _steered(records) else ""
+    by_hand = " That run was steered by hand, which a replay does not repeat." if steered else ""
     return Recording(
         ReplayModel(exchanges(records), paced=delay == "recorded"),
         RecordedSoup(searches, online=online),
         f"This shows the run of {when} ({trace.name}, {known.run_id}) again: replies are recorded ones, no model is"
-        f" asked.{steered}",
+        f" asked.{by_hand}",
     )
 
 
-def _steered(records: list[Record]) -> bool:
-    return any(record.event.kind == "steered" for record in records)
+def _steered(records: list[Record]) -> int:
+    """How often the user took the wheel; the hint that a run began with is told in the same way."""
+    return sum(isinstance(record.event, Steered) for record in records)

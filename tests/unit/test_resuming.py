@@ -221,6 +221,20 @@ async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path
     assert steps(again) == steps(after)
 
 
+async def test_a_plan_that_was_revised_on_the_way_is_revised_in_the_replay(tmp_path):
+    revising = '{"apis": ["math.sqrt"], "remaining": ["something else", "the end"]}'
+    _, whole, _ = await gone(ScriptedModel(script()))
+    begin = given(whole, fold_all(whole), cell="2", hint="look at gcd")
+    _, after, _ = await gone(ScriptedModel(script(recommend=revising)), given=begin)
+    nbformat.write(render(after), tmp_path / "t.ipynb")
+    shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
+    assert shown.given.titles == PLAN
+    assert "by hand" not in shown.recording.said
+    _, again, _ = await gone(shown.recording.model, given=shown.given)
+    assert course(fold_all(again), fold_all(after)) == SAME
+    assert fold_all(again).plan == fold_all(after).plan
+
+
 def steps(records):
     return [(one.step, one.subject, one.replies) for one in exchanges(records)]
 
