@@ -20,7 +20,7 @@ from typing import Self
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.kept_file import BRIEF_WAIT, KeptFile
+from exploracoder_jupyter.kept_file import BRIEF_WAIT, WAIT, KeptFile
 from exploracoder_jupyter.types import LibraryInfo
 
 RUNNING, CUT_OFF = "running", "cut off"
@@ -147,7 +147,9 @@ class HistoryStore:
         if not self.path.exists():
             return []
         rows: list[tuple[str]] = self._file.attempt(
-            lambda db: db.execute("SELECT body FROM runs ORDER BY started DESC, rowid DESC").fetchall(), []
+            lambda db: db.execute("SELECT body FROM runs ORDER BY started DESC, rowid DESC").fetchall(),
+            [],
+            wait=BRIEF_WAIT,
         )
         return [run for (body,) in rows if (run := _run(body))]
 
@@ -159,7 +161,7 @@ class HistoryStore:
         """
         if not self.path.exists():
             return 0
-        with closing(self._file.connect()) as db, db:
+        with closing(self._file.connect(WAIT)) as db, db:
             return _delete(db, ids)
 
     def clear(self) -> int:
@@ -172,7 +174,7 @@ class HistoryStore:
         self._file.forget_unsound()
         if not self.path.exists():
             return 0
-        with closing(self._file.connect()) as db, db:
+        with closing(self._file.connect(WAIT)) as db, db:
             return db.execute("DELETE FROM runs WHERE 1").rowcount
 
     def prune(self, *, days: int, runs: int) -> int:
@@ -184,7 +186,7 @@ class HistoryStore:
         gone = [run.id for run in self.all() if run.gone and run.status != RUNNING]
         if not self.path.exists():
             return 0
-        with closing(self._file.connect()) as db, db:
+        with closing(self._file.connect(WAIT)) as db, db:
             return _limit(db, days, runs) + _delete(db, gone)
 
 

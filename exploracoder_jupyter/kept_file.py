@@ -53,7 +53,7 @@ class KeptFile:
         for path in self.path.parent.glob(f"{self.path.name}.unsound-*"):
             path.unlink()
 
-    def connect(self, wait: float = WAIT) -> sqlite3.Connection:
+    def connect(self, wait: float) -> sqlite3.Connection:
         """A connection, with the tables up to date; to be closed by the caller.
 
         Raises:

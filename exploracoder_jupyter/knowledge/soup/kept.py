@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.kept_file import BRIEF_WAIT, KeptFile
+from exploracoder_jupyter.kept_file import BRIEF_WAIT, WAIT, KeptFile
 from exploracoder_jupyter.knowledge.store import digest
 from exploracoder_jupyter.pipeline.attempt import fingerprint
 from exploracoder_jupyter.types import Sharing, Snippet
@@ -121,7 +121,7 @@ class SnippetStore:
         if not self.path.exists():
             return 0
         where, values = ("library = ?", (library,)) if library else ("1", ())
-        with closing(self._file.connect()) as db, db:
+        with closing(self._file.connect(WAIT)) as db, db:
             return db.execute(f"DELETE FROM snippets WHERE {where}", values).rowcount
 
     def _read(self, where: str, values: Sequence[object]) -> list[Kept]:
