@@ -23,7 +23,7 @@ _VERDICTS: dict[Outcome, str] = {
     "solved": "✓ **Solved**.",
     "unchecked": "◐ **Unchecked** (it ran to its end; nothing has shown that what it gives is right).",
     "unsolved": "✗ **Unsolved** (no solution was found).",
-    "stopped": "■ **Stopped** before the end; what was learned until then is above.",
+    "stopped": "■ **Stopped** before the end; what was learned until then is {where}.",
 }
 _RULINGS: dict[Ruling, str] = {"right": "✓ right", "wrong": "✗ wrong", "unsure": "◐ unsure"}
 _STEPS = {
@@ -145,9 +145,9 @@ def summary_words(run: Run, finished: RunFinished) -> str:
     return "\n\n".join(parts)
 
 
-def verdict_words(verdict: Verdict) -> str:
-    """How the run ended, in one line."""
-    return f"{_VERDICTS[verdict.outcome]} {prose(verdict.reason)}"
+def verdict_words(verdict: Verdict, *, where: str = "above") -> str:
+    """How the run ended, in one line; `where` the cells of the run are."""
+    return f"{_VERDICTS[verdict.outcome].format(where=where)} {prose(verdict.reason)}"
 
 
 def _plan_list(run: Run) -> str:

@@ -137,6 +137,8 @@ def _told(parts: _Script) -> Iterator[str]:
         f"Explored on {when} by exploracoder_jupyter {started.version}, model {started.model}: run {run.run_id} in "
         f"{parts.trace.name}. {verdict.outcome.capitalize()}: {verdict.reason}"
     )
+    if verdict.outcome == "stopped":
+        yield "What ran in each subtask, put together: it was not run as a whole."
     if parts.lacks:
         yield f"It uses what was in the notebook of the exploration: {', '.join(parts.lacks)}."
     if parts.files:

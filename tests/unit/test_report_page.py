@@ -188,9 +188,10 @@ def test_a_run_without_a_solution_has_what_was_tried():
 
 def test_what_a_stopped_run_put_together_is_told_as_never_run():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
-    joined = finished("stopped", "# It was not run as a whole.\nprint('joined')", candidate="", reason="By the user.")
+    joined = finished("stopped", "print('joined')", candidate="", reason="By the user.")
     said = words(page(recorded([*events, joined])))
-    assert "Solution # It was not run as a whole. print('joined')" in said
+    assert "what was learned until then is below. By the user." in said
+    assert "It was not run as a whole. print('joined')" in said
     assert "What it gave" not in said
 
 

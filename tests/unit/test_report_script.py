@@ -14,7 +14,7 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import CandidateObserved, CandidateProposed, LibraryRead, RunFinished, RunStarted
 from exploracoder_jupyter.report.forms import exported
 from exploracoder_jupyter.types import Change, Introduction, LibraryInfo, Observation, Output
-from tests.unit.factories import complete_events, recorded, started, stream
+from tests.unit.factories import complete_events, finished, recorded, started, stream
 
 BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 """The expression that PEP 723 gives."""
@@ -160,6 +160,13 @@ def test_a_run_without_a_solution_is_refused_with_the_reason():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     with pytest.raises(UsageError, match=r"no solution .* cut off"):
         exported(recorded(events), "script", Path("run.ipynb"))
+
+
+def test_what_a_stopped_run_put_together_says_that_it_was_never_run():
+    events = [event for event in complete_events() if not isinstance(event, RunFinished)]
+    joined = finished("stopped", "print('joined')", candidate="", reason="By the user.")
+    text = exported(recorded([*events, joined]), "script", Path("run.ipynb"))
+    assert "it was not run as a whole" in ast.get_docstring(ast.parse(text))
 
 
 def test_variables_of_the_notebook_are_asked_for_at_once(tmp_path):
