@@ -1,0 +1,65 @@
+"""What was explored in other notebooks, as the sidebar and `%explora history` show it: opened where the page can."""
+
+import time
+
+import nbformat
+import pytest
+from nbformat.v4 import new_notebook
+
+from exploracoder_jupyter.history import HistoryStore, PastRun, Process
+from exploracoder_jupyter.types import LibraryInfo
+from tests.e2e.browser.test_sidebar import complaints
+
+LIBRARIES = (LibraryInfo("networkx", "networkx", "3.4"),)
+OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context?.path)"
+
+
+@pytest.fixture
+def explored(server):
+    """A run whose trace is below the server's root, and one that was cut off and whose trace is elsewhere."""
+    store = HistoryStore(server.home / ".local" / "state" / "exploracoder_jupyter" / "history.sqlite")
+    elsewhere = server.root.parent / "elsewhere"
+    dead = Process(2**22 + 1, 1.0, Process.own().machine)
+    for at, (id, folder, known) in enumerate(
+        [("aaaaaaaa", server.root / "theirs", {"outcome": "solved"}), ("bbbbbbbb", elsewhere, {"process": dead})]
+    ):
+        (folder / "explorations").mkdir(parents=True, exist_ok=True)
+        trace = folder / "explorations" / f"{id}.ipynb"
+        nbformat.write(new_notebook(), trace)
+        began = time.time() - 60 * at
+        fields = {"process": Process.own(), "task": f"Task of {id}", "libraries": LIBRARIES, "trace": str(trace)}
+        store.write(PastRun(id, began, began, **(fields | known)))
+    (server.root / "mine").mkdir(exist_ok=True)
+    yield elsewhere
+    store.clear()
+
+
+def test_runs_of_other_notebooks_are_listed_and_opened_from_the_keyboard(tab, server, explored):
+    notebook = tab.open(server.write("mine/a.ipynb", "%explora history"))
+    notebook.run_and_wait(0)
+    notebook.run_and_wait(1)
+    [shown] = notebook.cells()[1]["outputs"]
+    html = "".join(shown["data"]["text/html"])
+    assert 'href="../theirs/explorations/aaaaaaaa.ipynb"' in html and html.count("<a ") == 1
+
+    sidebar = tab.sidebar.open()
+    listed = sidebar.root.get_by_role("list", name="Explored before").get_by_role("listitem")
+    tab.until(lambda: listed.count() == 2, "both runs")
+    first, second = listed.all_inner_texts()
+    assert "Solved" in first and "Task of aaaaaaaa" in first and "networkx 3.4" in first
+    assert "Cut off" in second and f"{explored}/explorations/bbbbbbbb.ipynb" in second and "--resume" in second
+    assert not complaints(tab)
+    tab.shot("explored-before")
+
+    listed.first.get_by_role("button").focus()
+    tab.page.keyboard.press("Enter")
+    tab.until(lambda: "theirs/explorations/aaaaaaaa.ipynb" in tab.page.evaluate(OPEN), "the trace")
+
+
+@pytest.mark.usefixtures("explored")
+def test_the_table_of_the_history_links_to_what_can_be_opened(tab, server):
+    notebook = tab.open(server.write("mine/b.ipynb", "%explora history"))
+    notebook.run_and_wait(0)
+    notebook.run_and_wait(1)
+    tab.page.locator(".jp-Explora-past a").click()
+    tab.until(lambda: "theirs/explorations/aaaaaaaa.ipynb" in tab.page.evaluate(OPEN), "the trace")
