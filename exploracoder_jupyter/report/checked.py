@@ -10,12 +10,15 @@ from typing import Final
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.pipeline.verify import readable_code
+from exploracoder_jupyter.report.plain import compiles
 from exploracoder_jupyter.types import Observation, Task
 
 _NO_TRUTH: Final = re.compile(
     r"\.(ndarray|DataFrame|Series|\w*Index|LazyFrame|Tensor|\w*Array|DataArray|Dataset|Table|\w+_(?:matrix|array))$"
 )
 """Types whose equality is one of their elements: a run compares them by content, a plain assertion cannot."""
+_NAN: Final = re.compile(r"\bnan\b")
+"""In what a value was seen to hold: it equals itself in a run's check alone."""
 _HEAD: Final = 'if __name__ == "__main__":'
 _PASSED: Final = 'print("The check passed.")'
 
@@ -23,14 +26,13 @@ _PASSED: Final = 'print("The check passed.")'
 def main_block(task: Task, observed: Observation) -> str:
     """What runs the check where the script is run as such; empty where there is none that a script can run."""
     code = _readable(task)
-    arrays = {change.name for change in observed.changes if _NO_TRUTH.search(change.type)}
-    if not code or not observed.ran or any(_compared(code, arrays)):
+    by_content = {one.name for one in observed.changes if _NO_TRUTH.search(one.type) or _NAN.search(one.summary)}
+    if not code or not observed.ran or any(_compared(code, by_content)):
         return ""
-    block = _block(code)
+    block, unparsed = _block(code), _block(ast.unparse(ast.parse(code)))
     # where lines stand within texts, moving them to the right would change the texts
-    if ast.dump(ast.parse(block)) != ast.dump(ast.parse(_block(ast.unparse(ast.parse(code))))):
-        block = _block(ast.unparse(ast.parse(code)))
-    return block
+    block = block if ast.dump(ast.parse(block)) == ast.dump(ast.parse(unparsed)) else unparsed
+    return block if compiles(block) else ""
 
 
 def _readable(task: Task) -> str | None:

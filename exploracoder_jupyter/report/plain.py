@@ -26,9 +26,9 @@ def program(code: str, *, shows_last: bool) -> str:
         UsageError: it needs IPython.
     """
     code = _METADATA.sub("", code).strip("\n")
-    if not _compiles(code):
+    if not compiles(code):
         code = _MAGIC.sub(r"\1# \2  (a magic of IPython)", code)
-    if not _compiles(code):
+    if not compiles(code):
         raise UsageError("The solution is no plain Python: it awaits or uses syntax of IPython.", remedy=_REMEDY)
     names = names_in(code)
     if "get_ipython" in names.read - names.bound:
@@ -49,7 +49,8 @@ def behind_futures(code: str, lines: Sequence[str]) -> str:
     return "\n".join([*before, *lines, "", *written[at:]])
 
 
-def _compiles(code: str) -> bool:
+def compiles(code: str) -> bool:
+    """Whether plain Python takes the code."""
     try:
         compile(code, "solution", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

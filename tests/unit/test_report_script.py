@@ -225,6 +225,12 @@ def test_the_check_runs_with_the_script_and_not_with_an_import(check, tmp_path):
     assert (loaded.returncode, loaded.stdout) == (0, "")
 
 
+def test_a_check_that_cannot_stand_at_the_end_is_left_to_the_package():
+    text = script("result = 1", begun=asked(check="from __future__ import annotations\nassert result == 1"))
+    compile(text, "script", "exec")
+    assert "jupyter explora check run.ipynb" in ast.get_docstring(ast.parse(text))
+
+
 def test_what_only_the_check_reads_is_asked_for_too():
     text = script("result = 1", begun=asked(check="assert result == golden", uses=("golden",)))
     assert "# Define golden here." in text
@@ -236,6 +242,8 @@ def test_a_check_that_compares_arrays_is_left_to_the_package():
     text = script("import pandas\nresult = pandas.DataFrame()", changes=[table], begun=begun)
     assert "__main__" not in text
     assert "`jupyter explora check run.ipynb` runs it" in " ".join(ast.get_docstring(ast.parse(text)).split())
+    with_nan = Change("result", "new", "list", summary="list: 1 item: float\n  [nan]")
+    assert "__main__" not in script("result = [float('nan')]", changes=[with_nan], begun=begun)
     kept = script("result = 1", changes=[table], begun=asked(check="assert result.shape == (1, 2)"))
     assert "__main__" in kept
 
