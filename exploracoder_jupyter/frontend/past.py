@@ -162,7 +162,7 @@ def _cells(one: Past) -> Iterator[str]:
     if one.link:
         path = f'<a href="{quote(one.link)}">{escape(one.link)}</a>'
     _, *notes = _place(one)
-    place = "<br>".join([path, *map(escape, notes)])
-    told = (one.when, one.outcome, one.task, one.libraries, one.cost)
-    for text in (*map(escape, told), place):
-        yield f'<td style="{_CELL}">{text}</td>'
+    place = "<br>".join(filter(None, [path, *map(escape, notes)]))
+    yield f'<td style="{_CELL};white-space:nowrap">{one.when}</td>'
+    for text in (*map(escape, (one.outcome, one.task, one.libraries, one.cost)), place):
+        yield f'<td style="{_CELL};overflow-wrap:anywhere">{text}</td>'

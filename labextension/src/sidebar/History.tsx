@@ -145,7 +145,7 @@ function TraceFacts({ trace }: { trace: TraceView }): React.JSX.Element {
   const notes = [
     unquoted(trace.task),
     trace.libraries,
-    trace.link || trace.path,
+    trace.link || (trace.resume ? '' : trace.path),
     trace.gone ? trans.__('Its trace is gone.') : '',
     trace.resume && trans.__('To go on: %1', `%%explora ${trace.resume}`)
   ];
