@@ -41,6 +41,8 @@ from tests.unit.factories import (
     stream,
 )
 
+SCHEMA = jsonschema.Draft202012Validator(schema())
+
 
 def apply(cells, changes):
     """What a front end does with changes."""
@@ -280,7 +282,7 @@ def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
     assert "**It was not run as a whole.**" in heading["source"]
     assert (ours(solution)["role"], solution["source"], solution["outputs"]) == ("solution", "x = 1", [])
     assert "■ **2.** Count triangles (not finished)" in role(cells, "plan")[0]["source"]
-    jsonschema.validate(ours(solution), schema())
+    SCHEMA.validate(ours(solution))
 
 
 def test_what_was_running_at_the_end_is_shown_as_not_finished():
@@ -315,7 +317,7 @@ def test_live_cells_name_the_cell_that_called_and_their_code_is_trusted():
     assert not any("caller" in ours(cell) or "trusted" in cell["metadata"] for cell in trace)
     nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": live})
     for cell in live:
-        jsonschema.validate(ours(cell), schema())
+        SCHEMA.validate(ours(cell))
 
 
 def test_the_cells_of_a_section_that_did_not_change_are_not_made_again():
@@ -354,7 +356,7 @@ def told_back(*events, after=EXPLORED, show="all"):
         assert cells == view.cells
         nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
         for cell in cells:
-            jsonschema.validate(ours(cell), schema())
+            SCHEMA.validate(ours(cell))
     return cells
 
 
@@ -462,7 +464,7 @@ def test_going_back_to_a_subtask_never_heard_of_changes_nothing():
 
 
 def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():
-    view, check = CellView(), jsonschema.Draft202012Validator(schema())
+    view, check = CellView(), SCHEMA
     check.check_schema(schema())
     for record in complete_run():
         for change in view.apply(record):
@@ -476,7 +478,7 @@ def test_the_schema_refuses_what_is_not_ours():
     good = ours(by_candidate(viewed(complete_events()))["1.1"])
     for bad in ({**good, "role": "other"}, {**good, "model": None}, {**good, "extra": 1}, {"role": "task"}):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(bad, schema())
+            SCHEMA.validate(bad)
 
 
 def test_ids_are_the_same_for_the_same_run_and_always_legal():

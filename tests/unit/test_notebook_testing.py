@@ -24,6 +24,8 @@ from exploracoder_jupyter.types import ErrorInfo, InputRun, InventedInput, Judge
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, stream
 from tests.unit.test_notebook_cells import apply
 
+SCHEMA = jsonschema.Draft202012Validator(schema())
+
 INPUTS = InputsInvented(
     (
         InventedInput("t1", "NaN in both rows", "df = frame()", "differing(df)"),
@@ -86,7 +88,7 @@ def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
         ("summary", ""),
     ]
     for cell in notebook.cells:
-        jsonschema.validate(ours(cell), schema())
+        SCHEMA.validate(ours(cell))
 
 
 def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
