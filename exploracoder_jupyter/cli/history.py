@@ -57,7 +57,7 @@ def execute(arguments: argparse.Namespace) -> int:
         _list(shown)
         note(f"{len(shown)} of {len(runs)} in {store.path}.")
     else:
-        note(f"Nothing in {store.path}.")
+        note(f"Nothing{f' of {arguments.library}' if arguments.library else ''} in {store.path}.")
     return 0 if shown else 1
 
 

@@ -256,6 +256,8 @@ def test_few_and_those_of_a_library_are_listed_by_either_name(explored, capsys):
     for name in ("sklearn", "scikit_learn"):
         assert main(["history", "--library", name, "--json"]) == 0
         assert [run["id"] for run in json.loads(capsys.readouterr().out)["runs"]] == ["bbbbbbbb"]
+    assert main(["history", "--library", "polars"]) == 1
+    assert capsys.readouterr().err == f"Nothing of polars in {history_path()}.\n"
 
 
 def test_json_has_everything_but_the_process(explored, capsys):
