@@ -111,7 +111,7 @@ def _object(run: PastRun) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = {name: value for name, value in asdict(run).items() if name not in _NOT_TOLD}
     return told | {
         "status": run.status,
-        "resume": run.resumable or None,
+        "resume_with": run.resumable or None,
         "libraries": {info.name: info.version for info in run.libraries},
         "trace": run.trace or None,
         "trace_exists": bool(run.trace) and not run.gone,

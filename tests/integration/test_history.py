@@ -12,7 +12,7 @@ from tests.integration.test_resume import COMMAND, TASK, author, begun, cache, e
 def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, tmp_path):  # noqa: F811
     process = begun(author, tmp_path, until="Subtask 2:")
     [running] = explora(tmp_path, "history")["runs"]
-    assert (running["status"], running["ended"], running["resume"]) == ("running", None, None)
+    assert (running["status"], running["ended"], running["resume_with"]) == ("running", None, None)
     assert running["trace"] == str(tmp_path / "t.ipynb")
     process.send_signal(signal.SIGKILL)
     process.wait(10)
@@ -20,8 +20,8 @@ def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, t
     assert (cut["status"], cut["task"], cut["model"]) == ("cut off", TASK, "toy")
     assert cut["calls"] > 1 and cut["executions"] > 0 and list(cut["libraries"]) == ["statistics"]
 
-    assert cut["resume"] == f"--resume {tmp_path}/t.ipynb"
-    summary = explora(tmp_path, "run", *shlex.split(cut["resume"]))
+    assert cut["resume_with"] == f"--resume {tmp_path}/t.ipynb"
+    summary = explora(tmp_path, "run", *shlex.split(cut["resume_with"]))
     again, before = explora(tmp_path, "history")["runs"]
     assert (again["status"], again["resumes"], again["trace"]) == ("solved", cut["id"], summary["trace"])
     usage = summary["usage"]
@@ -42,7 +42,7 @@ def test_a_run_that_was_stopped_by_its_user_is_no_run_cut_off(author, tmp_path):
     process.send_signal(signal.SIGINT)
     process.wait(60)
     [run] = explora(tmp_path, "history")["runs"]
-    assert (run["status"], run["resume"]) == ("stopped", None)
+    assert (run["status"], run["resume_with"]) == ("stopped", None)
 
 
 def test_a_run_that_could_not_be_made_says_why(tmp_path):

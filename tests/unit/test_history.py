@@ -268,8 +268,8 @@ def test_json_has_everything_but_the_process(explored, capsys):
     assert (newest["status"], newest["libraries"], newest["resumes"]) == ("solved", {"networkx": "3.4"}, "bbbbbbbb")
     assert (newest["calls"], newest["tokens"], newest["seconds"], newest["executions"]) == (12, 34_567, 754.0, 18)
     assert newest["ended"].endswith("+00:00") and newest["trace_exists"] and "process" not in newest
-    assert (cut["status"], cut["ended"], cut["resume"]) == (CUT_OFF, None, f"--resume {explored}/b.ipynb")
-    assert (gone["status"], gone["trace_exists"], gone["resume"]) == ("stopped", False, None)
+    assert (cut["status"], cut["ended"], cut["resume_with"]) == (CUT_OFF, None, f"--resume {explored}/b.ipynb")
+    assert (gone["status"], gone["trace_exists"], gone["resume_with"]) == ("stopped", False, None)
 
 
 def test_nothing_to_list_is_told_by_the_status(capsys):
