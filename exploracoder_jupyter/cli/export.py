@@ -50,6 +50,8 @@ def execute(arguments: argparse.Namespace) -> int:
     form: Form = arguments.to or (_BY_SUFFIX.get(Path(out).suffix, "notebook") if out else "notebook")
     if arguments.json and out == _STDOUT:
         raise UsageError("--json and --out - both want standard output.", remedy="Leave one of them out.")
+    if arguments.unpinned and form != "script":
+        raise UsageError("--unpinned is about what a script needs.", remedy="Add --to script, or leave it out.")
 
     from exploracoder_jupyter.report.forms import exported, path_beside
 

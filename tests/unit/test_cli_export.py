@@ -51,6 +51,11 @@ def test_standard_output_is_for_one_thing(trace, capsys):
     assert "both want standard output" in capsys.readouterr().err
 
 
+def test_unpinned_is_for_scripts(trace, capsys):
+    assert main(["export", str(trace), "--to", "html", "--unpinned"]) == 2
+    assert "Add --to script" in capsys.readouterr().err
+
+
 def test_a_journal_is_exported_under_the_name_of_its_trace(tmp_path):
     writing = Trace(tmp_path / "run.ipynb", interval=600)
     for record in complete_run():
