@@ -46,12 +46,7 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: the trace cannot be read, has nothing to make this form of, or the path cannot be written.
     """
-    source, out = Path(arguments.trace), arguments.out
-    form: Form = arguments.to or (_BY_SUFFIX.get(Path(out).suffix, "notebook") if out else "notebook")
-    if arguments.json and out == _STDOUT:
-        raise UsageError("--json and --out - both want standard output.", remedy="Leave one of them out.")
-    if arguments.unpinned and form != "script":
-        raise UsageError("--unpinned is about what a script needs.", remedy="Add --to script, or leave it out.")
+    source, out, form = Path(arguments.trace), arguments.out, _form(arguments)
 
     from exploracoder_jupyter.report.forms import exported, path_beside
 
@@ -68,6 +63,15 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         say(f"Written: {target}")
     return 0
+
+
+def _form(arguments: argparse.Namespace) -> Form:
+    form: Form = arguments.to or _BY_SUFFIX.get(Path(arguments.out or "").suffix, "notebook")
+    if arguments.json and arguments.out == _STDOUT:
+        raise UsageError("--json and --out - both want standard output.", remedy="Leave one of them out.")
+    if arguments.unpinned and form != "script":
+        raise UsageError("--unpinned is about what a script needs.", remedy="Add --to script, or leave it out.")
+    return form
 
 
 def _records(source: Path) -> list[Record]:
