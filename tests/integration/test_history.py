@@ -11,6 +11,7 @@ from tests.integration.test_resume import COMMAND, TASK, author, begun, cache, e
 
 def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, tmp_path):  # noqa: F811
     process = begun(author, tmp_path, until="Subtask 2:")
+    process.send_signal(signal.SIGSTOP)  # it must not end while the history is read
     [running] = explora(tmp_path, "history")["runs"]
     assert (running["status"], running["ended"], running["resume_with"]) == ("running", None, None)
     assert running["trace"] == str(tmp_path / "t.ipynb")
