@@ -14,7 +14,14 @@ def _own_world(monkeypatch, tmp_path_factory):
     home = tmp_path_factory.mktemp("home")
     for name in [n for n in os.environ if n.startswith(("OPENAI_", "EXPLORACODER_"))]:
         monkeypatch.delenv(name)
-    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR"):
+    for name in (
+        "XDG_CONFIG_HOME",
+        "XDG_CACHE_HOME",
+        "XDG_DATA_HOME",
+        "XDG_STATE_HOME",
+        "IPYTHONDIR",
+        "JUPYTER_CONFIG_DIR",
+    ):
         monkeypatch.setenv(name, str(home / name.lower()))
 
 
