@@ -144,6 +144,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="kills-") as name:
         folder = Path(name)
         os.environ |= {"OPENAI_API_KEY": "sk-of-nobody-0123456789", "XDG_CACHE_HOME": str(folder / "cache")}
+        os.environ["XDG_STATE_HOME"] = str(folder / "state")
         length = _measured(folder, url)
         results = []
         for number in range(arguments.moments):

@@ -8,6 +8,14 @@ import pytest
 _LOCAL = {"127.0.0.1", "::1", "localhost"}
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_history(tmp_path_factory):
+    """What fixtures explore that outlive a test leaves no line in the user's history."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _own_world(monkeypatch, tmp_path_factory):
     """Every test gets its own user folders and no key."""
