@@ -7,7 +7,7 @@ import anyio
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.errors import EndpointError, KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.types import Introduction, LibraryInfo, Planner
 
@@ -271,6 +271,87 @@ async def test_an_embedder_that_finds_everything_near_leaves_words_their_say(tmp
     assert (await library.search("sort", 1))[0].api.path == "shop.sort"
     together = await library.search_together(["sort", "put into"], 2)
     assert {found.api.path for found in together} == {"shop.sort", "shop.Cart.add"}
+
+
+class Failing(Letters):
+    """An embedder that fails at queries, after it has embedded the documentation."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+        self.asked = 0
+
+    async def embed(self, texts):
+        if self.sent:
+            self.asked += 1
+            raise self.error
+        return await super().embed(texts)
+
+
+@pytest.mark.parametrize("error", [EndpointError, UsageError])
+async def test_an_embedder_that_fails_in_a_search_is_told_once_and_done_without(tmp_path, error):
+    said: list[str] = []
+    failing = Failing(error("The endpoint is gone.", remedy="Start it."))
+    library = await opened(tmp_path, embedder=failing, say=said.append)
+    plain = await opened(tmp_path / "plain")
+    assert await library.search("sort goods", 3) == await plain.search("sort goods", 3)
+    assert await library.search_together(["put", "sort"], 3) == await plain.search_together(["put", "sort"], 3)
+    assert said == ["The endpoint is gone. The built-in index is used instead. Start it."]
+    assert failing.asked == 1
+
+
+async def test_searches_that_fail_at_once_are_told_once(tmp_path):
+    class Slowly(Failing):
+        async def embed(self, texts):
+            await anyio.sleep(0)
+            return await super().embed(texts)
+
+    said: list[str] = []
+    library = await opened(tmp_path, embedder=Slowly(EndpointError("Gone.")), say=said.append)
+    async with anyio.create_task_group() as tasks:
+        for query in ("sort", "put", "cart"):
+            tasks.start_soon(library.search_together, [query, "goods"], 3)
+    assert said == ["Gone. The built-in index is used instead."]
+
+
+async def test_an_embedder_that_fails_while_libraries_are_embedded_is_told_and_done_without(tmp_path):
+    failing, said = Failing(EndpointError("Refused.", remedy="Mend it.")), []
+    failing.sent.append("")
+    library = await opened(tmp_path, embedder=failing, say=said.append)
+    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
+    assert said == ["Refused. The built-in index is used instead. Mend it."]
+    assert failing.asked == 1
+
+
+class Length(Letters):
+    """An embedder of vectors of some length, whatever its name says."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+
+    async def embed(self, texts):
+        self.sent += texts
+        return np.ones((len(texts), self.length), dtype=np.float32)
+
+
+async def test_another_model_under_the_name_embeds_all_anew(tmp_path):
+    walkers, second, said = Walkers(), Length(3), []
+    await opened(tmp_path, walkers=walkers, embedder=Length(2))
+    walkers.versions["shop"] = "2.0"
+    walkers.installed["shop"] = [SORT, CART, row("shop.weigh", "Weigh it.")]
+    library = await opened(tmp_path, walkers=walkers, embedder=second, say=said.append)
+    assert {"shop.weigh: Weigh it.", "shop.sort: Sort the goods.", "shop.Cart: A cart of goods."} <= {*second.sent}
+    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort" and not said
+
+
+async def test_a_query_whose_vector_is_of_another_length_is_told_and_searched_by_words(tmp_path):
+    said: list[str] = []
+    await opened(tmp_path, embedder=Length(2))
+    library = await opened(tmp_path, embedder=Length(3), say=said.append)
+    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
+    (sentence,) = said
+    assert "'letters' gives vectors of several lengths. The built-in index is used instead." in sentence
 
 
 async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
