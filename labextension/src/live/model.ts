@@ -110,7 +110,7 @@ export class ExplorationModel implements IExplorationModel {
   get link(): LinkStatus {
     const state = this._link?.state ?? 'none';
     const asked = state === 'connecting' || state === 'ready';
-    return asked && this.busy && !this.subshells ? 'waiting' : state;
+    return asked && this.busy && this._link?.waits ? 'waiting' : state;
   }
 
   get isDisposed(): boolean {

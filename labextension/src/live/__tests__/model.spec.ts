@@ -470,6 +470,22 @@ describe('a control', () => {
     expect([model.link, model.busy]).toEqual(['waiting', true]);
   });
 
+  it('waits for the running cell of a kernel that has not answered', async () => {
+    kernel.supportsSubshells = false;
+    kernel.answers = {};
+    await open();
+    expect(model.link).toBe('connecting');
+    kernel.status = 'busy';
+    expect(model.link).toBe('waiting');
+  });
+
+  it('is not said to wait as long as the kernel may have subshells', async () => {
+    kernel.info = new Promise(() => undefined);
+    kernel.status = 'busy';
+    await open();
+    expect(model.link).toBe('connecting');
+  });
+
   it('that goes on from an ended run needs its calling cell', async () => {
     await open(runView({ status: 'solved' }));
     expect((await model.choose('k1', '1.2')).problem).not.toBe('');
