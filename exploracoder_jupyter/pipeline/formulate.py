@@ -48,7 +48,7 @@ async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
 
 
 async def _explained(run: Run, subtask: Subtask, failed: Experience) -> str:
-    """The model's words for what failed; empty where it cannot be asked or has none."""
+    """The model's words for what the code was to do; empty where it cannot be asked or has none."""
     if run.model.name == OFFLINE or run.meter.tokens_left < _ENOUGH_TOKENS:
         return ""
     inputs = ExplainInputs(run.task, subtask, failed)
