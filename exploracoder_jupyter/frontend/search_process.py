@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from pydantic import ValidationError
@@ -22,8 +22,9 @@ PATIENCE = 3.0
 """Seconds that the process has to end after an interrupt before it is killed."""
 
 
-def answer(command: Sequence[str], *, tell: Callable[[str], None]) -> Results:
-    """What the command found; `tell` hears each thing that it is about to do.
+def answer(command: Sequence[str], *, tell: Callable[[str], None], environ: Mapping[str, str] | None = None) -> Results:
+    """What the command found; `tell` hears each thing that it is about to do. `environ`: its environment, where that is
+    not this process's.
 
     Raises:
         MissingMeans: the interpreter cannot be started.
@@ -31,7 +32,7 @@ def answer(command: Sequence[str], *, tell: Callable[[str], None]) -> Results:
         KeyboardInterrupt: the user interrupted; nothing of the command is left.
     """
     with tempfile.TemporaryFile() as output:
-        process = _started(command, output.fileno())
+        process = _started(command, output.fileno(), environ)
         try:
             last = _heard(process.stderr or (), tell)
             status = process.wait()
@@ -45,7 +46,7 @@ def answer(command: Sequence[str], *, tell: Callable[[str], None]) -> Results:
         return _read(output.read(), status=status, last=last)
 
 
-def _started(command: Sequence[str], output: int) -> subprocess.Popen[str]:
+def _started(command: Sequence[str], output: int, environ: Mapping[str, str] | None) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
             command,
@@ -54,6 +55,7 @@ def _started(command: Sequence[str], output: int) -> subprocess.Popen[str]:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
+            env=environ,
             start_new_session=True,
         )
     except OSError as error:
