@@ -33,6 +33,15 @@ Ending the iteration early ends the program. Raises KernelError, with the progra
 _serial = count()
 
 
+def inspector_of(sandbox: Sandbox) -> Inspect:
+    """What reads the environment that siblings of these settings would have, without any of them."""
+    if not sandbox.gateway:
+        return inspector(sandbox)
+    from exploracoder_jupyter.execution.remote import remote_inspector  # with what talks to kernels, seldom needed
+
+    return remote_inspector(sandbox)
+
+
 def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
     """An `Inspect` that needs no siblings: each call makes its means and removes them again.
 

@@ -20,11 +20,12 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
-from typing import Final
-
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
+from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.errors import MissingMeans
+
+if TYPE_CHECKING:
+    from jupyter_client.kernelspec import KernelSpec
 
 _ASK_SECONDS: Final = 30
 _ASK_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
@@ -65,6 +66,8 @@ def find_interpreter(kernel: str | None) -> Interpreter:
 
 
 def _find_spec(kernel: str) -> KernelSpec:
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # with all that talks to kernels
+
     manager = KernelSpecManager()
     try:
         return manager.get_kernel_spec(kernel)
