@@ -83,6 +83,7 @@ class Library:
         *,
         inspect: Inspect,
         cache: Path,
+        environment: str | None = None,
         embedder: Embedder | None = None,
         progress: ShowProgress | None = None,
         docs: Sequence[Path] = (),
@@ -90,6 +91,8 @@ class Library:
     ) -> Library:
         """Read and index the libraries of these names. Cancelling it leaves nothing behind but what is whole.
 
+        `environment`: all that decides which interpreter `inspect` starts, and where that looks for libraries. Where it
+        is given, which libraries these are is remembered until files of this machine change on which that rests.
         `docs`: documentation beside the libraries' own: files, folders, archives. A library that cannot be read here is
         known from them alone, where they describe it. `say` is told, once, that the embedder has failed, now or in a
         later search, and that the built-in vectors take its place.
@@ -103,7 +106,7 @@ class Library:
         show = progress or (lambda what, done, total: None)
         say = say or (lambda sentence: None)
         store = Store(cache)
-        found = await Reader(inspect, store, show).libraries(libraries, docs)
+        found = await Reader(inspect, store, show, environment).libraries(libraries, docs)
         apis = tuple({api.path: api for one in found.read for api in one.surface.apis}.values())
         key = digest(str(FORMAT), *sorted(found.keys))
         # A walk that its time limit cut short may find other APIs next time: the index is of these very paths.

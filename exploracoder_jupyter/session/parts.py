@@ -20,6 +20,7 @@ from exploracoder_jupyter.models.local_embeddings import LocalEmbedder
 from exploracoder_jupyter.models.offline import OfflineModel
 from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
+from exploracoder_jupyter.session.environment import environment_of
 from exploracoder_jupyter.web_place import web_key
 
 Advance = Callable[[str, int, int], None]
@@ -66,6 +67,7 @@ async def open_knowledge(
         libraries,
         inspect=inspect,
         cache=cache_folder(),
+        environment=environment_of(settings.sandbox, folder or Path.cwd()),
         embedder=await _embedder(settings, keys, say=say, stack=stack, folder=folder),
         progress=advance,
         docs=[_path(path, folder) for path in settings.retrieval.docs],
