@@ -52,7 +52,7 @@ class Reader:
     store: Store
     show: ShowProgress
     environment: str | None = None
-    """See `Remembered`."""
+    """What answers of its interpreter are remembered under (see `Remembered`); None: they are not."""
 
     async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> Libraries:
         """The libraries of these names, with what the documents at these paths say.
@@ -96,7 +96,7 @@ class Reader:
             return Absent(name, error), f"absent {name}"
 
     async def _find(self, names: Sequence[str]) -> list[Found]:
-        remembered = Remembered(self.store, self.environment)
+        remembered = Remembered(self.store, self.environment) if self.environment else None
         return await surfaces.find(names, inspect=self.inspect, remembered=remembered)
 
     async def _one(self, found: Found) -> Read:

@@ -5,7 +5,7 @@ To ask the target's interpreter means to start it, confined, which takes longer 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
@@ -22,24 +22,22 @@ class Remembered:
     """Answers of one environment."""
 
     store: Store
-    environment: str | None
-    """All that decides which interpreter answers, and where it looks; None: nothing is remembered."""
+    environment: str
+    """All that decides which interpreter answers, and where it looks."""
 
     def get(self, names: Sequence[str]) -> dict[str, About]:
         """What these names mean; those whose answer may have changed are missing. Blocks."""
-        if self.environment is None:
-            return {}
         bodies = self.store.get_many("library", map(self._key, names))
         kept = {name: _read(bodies[key]) for name in names if (key := self._key(name)) in bodies}
         return {name: about for name, about in kept.items() if about and _holds(about)}
 
-    def keep(self, name: str, about: About) -> None:
-        """Remember an answer, unless its files look different from here: the interpreter may see others. Blocks."""
-        if self.environment is not None and _holds(about):
-            self.store.put("library", self._key(name), _ABOUT.dump_json(about))
+    def keep(self, answers: Mapping[str, About]) -> None:
+        """Remember what names mean, unless files look different from here: the interpreter may see others. Blocks."""
+        held = {self._key(name): _ABOUT.dump_json(about) for name, about in answers.items() if _holds(about)}
+        self.store.put_many("library", held)
 
     def _key(self, name: str) -> str:
-        return digest(str(WALKER), self.environment or "", name)
+        return digest(str(WALKER), self.environment, name)
 
 
 def _read(body: bytes) -> About | None:

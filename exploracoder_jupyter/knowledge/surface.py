@@ -69,18 +69,19 @@ class Surface:
     """Whether the time limit ended the walk early."""
 
 
-async def find(libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered) -> list[Found]:
+async def find(libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None) -> list[Found]:
     """The libraries of these names, each once, in the order given.
 
     Raises:
         UsageError: one is not installed; near names are in the remedy.
         KernelError: the target's interpreter could not be started.
     """
-    known = await anyio.to_thread.run_sync(remembered.get, libraries, abandon_on_cancel=True)
+    known = await anyio.to_thread.run_sync(remembered.get, libraries, abandon_on_cancel=True) if remembered else {}
     if unknown := [name for name in dict.fromkeys(libraries) if name not in known]:
-        for name, about in zip(unknown, await _asked(unknown, inspect), strict=True):
-            await anyio.to_thread.run_sync(remembered.keep, name, about)
-            known[name] = about
+        answers = dict(zip(unknown, await _asked(unknown, inspect), strict=True))
+        if remembered:
+            await anyio.to_thread.run_sync(remembered.keep, answers)
+        known |= answers
     return list(dict.fromkeys(_found(known[name]) for name in libraries))
 
 
