@@ -14,6 +14,7 @@ from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.execution import inspector_of
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.session.examples import runnable
+from exploracoder_jupyter.session.heard import while_heard
 from exploracoder_jupyter.session.parts import Advance, open_knowledge
 from exploracoder_jupyter.types import Parameter, ScoredApi
 
@@ -65,6 +66,7 @@ async def _opened(
 
     settings = resolve(*layers)
     async with AsyncExitStack() as stack:
+        stack.enter_context(while_heard())
         yield await open_knowledge(
             libraries,
             settings,
