@@ -17,6 +17,7 @@ from exploracoder_jupyter.pipeline.ask import ask_parsed
 from exploracoder_jupyter.pipeline.calls import called
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.requests import ExplainInputs
+from exploracoder_jupyter.pipeline.sendable import sendable_names
 from exploracoder_jupyter.pipeline.sharing import reduced
 from exploracoder_jupyter.types import Experience, Formulation, Subtask
 
@@ -70,12 +71,13 @@ def error_query(run: Run, failed: Experience) -> str:
 def web_query(run: Run, failed: Experience) -> str:
     """The error as a search engine may know it; empty where there is none.
 
-    Of the message, what speaks of code; of the code, which documented calls it makes.
+    Its type, the APIs that what its message says of code names, and documented calls of the code.
     """
     error = reduced(failed, "none" if run.sharing == "none" else "schema").observation.error
     if error is None:
         return ""
-    return " ".join([*run.task.libraries, error.headline, *failed.apis[:2]])[:_LONGEST]
+    words = [*run.task.libraries, error.name, *sendable_names(run, error.message), *failed.apis[:2]]
+    return " ".join(dict.fromkeys(words))[:_LONGEST]
 
 
 def _plain(message: str, code: str) -> str:

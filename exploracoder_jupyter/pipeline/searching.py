@@ -67,8 +67,8 @@ class Search:
         self.passages = distinct((*passages, *self.passages))
 
     async def _ask_web(self, failed: Experience) -> None:
-        query = web_query(self.run, failed)
-        if "web" in self.run.soup.kinds and query and query not in self.asked:
+        query = web_query(self.run, failed) if "web" in self.run.soup.kinds else ""
+        if query and query not in self.asked:
             self.asked.add(query)
             passages = await gathered_online(self.run, query)
             await still_wanted()
