@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.web import Http, Provider
 
 _SENT = (
-    "The web is searched: queries, made of the words of the task and of errors, are sent to {}. Pages that are found"
-    " are read from their sites, and what helps of them goes to the model."
+    "The web is searched: queries, made of words of the task and the library and of types of errors, are sent to {}."
+    " Pages that are found are read from their sites, and what helps of them goes to the model."
 )
 
 
