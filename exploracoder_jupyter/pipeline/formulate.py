@@ -1,9 +1,9 @@
 """What to search by once code was tried: the task, the error, the code, or the code explained (ARKS, section 2.1).
 
-Explained code finds best (their figure 2) and costs a call of the model. Where there is none to explain it, or too few
-tokens are left, the error is used, which is free: its message without values, and the names that the code calls. What
-is searched by may reach an endpoint that embeds it, so it holds no more than may be shared; what the web is asked never
-holds a value of the user's.
+Explained code finds best (their figure 2) and costs a call of the model. The error goes with it, which is free: its
+message without values, and the names that the code calls. Where there is no model to explain, or too few tokens are
+left, the error is all. What is searched by may reach an endpoint that embeds it, so it holds no more than may be shared;
+what the web is asked never holds a value of the user's.
 """
 
 from __future__ import annotations
@@ -35,6 +35,13 @@ class Query(NamedTuple):
 
     formulation: Formulation
     text: str
+    error: str = ""
+    """The error in words, searched for beside a longer text: there its rare words would count for little."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The texts that are searched for, each by itself."""
+        return (self.text, self.error) if self.error else (self.text,)
 
 
 async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
@@ -42,9 +49,9 @@ async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
     wanted = run.retrieval.formulation
     texts = {"task": run.task.text, "subtask": subtask.title, "code": failed.candidate.code, "error": ""}
     text = await _explained(run, subtask, failed) if wanted == "explained" else texts[wanted]
-    if text.strip():
-        return Query(wanted, text[:_LONGEST])
     error = error_query(run, failed)
+    if text.strip():
+        return Query(wanted, text[:_LONGEST], error if wanted == "explained" else "")
     return Query("error", error) if error else Query("subtask", subtask.title)
 
 

@@ -52,7 +52,7 @@ class Search:
         self.asked.add(failed.candidate.id)
         self.rounds += 1
         query = await formulated(self.run, self.subtask, failed)
-        found = await self.run.knowledge.search(query.text, _FOUND)
+        found = await self.run.knowledge.search_together(query.parts, _FOUND)
         apis = tuple(item.api for item in found)
         passages = await gathered(self.run, query.text)
         await still_wanted()
@@ -79,7 +79,9 @@ class Search:
         paths = tuple(api.path for api in apis)
         subject = failed.candidate.id
         self.run.emit(
-            KnowledgeSearched(subject, self.rounds, query.formulation, query.text, paths, passages, self.agreed)
+            KnowledgeSearched(
+                subject, self.rounds, query.formulation, "\n".join(query.parts), paths, passages, self.agreed
+            )
         )
 
 

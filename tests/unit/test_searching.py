@@ -62,7 +62,9 @@ async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_anoth
     [again] = searches(run)
     assert "math.isqrt" not in first.apis and first.subject == "1" and first.formulation == "subtask"
     assert again.apis[0] == "math.isqrt" and again.subject == "1.1" and again.formulation == "explained"
-    assert again.query == "It wants the integer part obtained by truncation."
+    explained, error = again.query.splitlines()
+    assert explained == "It wants the integer part obtained by truncation."
+    assert error == "AttributeError module math has no attribute introot math.introot"
     assert [event.status for event in happened(run, "subtask_finished")] == ["done"]
     assert len(debugged) == 1
 
@@ -345,3 +347,20 @@ async def test_apis_that_kept_code_calls_are_recommended_too():
     await run_task(replace(run, soup=FewPassages(kept)))
     found = next(event for event in searches(run, anew=False) if event.subject == "1")
     assert found.apis == ("math.root0", "math.root1", "math.root2", "math.isqrt")
+
+
+async def test_an_error_is_searched_for_beside_its_explanation_not_drowned_in_it():
+    def raises(request):
+        return fenced("raise ValueError('the quay is adrift')")
+
+    explained = "By how many metres the root of a number exceeds the root of another number, read at both."
+    run = a_run(failing_at_first([], propose=raises, debug=raises, explain=explained), apis=APIS, retrieved=6)
+    asked = []
+
+    async def search_together(queries, k):
+        asked.append(tuple(queries))
+        return []
+
+    run.knowledge.search_together = search_together
+    await run_task(run)
+    assert (explained, "ValueError the quay is adrift") in asked
