@@ -2,8 +2,8 @@
 
 Explained code finds best (their figure 2) and costs a call of the model. The error goes with it, which is free: its
 message without values, and the names that the code calls. Where there is no model to explain, or too few tokens are
-left, the error is all. What is searched by may reach an endpoint that embeds it, so it holds no more than may be shared;
-what the web is asked never holds a value of the user's.
+left, the error is all. What is searched by may reach an endpoint that embeds it, so it holds no more than may be
+shared; what the web is asked never holds a value of the user's.
 """
 
 from __future__ import annotations

@@ -350,11 +350,10 @@ async def test_apis_that_kept_code_calls_are_recommended_too():
 
 
 async def test_an_error_is_searched_for_beside_its_explanation_not_drowned_in_it():
-    def raises(request):
-        return fenced("raise ValueError('the quay is adrift')")
-
+    raises = fenced("raise ValueError('the quay is adrift')")
     explained = "By how many metres the root of a number exceeds the root of another number, read at both."
-    run = a_run(failing_at_first([], propose=raises, debug=raises, explain=explained), apis=APIS, retrieved=6)
+    model = answers(plan=("the root of a number",), propose=[raises], debug=raises, explain=explained)
+    run = a_run(model, apis=APIS, retrieved=6)
     asked = []
 
     async def search_together(queries, k):
