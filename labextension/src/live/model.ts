@@ -295,7 +295,9 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   private _onStatus(_: unknown, status: string): void {
-    if (/restarting|dead|terminating/.test(status)) {
+    // A restart that was asked for elsewhere is told by the new process alone.
+    const elsewhere = status === 'starting' && this._link?.state === 'ready';
+    if (elsewhere || /restarting|dead|terminating/.test(status)) {
       this._lose();
       this._link?.restart();
     }
