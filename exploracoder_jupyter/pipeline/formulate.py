@@ -1,8 +1,8 @@
 """What to search by once code was tried: the task, the error, the code, or the code explained (ARKS, section 2.1).
 
 Explained code finds best (their figure 2) and costs a call of the model. The error goes with it, which is free: its
-message without values, and the names that the code calls. Where there is no model to explain, or too few tokens are
-left, the error is all. What is searched by may reach an endpoint that embeds it, so it holds no more than may be
+message without values. Where there is no model to explain, or too few tokens are left, the error is all, with the names
+that the code calls. What is searched by may reach an endpoint that embeds it, so it holds no more than may be
 shared; what the web is asked never holds a value of the user's.
 """
 
@@ -49,9 +49,9 @@ async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
     wanted = run.retrieval.formulation
     texts = {"task": run.task.text, "subtask": subtask.title, "code": failed.candidate.code, "error": ""}
     text = await _explained(run, subtask, failed) if wanted == "explained" else texts[wanted]
-    error = error_query(run, failed)
     if text.strip():
-        return Query(wanted, text[:_LONGEST], error if wanted == "explained" else "")
+        return Query(wanted, text[:_LONGEST], _error(run, failed) if wanted == "explained" else "")
+    error = error_query(run, failed)
     return Query("error", error) if error else Query("subtask", subtask.title)
 
 
@@ -69,10 +69,14 @@ async def _explained(run: Run, subtask: Subtask, failed: Experience) -> str:
 
 def error_query(run: Run, failed: Experience) -> str:
     """The error without values and the names that the code calls; empty where there is neither."""
-    error = reduced(failed, run.sharing).observation.error
-    message = (error.name, _plain(error.message, failed.candidate.code)) if error else ()
     names = called(failed.candidate.code)[:_MOST_NAMES]
-    return " ".join(part for part in (*message, *names) if part)[:_LONGEST]
+    return " ".join(part for part in (_error(run, failed), *names) if part)[:_LONGEST]
+
+
+def _error(run: Run, failed: Experience) -> str:
+    """Type and message of the error, without values; empty where there is none."""
+    error = reduced(failed, run.sharing).observation.error
+    return f"{error.name} {_plain(error.message, failed.candidate.code)}".strip()[:_LONGEST] if error else ""
 
 
 def web_query(run: Run, failed: Experience) -> str:

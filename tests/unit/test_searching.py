@@ -64,7 +64,7 @@ async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_anoth
     assert again.apis[0] == "math.isqrt" and again.subject == "1.1" and again.formulation == "explained"
     explained, error = again.query.splitlines()
     assert explained == "It wants the integer part obtained by truncation."
-    assert error == "AttributeError module math has no attribute introot math.introot"
+    assert error == "AttributeError module math has no attribute introot"
     assert [event.status for event in happened(run, "subtask_finished")] == ["done"]
     assert len(debugged) == 1
 
