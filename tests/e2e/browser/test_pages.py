@@ -1,7 +1,5 @@
 """Reloads, closed tabs and second tabs: the notebook shows the run once and whole."""
 
-import urllib.request
-
 from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source
 from tests.e2e.browser.stories import SECOND, begun, cell, two_scenes
 
@@ -96,15 +94,3 @@ def test_a_run_whose_cell_was_not_saved_before_a_reload_is_steered_nevertheless(
     tab.sidebar.button("Insert solution").click()
     notebook.until(lambda cells: len(cells) == 3, "the solution in a cell")
     assert not ours(notebook.cells())
-
-
-def test_a_kernel_that_another_page_restarts_is_to_load_the_magic_anew(tab, server):
-    notebook = tab.open(server.write("restarted.ipynb"))
-    notebook.run_and_wait(0)
-    says = tab.sidebar.open().root.get_by_text
-    says("Put this in a cell and run it:").wait_for()
-    kernel = notebook.do("() => kernel.id")
-    urllib.request.urlopen(f"{server.url}/api/kernels/{kernel}/restart", data=b"").close()
-    says("Put these in two cells and run both:").wait_for()
-    notebook.run_and_wait(0)
-    says("Put this in a cell and run it:").wait_for()
