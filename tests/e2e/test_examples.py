@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -10,6 +11,8 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+LIBRARY = ROOT / "examples" / "tidebook"
+"""The invented library of one of them, which lies beside it."""
 WANTED = {
     "3-judged-by-outputs-recorded": "assert str(result[1:]) == '[(nan, 18.0), (17.0, 16.0), (16.0, nan), (0.0, nan)]'"
 }
@@ -53,6 +56,7 @@ def test_the_solution_of_a_recorded_example_still_passes_its_check(path, tmp_pat
     notebook = nbformat.read(path, as_version=4)
     candidates = [cell.copy() for cell in notebook.cells if cell.source.startswith("%%explored")]
     check = notebook.metadata.exploracoder_jupyter.task.get("check") or WANTED[path.stem]
+    shutil.copytree(LIBRARY, tmp_path / LIBRARY.name)
     notebook.cells.append(nbformat.v4.new_code_cell(check))
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert [cell for cell in notebook.cells if cell.source.startswith("%%explored")] == candidates
