@@ -46,12 +46,15 @@ class Interpreter:
     """Prefixes and import path, which must stay readable."""
 
 
-def find_interpreter(kernel: str | None) -> Interpreter:
-    """The interpreter of the kernelspec, or the caller's own. May start it once to ask for its paths; blocks.
+def find_interpreter(kernel: str | None, python: str | None = None) -> Interpreter:
+    """The interpreter of the kernelspec, or that one, or the caller's own. May start it once to ask for its paths;
+    blocks.
 
     Raises:
         MissingMeans: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
     """
+    if kernel is None and python not in (None, sys.executable):
+        return Interpreter("python3", (python,), paths=_paths_of(python, (python,)))
     if kernel is None:
         if importlib.util.find_spec("ipykernel") is None:
             raise MissingMeans(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")
@@ -101,9 +104,7 @@ def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
 
 def _cannot_start(kernel: str, why: str) -> tuple[str, ...]:
     last = (why.strip().splitlines() or ["it gave no reason"])[-1]
-    raise MissingMeans(
-        f"The interpreter of the kernel {kernel!r} does not start: {last}", remedy="Reinstall that kernel."
-    )
+    raise MissingMeans(f"The interpreter of {kernel!r} does not start: {last}", remedy="Name another, or reinstall it.")
 
 
 def write_inside(path: Path) -> Path:

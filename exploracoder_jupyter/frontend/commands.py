@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from exploracoder_jupyter.config import Layer, resolve
 from exploracoder_jupyter.errors import ExploraError, UsageError
+from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
@@ -67,7 +68,7 @@ class Commands:
             ExploraError: the run could not be made.
         """
         caller = find_caller(self._shell)
-        layers = [call.layer, self._configured()]
+        layers = with_this_interpreter([call.layer, self._configured()])
         background, (going_on, origin) = caller.watched and not call.wait, self._going_on(caller)
         page = self.controls.call(caller.session) if caller.watched else lambda: ""
         if _reviews(layers) and not background and not (page() and self.controls.apart):

@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Layer, resolve
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.completion import installed
-from exploracoder_jupyter.frontend.search_kernel import NAME, made_known, would_look_elsewhere
 from exploracoder_jupyter.frontend.search_process import answer
 from exploracoder_jupyter.frontend.search_progress import LineProgress, OutputProgress, Progress
 from exploracoder_jupyter.frontend.search_results import Results
@@ -150,13 +150,11 @@ def _parser() -> Parser:
 
 def _found(asked: Asked, layers: Sequence[Layer], progress: Progress) -> Results:
     """What the command finds. `-P`: a file of the user's folder must not shadow a module of ours."""
+    layers = with_this_interpreter(layers)
     sandbox = resolve(*layers).sandbox
     head = (sandbox.engine_python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json")
     options, last = ("-k", str(asked.k), *_options(layers)), ("--", asked.place.libraries, asked.query)
-    if not would_look_elsewhere(sandbox):
-        return answer((*head, *options, *last), tell=progress.say)
-    with made_known() as environ:
-        return answer((*head, *options, f"--kernel={NAME}", *last), tell=progress.say, environ=environ)
+    return answer((*head, *options, *last), tell=progress.say)
 
 
 def _options(layers: Sequence[Layer]) -> Iterator[str]:

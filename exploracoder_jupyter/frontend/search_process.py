@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from pydantic import ValidationError
@@ -22,9 +22,8 @@ PATIENCE = 3.0
 """Seconds that the process has to end after an interrupt before it is killed."""
 
 
-def answer(command: Sequence[str], *, tell: Callable[[str], None], environ: Mapping[str, str] | None = None) -> Results:
-    """What the command found; `tell` hears each thing that it is about to do. `environ`: its environment, where that is
-    not this process's.
+def answer(command: Sequence[str], *, tell: Callable[[str], None]) -> Results:
+    """What the command found; `tell` hears each thing that it is about to do.
 
     Raises:
         MissingMeans: the interpreter cannot be started.
@@ -32,7 +31,7 @@ def answer(command: Sequence[str], *, tell: Callable[[str], None], environ: Mapp
         KeyboardInterrupt: the user interrupted; nothing of the command is left.
     """
     with tempfile.TemporaryFile() as output:
-        process = _started(command, output.fileno(), environ)
+        process = _started(command, output.fileno())
         try:
             last = _heard(process.stderr or (), tell)
             status = process.wait()
@@ -46,7 +45,7 @@ def answer(command: Sequence[str], *, tell: Callable[[str], None], environ: Mapp
         return _read(output.read(), status=status, last=last)
 
 
-def _started(command: Sequence[str], output: int, environ: Mapping[str, str] | None) -> subprocess.Popen[str]:
+def _started(command: Sequence[str], output: int) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
             command,
@@ -55,7 +54,6 @@ def _started(command: Sequence[str], output: int, environ: Mapping[str, str] | N
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            env=environ,
             start_new_session=True,
         )
     except OSError as error:

@@ -1,5 +1,6 @@
 """`%explora search` with the real command in a process of its own: what a person types, and what comes of it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -69,3 +70,23 @@ def test_what_the_notebook_can_import_is_searched_where_the_engine_is_elsewhere(
     command = [notebook, "-c", NOTEBOOK, sys.executable]
     done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=tmp_path, check=False)
     assert done.stdout.endswith("['jarlib.fill']\n"), done.stdout + done.stderr
+
+
+EXPLORING = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+import exploracoder_jupyter
+shell = InteractiveShell.instance()
+exploracoder_jupyter.load_ipython_extension(shell)
+shell.run_line_magic("config", f"ExploraMagics.engine_python = {sys.argv[1]!r}")
+shell.run_cell_magic("explora", "jarlib --model offline --wait", "Put beans into a jar.")
+"""
+
+
+def test_what_the_notebook_can_import_is_explored_where_the_engine_is_elsewhere(notebook, tmp_path):
+    environ = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython")}
+    command = [notebook, "-c", EXPLORING, sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=tmp_path, check=False)
+    (trace,) = (tmp_path / "explorations").glob("jarlib-*.ipynb")
+    facts = json.loads(trace.read_text())["metadata"]["exploracoder_jupyter"]
+    assert [library["name"] for library in facts["libraries"]] == ["jarlib"], done.stdout + done.stderr
