@@ -35,7 +35,7 @@ def members(owner: Any, scope: Scope) -> Iterator[Member]:
     lineage = type.mro(owner) if type(owner) is type else list(owner.__mro__)
     taken: set[str] = set()
     for home in lineage:
-        if home is object or home is BaseException:  # what every exception has is no part of a library
+        if home is object:
             continue
         ours = scope.ours(home)
         for name in list(home.__dict__):

@@ -19,7 +19,7 @@ from exploracoder_jupyter.types import ApiKind
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs a module of `inside` with arguments in the target's interpreter; yields its lines. Raises KernelError."""
 
-WALKER = 7
+WALKER = 6
 """Version of what the programs say; a new one makes void what was kept of it."""
 
 Advance = Callable[[int], None]

@@ -13,8 +13,8 @@ PROJECT = Path(__file__).parents[2]
 SOURCES = {
     "forge/__init__.py": '''
         """A forge. Much is said of `forge.spoken.word`."""
-        __all__ = ["Archive", "make", "needs", "tools", "Pipe", "Table", "Torn", "native"]
-        from forge._core import Archive, Pipe, Table, Torn, make, needs
+        __all__ = ["Archive", "make", "needs", "tools", "Pipe", "Table", "native"]
+        from forge._core import Archive, Pipe, Table, make, needs
     ''',
     "forge/_core.py": '''
         """Everything is made here."""
@@ -47,10 +47,6 @@ SOURCES = {
                 """Whether it is."""
         class Archive(Table):
             """A table on disk."""
-        class Torn(ValueError):
-            """A row that is not whole."""
-            def mended(self):
-                """Put it together."""
         class Mapper:
             """Applies a function to each."""
             def __init__(self, pipe, function):
@@ -205,11 +201,6 @@ def test_what_is_for_the_library_alone_is_not(forge, path):
 
 def test_inherited_methods_are_found_under_the_class_that_users_have(forge):
     assert forge["forge.results.Result.weigh"]["doc"] == "Weigh it."
-
-
-def test_what_every_exception_has_is_no_part_of_a_library(forge):
-    members = [path.rpartition(".")[2] for path in forge if ".Torn." in path]
-    assert members == ["mended"]
 
 
 def test_a_functional_form_is_an_alias_of_the_class_it_makes(forge):
