@@ -248,8 +248,8 @@ def test_the_prior_is_against_what_is_deprecated_or_constant():
 
 
 def test_the_prior_is_against_what_every_exception_has():
-    own = api("shop.Torn.mend", "Put a note to the torn.", kind="method")
-    everywhere = api("shop.Torn.add_note", BaseException.add_note.__doc__, kind="method")
+    own = api("shop.Torn.mend", "Put a note to the torn.")
+    everywhere = api("shop.Torn.add_note", BaseException.add_note.__doc__)
     likely = prior((own, everywhere))
     assert likely[1] < likely[0] - 1
 
