@@ -1,7 +1,8 @@
 """Index build, reopening and query by library size: `python benchmarks/index_and_query.py [LIBRARY ...]`.
 
-Times depend on the machine; the ratios, within one run, do not. "index" is the fit alone, "reopen" takes the index from
-the cache (without starting the target's interpreter), "query" is the median of a few dozen.
+Times depend on the machine; the ratios, within one run, do not. A library is opened again both with the target's
+interpreter asked what it is, and with that remembered, by turns. "index" is the fit alone, "reopen" takes the index
+from the cache, "query" is the median of a few dozen.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from exploracoder_jupyter.execution.inspect import inspector
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.knowledge.index import Index
 from exploracoder_jupyter.knowledge.store import pack, unpack
+from exploracoder_jupyter.session.environment import environment_of
 from exploracoder_jupyter.types import ApiDoc
 
 SIZES = (100, 1_000, 3_000, 10_000)
 QUERIES = 40
+REOPENED = 5
 
 
 @dataclass(frozen=True)
@@ -38,18 +41,28 @@ class Row:
 
 async def surface(names: Sequence[str], cache: Path) -> list[ApiDoc]:
     apis: list[ApiDoc] = []
+    here = environment_of(Sandbox(), Path.cwd())
     for name in names:
-        began = time.perf_counter()
-        library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache)
-        cold = time.perf_counter() - began
-        began = time.perf_counter()
-        library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache)
-        warm = time.perf_counter() - began
+        library, first = await opened(name, cache, here)
+        again = [(await opened(name, cache, None), await opened(name, cache, here)) for _ in range(REOPENED)]
+        asked, remembered = ([took for _, took in runs] for runs in zip(*again, strict=True))
         (row,) = library.report()
-        took = f"opened first in {cold:.1f} s, then in {warm:.2f} s (1/{cold / warm:.0f})"
-        print(f"{name} {row.version}: {row.apis} APIs, {took}")
+        print(f"{name} {row.version}: {row.apis} APIs, opened first in {first:.1f} s, then, in s,")
+        print(f"  asked:      {told(asked)}")
+        ratio = statistics.median(asked) / statistics.median(remembered)
+        print(f"  remembered: {told(remembered)}, 1/{ratio:.1f} of that by medians")
         apis += library.apis
     return apis
+
+
+async def opened(name: str, cache: Path, environment: str | None) -> tuple[Library, float]:
+    began = time.perf_counter()
+    library = await Library.open([name], inspect=inspector(Sandbox()), cache=cache, environment=environment)
+    return library, time.perf_counter() - began
+
+
+def told(seconds: Sequence[float]) -> str:
+    return " ".join(f"{one:.2f}" for one in sorted(seconds))
 
 
 async def measure(apis: Sequence[ApiDoc]) -> Row:

@@ -127,6 +127,7 @@ class Sandbox(BaseModel):
     copy_mb: int = Field(200, ge=0, description="largest working directory that is copied where it cannot be overlaid")
     network: bool = Field(False, description="whether siblings reach the network")
     kernel: str | None = Field(None, description="kernelspec to explore in; none: the interpreter of the caller")
+    python: str | None = Field(None, description="interpreter to explore in, where no kernelspec is named")
     state: Literal["auto", "live", "fresh"] = Field(
         "auto", description="where experiments start: the caller's live kernel, or a fresh one"
     )

@@ -188,6 +188,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("network", "let experiments reach the network", "flag", section="sandbox", field="network"),
     Option("kernel", "kernelspec to explore in", metavar="KERNELSPEC", section="sandbox", field="kernel"),
     Option(
+        "python",
+        "interpreter to explore in, where no kernelspec is named; it needs ipykernel",
+        metavar="PATH",
+        section="sandbox",
+        field="python",
+    ),
+    Option(
         "gateway",
         "Jupyter Server or Kernel Gateway that runs the experiments, elsewhere",
         metavar="URL",
@@ -243,7 +250,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 
-READING = ("docs", "embedding-folder", "base-url", "isolation", "kernel", "gateway")
+READING = ("docs", "embedding-folder", "base-url", "isolation", "kernel", "python", "gateway")
 """Options that change what is known of a library, not what is done with it."""
 
 

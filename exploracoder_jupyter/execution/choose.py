@@ -16,12 +16,11 @@ from anyio import to_thread
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import KernelError, MissingMeans, unwrapped
 from exploracoder_jupyter.execution.fork_siblings import ForkSiblings, Origin
-from exploracoder_jupyter.execution.inspect import Inspect, inspector
 from exploracoder_jupyter.execution.isolation import find_isolation
 from exploracoder_jupyter.execution.launch import write_inside
 from exploracoder_jupyter.execution.level import Level, find_level
 from exploracoder_jupyter.execution.live import LiveKernel
-from exploracoder_jupyter.execution.remote import RemoteSiblings, remote_inspector
+from exploracoder_jupyter.execution.remote import RemoteSiblings
 from exploracoder_jupyter.execution.rerun import RerunSiblings
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.types import Environment
@@ -64,11 +63,6 @@ class Choice:
     def state(self) -> str:
         """As it is recorded."""
         return f"{'live' if self.live else 'fresh'}: {self.why}"
-
-
-def inspector_of(sandbox: Sandbox) -> Inspect:
-    """What reads the environment that siblings of these settings would have, without any of them."""
-    return remote_inspector(sandbox) if sandbox.gateway else inspector(sandbox)
 
 
 def choose(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> Choice:

@@ -6,9 +6,9 @@ packages. Same confinement as a sibling; the working directory is read-only.
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -31,6 +31,15 @@ Ending the iteration early ends the program. Raises KernelError, with the progra
 """
 
 _serial = count()
+
+
+def inspector_of(sandbox: Sandbox) -> Inspect:
+    """What reads the environment that siblings of these settings would have, without any of them."""
+    if not sandbox.gateway:
+        return inspector(sandbox)
+    from exploracoder_jupyter.execution.remote import remote_inspector  # with what talks to kernels, seldom needed
+
+    return remote_inspector(sandbox)
 
 
 def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
@@ -61,11 +70,11 @@ async def inspect(
     (private / "tmp").mkdir(parents=True)
     hidden = (*launcher.hidden, *await to_thread.run_sync(lambda: tuple(credentials_below([workdir]))))
     view = View(workdir, None, private / "tmp", (private,), launcher.readable, (), hidden, launcher.folder)
-    with (private / "log").open("wb") as log:
+    with (private / "log").open("wb") as log, _tie() as tie:
         try:
             process = await anyio.open_process(
-                launcher.command(module, arguments, view),
-                stdin=subprocess.DEVNULL,
+                launcher.command("tied", [module, *arguments], view),
+                stdin=tie,
                 stderr=log,
                 cwd=workdir,
                 env=launcher.environ(private),
@@ -73,16 +82,27 @@ async def inspect(
             )
         except OSError as error:
             raise KernelError(f"{module} could not be started: {error}.") from error
+        try:
+            assert process.stdout is not None
+            async with aclosing(_lines(process.stdout)) as lines:
+                async for line in lines:
+                    yield line
+            if await process.wait() != 0:
+                raise KernelError(f"Reading the environment failed ({module}): {_last_line(private / 'log')}")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(process, supervised=launcher.isolation.mounts)
+
+
+@contextmanager
+def _tie() -> Iterator[int]:
+    """What a program has as standard input that is to end with this process, see `inside.lifeline`."""
+    theirs, ours = os.pipe()
     try:
-        assert process.stdout is not None
-        async with aclosing(_lines(process.stdout)) as lines:
-            async for line in lines:
-                yield line
-        if await process.wait() != 0:
-            raise KernelError(f"Reading the environment failed ({module}): {_last_line(private / 'log')}")
+        yield theirs
     finally:
-        with anyio.CancelScope(shield=True):
-            await _end(process, supervised=launcher.isolation.mounts)
+        os.close(theirs)
+        os.close(ours)
 
 
 async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:

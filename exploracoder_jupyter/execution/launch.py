@@ -20,11 +20,12 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
-from typing import Final
-
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
+from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.errors import MissingMeans
+
+if TYPE_CHECKING:
+    from jupyter_client.kernelspec import KernelSpec
 
 _ASK_SECONDS: Final = 30
 _ASK_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
@@ -47,13 +48,15 @@ class Interpreter:
     """Prefixes and import path, which must stay readable."""
 
 
-def find_interpreter(kernel: str | None) -> Interpreter:
-    """The interpreter of the kernelspec, of this absolute path, or the caller's own. May start it once to ask for its
-    paths; blocks.
+def find_interpreter(kernel: str | None, python: str | None = None) -> Interpreter:
+    """The interpreter of the kernelspec, or of that absolute path with nothing of the caller's; else `python`, which
+    shares what the caller's variables say; else the caller's own. May start it once to ask for its paths; blocks.
 
     Raises:
         MissingMeans: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
     """
+    if kernel is None and python not in (None, sys.executable):
+        return Interpreter("python3", (python,), paths=_paths_of(python, (python,)))
     if kernel is None:
         if importlib.util.find_spec("ipykernel") is None:
             raise MissingMeans(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")
@@ -70,6 +73,8 @@ def find_interpreter(kernel: str | None) -> Interpreter:
 
 
 def _find_spec(kernel: str) -> KernelSpec:
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # with all that talks to kernels
+
     manager = KernelSpecManager()
     try:
         return manager.get_kernel_spec(kernel)
@@ -103,9 +108,7 @@ def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
 
 def _cannot_start(kernel: str, why: str) -> tuple[str, ...]:
     last = (why.strip().splitlines() or ["it gave no reason"])[-1]
-    raise MissingMeans(
-        f"The interpreter of the kernel {kernel!r} does not start: {last}", remedy="Reinstall that kernel."
-    )
+    raise MissingMeans(f"The interpreter of {kernel!r} does not start: {last}", remedy="Name another, or reinstall it.")
 
 
 def write_inside(path: Path) -> Path:

@@ -102,7 +102,7 @@ async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
     Raises:
         MissingMeans: the kernel named in the settings cannot be used.
     """
-    interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel)
+    interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
     await to_thread.run_sync(_sweep)
     folder = _make_folder()

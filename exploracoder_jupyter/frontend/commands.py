@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from exploracoder_jupyter.config import Layer, resolve
 from exploracoder_jupyter.errors import ExploraError, UsageError
+from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
@@ -72,7 +73,7 @@ class Commands:
         known = None if call.resume is None else recorded(call.resume, task, self._folder() or Path.cwd())
         if known:
             call, task = known.completed(call, self._shell.user_ns), task or known.text
-        layers = [call.layer, self._configured()]
+        layers = with_this_interpreter([call.layer, self._configured()])
         resume = Resume(trace=str(known.trace), cell=call.start, hint=call.hint) if known else None
         background = caller.watched and not call.wait
         going_on, origin = _resumed(resume) if resume else self._going_on(caller)

@@ -77,6 +77,7 @@ class ExploraMagics(Magics):
     web = Unicode(None, allow_none=True, help="Where the web is searched.").tag(config=True)
     network = Bool(None, allow_none=True, help="Whether experiments may reach the network.").tag(config=True)
     kernel = Unicode(None, allow_none=True, help="Kernelspec to explore in.").tag(config=True)
+    python = Unicode(None, allow_none=True, help="Interpreter to explore in.").tag(config=True)
     gateway = Unicode(None, allow_none=True, help="Jupyter Server that runs the experiments.").tag(config=True)
     show = CaselessStrEnum(("all", "selected", "none"), None, allow_none=True, help="Candidates shown.").tag(
         config=True

@@ -85,8 +85,8 @@ class Run:
         """Ask for its end; returns at once. An engine that does not end in time is ended."""
         self._stopping = True
         self._deadline = time.monotonic() + 2 * PATIENCE
+        self.live.stopping()  # before the end, which may follow at once
         self._relay.stop()
-        self.live.stopping()
 
     def skip(self, subtask: str) -> None:
         """Ask for giving up this subtask; returns at once, as all of these."""

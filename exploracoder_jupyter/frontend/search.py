@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Layer, resolve
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.completion import installed
 from exploracoder_jupyter.frontend.search_process import answer
 from exploracoder_jupyter.frontend.search_progress import LineProgress, OutputProgress, Progress
@@ -58,10 +59,9 @@ class Finder:
             MissingMeans: the library, or the interpreter that would search it, cannot be used.
         """
         asked = read_line(line, self.last)
-        command = _command(asked, [asked.place.layer, self._configured()])
         progress = self._show()
         try:
-            found = answer(command, tell=progress.say)
+            found = _found(asked, [asked.place.layer, self._configured()], progress)
         except KeyboardInterrupt:
             progress.close()
             raise UsageError("Stopped. The search found nothing yet.") from None
@@ -148,11 +148,13 @@ def _parser() -> Parser:
     return parser
 
 
-def _command(asked: Asked, layers: Sequence[Layer]) -> tuple[str, ...]:
-    """`-P`: a file of the user's folder must not shadow a module of ours."""
-    python = resolve(*layers).sandbox.engine_python or sys.executable
-    head = (python, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json", "-k", str(asked.k))
-    return (*head, *_options(layers), "--", asked.place.libraries, asked.query)
+def _found(asked: Asked, layers: Sequence[Layer], progress: Progress) -> Results:
+    """What the command finds. `-P`: a file of the user's folder must not shadow a module of ours."""
+    layers = with_this_interpreter(layers)
+    sandbox = resolve(*layers).sandbox
+    head = (sandbox.engine_python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json")
+    options, last = ("-k", str(asked.k), *_options(layers)), ("--", asked.place.libraries, asked.query)
+    return answer((*head, *options, *last), tell=progress.say)
 
 
 def _options(layers: Sequence[Layer]) -> Iterator[str]:
@@ -170,5 +172,7 @@ def _listed(value: JsonValue) -> Sequence[JsonValue]:
 
 
 def _was_read(found: Results) -> str:
-    names = ", ".join(f"{one.name} {one.version}".strip() for one in found.libraries)
-    return f"{names} was read for the first time; what was found out is kept for the next search."
+    """Which libraries were read and not taken from what is kept; a sentence, or nothing."""
+    names = [f"{one.name} {one.version}".strip() for one in found.libraries if not one.cached]
+    were = "was" if len(names) == 1 else "were"
+    return f"{', '.join(names)} {were} read; what was found out is kept for the next search." if names else ""

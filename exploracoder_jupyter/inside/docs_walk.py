@@ -1,12 +1,13 @@
 """Finds installed libraries and what is shipped about them, without importing them.
 
 A program: `main(["scikit-learn"])` prints for each library one line of JSON, `{"library": {"name", "distribution",
-"version", "interpreter", "stamp"}}`, or `{"error": "unknown", "library", "near": [...]}` and exit status 3. With
-`--documents` the line also holds `readme` and `programs` (example files of the distribution).
+"version", "interpreter", "stamp", "beside", "rests"}}`, or `{"error": "unknown", "library", "near": [...]}` and exit
+status 3. With `--documents` the line also holds `readme` and `programs` (example files of the distribution).
 
 A library may be named by distribution or by import name, in any spelling that packaging tools accept; submodules and
-the standard library count. `stamp` changes when the code does, where the version does not say so: editable
-installations and modules that no distribution owns.
+the standard library count. `stamp` changes when the code does, where the version does not say so: whatever was not
+installed from a wheel. The answer holds for as long as each path in `rests` has the state that is told there
+(`evidence`); where there is none, nobody can know for how long.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ import re
 import sys
 from functools import cache
 
+from exploracoder_jupyter.inside.evidence import TREE, states, surroundings
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 MOST_PROGRAMS = 40
@@ -130,20 +133,26 @@ def _installed(name: str) -> importlib.metadata.Distribution | None:
         return None
 
 
-def describe(module: str) -> dict[str, Any]:
-    """Name, distribution, version, interpreter and stamp of a module that exists."""
+def describe(module: str, around: Mapping[str, str]) -> dict[str, Any]:
+    """Name, distribution, version, interpreter and stamp of a module that exists.
+
+    `around`: the surroundings, in the state that they had before the module was looked for.
+    """
     dist = distribution(module)
     top = module.partition(".")[0]
     python = sys.version.split()[0]
-    interpreter = f"{sys.implementation.name} {python} {sys.executable}"
     standard = dist is None and top in sys.stdlib_module_names
+    spec = _by_hooks(top)
+    code = [] if standard or spec is None or (dist and _from_wheel(dist)) else _code(spec)
+    stamps = states(code)
     return {
         "name": module,
         "distribution": dist.metadata["Name"] if dist else ("python" if standard else top),
         "version": dist.version if dist else (python if standard else ""),
-        "interpreter": interpreter,
-        "stamp": "" if standard or (dist and not _editable(dist)) else _stamp(top),
+        "interpreter": f"{sys.implementation.name} {python} {sys.executable}",
+        "stamp": " ".join(stamps.values()),
         "beside": sorted(_modules(dist) - {top}) if dist else [],
+        "rests": {**around, **stamps, **states(_told_by(dist))} if _is_traceable(top, dist) else {},
     }
 
 
@@ -153,26 +162,35 @@ def _modules(dist: importlib.metadata.Distribution) -> set[str]:
     return {name for name in names if name.isidentifier() and not NOISE.match(name)}
 
 
+def _from_wheel(dist: importlib.metadata.Distribution) -> bool:
+    """Whether its code is what its version says: not an editable installation, nor one that left no record."""
+    return bool(dist.read_text("RECORD")) and not _editable(dist)
+
+
 def _editable(dist: importlib.metadata.Distribution) -> bool:
     origin = dist.read_text("direct_url.json")
     return bool(origin and json.loads(origin).get("dir_info", {}).get("editable"))
 
 
-def _stamp(top: str) -> str:
-    spec = _by_hooks(top)
-    if spec is None:
-        return ""
-    files = list(_sources(spec))
-    newest = max((os.stat(path).st_mtime_ns for path in files), default=0)
-    return f"{len(files)}-{newest}"
+def _code(spec: importlib.machinery.ModuleSpec) -> list[str]:
+    """Where all its code is."""
+    if spec.submodule_search_locations:
+        return [root + TREE for root in spec.submodule_search_locations]
+    return [spec.origin] if spec.origin and os.path.exists(spec.origin) else []
 
 
-def _sources(spec: importlib.machinery.ModuleSpec) -> Iterator[str]:
-    for root in spec.submodule_search_locations or ():
-        for folder, _, names in os.walk(root):
-            yield from (os.path.join(folder, name) for name in names if name.endswith((".py", ".so", ".pyd")))
-    if not spec.submodule_search_locations and spec.origin and os.path.exists(spec.origin):
-        yield spec.origin
+def _told_by(dist: importlib.metadata.Distribution | None) -> list[str]:
+    """Files that say what the distribution is."""
+    folder = str(getattr(dist, "_path", "")) if dist else ""
+    files = [os.path.join(folder, name) for name in ("METADATA", "PKG-INFO", "RECORD", "direct_url.json")]
+    return [folder, *files] if folder else []
+
+
+def _is_traceable(top: str, dist: importlib.metadata.Distribution | None) -> bool:
+    """Whether it is known what leads to the module: it is found on the path, comes with Python, or is editable."""
+    if top in sys.builtin_module_names or importlib.machinery.PathFinder.find_spec(top):
+        return True
+    return top in sys.stdlib_module_names or bool(dist and _editable(dist))
 
 
 def documents(module: str) -> dict[str, Any]:
@@ -202,6 +220,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--documents", action="store_true", help="also README and example programs")
     asked = parser.parse_args(argv)
     unknown = 0
+    around = states(surroundings())
     for name in asked.libraries:
         module = resolve(name.strip())
         if module is None:
@@ -209,7 +228,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(json.dumps({"error": "unknown", "library": name, "near": near(name.strip())}), flush=True)
             continue
         more = documents(module) if asked.documents else {}
-        print(json.dumps({"library": {**describe(module), **more}}), flush=True)
+        print(json.dumps({"library": {**describe(module, around), **more}}), flush=True)
     return 3 if unknown else 0
 
 

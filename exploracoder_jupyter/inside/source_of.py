@@ -1,6 +1,8 @@
 """Prints the source code of one object of a library as a line of JSON, `{"source": "..."}`; empty if there is none.
 
 A program: `main(["pandas.merge", "pandas.core.reshape.merge.merge"])` takes the paths by which the object is known.
+The first line of the source is a comment that says in which module it was found, and whether anybody could read that
+(`INSTALLED`) or it is the user's own (`OWN`).
 Files are found and parsed, and where none of the paths says where it is defined, the imports and base classes in them
 are followed from file to file. Nothing is imported, so no code of the library runs.
 """
@@ -15,12 +17,16 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from textwrap import dedent
 
+from exploracoder_jupyter.inside.public import is_public
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from importlib.machinery import ModuleSpec
     from typing import Any
 
+INSTALLED = "# Installed, in "
+OWN = "# The user's own, in "
 LONGEST = 20_000
 """Characters of one source."""
 LARGEST_FILE = 4_000_000
@@ -32,12 +38,17 @@ MOST_FILES = 25
 class Module:
     """A module's file, parsed."""
 
-    def __init__(self, name: str, text: str, tree: Any, *, package: bool) -> None:
+    def __init__(self, name: str, text: str, tree: Any, *, file: str) -> None:
         self.name = name
+        self.file = file
         self.text = text
         self.tree = tree
-        self.home = name if package else name.rpartition(".")[0]
+        self.home = name if file.endswith("__init__.py") else name.rpartition(".")[0]
         """The package that relative imports in it start from."""
+
+    def told(self, text: str) -> str:
+        """A text of this module, with a first line that says where it is from; nothing where there is none."""
+        return f"{INSTALLED if is_public(self.file) else OWN}{self.name}:\n{text}" if text else ""
 
     def imports(self, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Modules that it may have this name from, and what the name is called there; star imports last."""
@@ -88,7 +99,7 @@ class Search:
         self.seen.add((name, path))
         module = self._module(name, path[0] if path else "")
         if not path:
-            return module.text if module else ""
+            return module.told(module.text) if module else ""
         if module is None:
             return self.find(f"{name}.{path[0]}", path[1:]) if self._spec(name) else ""
         return self._here(module, path) or self._elsewhere(module, path) or self.find(f"{name}.{path[0]}", path[1:])
@@ -106,7 +117,7 @@ class Search:
     def _within(self, module: Module, node: Any, path: tuple[str, ...]) -> str:
         """What has this path within a definition, which is itself where the path is empty."""
         if not path:
-            return _lines(module.text, node)
+            return module.told(_lines(module.text, node))
         if not isinstance(node, ast.ClassDef):
             return ""
         inner = _defined(node, path[0], assigned=self.assigned)
@@ -119,11 +130,12 @@ class Search:
     def _module(self, name: str, wanted: str) -> Module | None:
         """The module, unless it cannot have a name or know where to get it from."""
         if name not in self.modules:
-            text = _read(self._file(name))
+            file = self._file(name)
+            text = _read(file)
             if not (wanted in text or "import *" in text) or self.parsed == MOST_FILES:
                 return None
             self.parsed += 1
-            self.modules[name] = _parsed(name, text, package=self._file(name).endswith("__init__.py"))
+            self.modules[name] = _parsed(name, text, file=file)
         return self.modules[name]
 
     def _file(self, name: str) -> str:
@@ -155,9 +167,9 @@ def _read(file: str) -> str:
         return ""
 
 
-def _parsed(name: str, text: str, *, package: bool) -> Module | None:
+def _parsed(name: str, text: str, *, file: str) -> Module | None:
     try:
-        return Module(name, text, ast.parse(text), package=package)
+        return Module(name, text, ast.parse(text), file=file)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from exploracoder_jupyter.knowledge.dense import Embedder
 from exploracoder_jupyter.knowledge.library import Library, LibraryReport
+from exploracoder_jupyter.knowledge.meaning import done_without
 from exploracoder_jupyter.knowledge.surface import Inspect
 
-__all__ = ["Embedder", "Inspect", "Library", "LibraryReport"]
+__all__ = ["Embedder", "Inspect", "Library", "LibraryReport", "done_without"]

@@ -8,7 +8,7 @@ worker threads, so that it can be abandoned and progress keeps being shown.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +16,12 @@ import anyio.to_thread
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from exploracoder_jupyter.errors import EndpointError, ExploraError
 from exploracoder_jupyter.knowledge.dense import Embedder
 from exploracoder_jupyter.knowledge.documents import DocumentSource
 from exploracoder_jupyter.knowledge.index import FORMAT, Index
 from exploracoder_jupyter.knowledge.latent import Latent
-from exploracoder_jupyter.knowledge.meaning import Meaning, embedded
+from exploracoder_jupyter.knowledge.meaning import Meaning, done_without, embedded
 from exploracoder_jupyter.knowledge.overview import overview
 from exploracoder_jupyter.knowledge.reading import Libraries, Read, Reader, ShowProgress
 from exploracoder_jupyter.knowledge.source import source_of
@@ -58,6 +59,7 @@ class Library:
         store: Store,
         key: str,
         inspect: Inspect,
+        say: Callable[[str], None],
         acquainted: bool,
     ) -> None:
         self._read = libraries.read
@@ -68,6 +70,7 @@ class Library:
         self._store = store
         self._key = key
         self._inspect = inspect
+        self._say = say
         self._acquainted = acquainted
         self._sources: dict[str, str] = {}
         self._by_path = {api.path: api for api in index.apis}
@@ -82,35 +85,38 @@ class Library:
         *,
         inspect: Inspect,
         cache: Path,
+        environment: str | None = None,
         embedder: Embedder | None = None,
         progress: ShowProgress | None = None,
         docs: Sequence[Path] = (),
+        say: Callable[[str], None] | None = None,
         acquainted: bool = True,
     ) -> Library:
         """Read and index the libraries of these names. Cancelling it leaves nothing behind but what is whole.
 
+        `environment`: all that decides which interpreter `inspect` starts, and where that looks for libraries. Where it
+        is given, which libraries these are is remembered until files of this machine change on which that rests.
         `docs`: documentation beside the libraries' own: files, folders, archives. A library that cannot be read here is
-        known from them alone, where they describe it. `acquainted`: whether introductions are kept between runs.
+        known from them alone, where they describe it. `say` is told, once, that the embedder has failed, now or in a
+        later search, and that the built-in vectors take its place. `acquainted`: whether introductions are kept between
+        runs.
 
         Raises:
-            UsageError: a library is not installed, near names are in the remedy; or documents cannot be read.
+            UsageError: a library is not installed, near names are in the remedy; or documents, or the embedder's own
+                files, cannot be read.
             MissingMeans: a library cannot be imported.
-            EndpointError: from the embedder.
             KernelError: the target's interpreter could not be started.
         """
         show = progress or (lambda what, done, total: None)
+        say = say or (lambda sentence: None)
         store = Store(cache)
-        found = await Reader(inspect, store, show).libraries(libraries, docs)
+        found = await Reader(inspect, store, show, environment).libraries(libraries, docs)
         apis = tuple({api.path: api for one in found.read for api in one.surface.apis}.values())
         key = digest(str(FORMAT), *sorted(found.keys))
         # A walk that its time limit cut short may find other APIs next time: the index is of these very paths.
         index = await _indexed(apis, digest(key, *(api.path for api in apis)), store=store, show=show)
-        meaning = None
-        if embedder:
-            meaning = await embedded(
-                apis, embedder, store=store, advance=lambda done: show("Embedding the documentation", done, len(apis))
-            )
-        return cls(found, index, meaning=meaning, store=store, key=key, inspect=inspect, acquainted=acquainted)
+        meaning = await _meaning(apis, embedder, store=store, show=show, say=say) if embedder else None
+        return cls(found, index, meaning=meaning, store=store, key=key, inspect=inspect, say=say, acquainted=acquainted)
 
     @property
     def libraries(self) -> Sequence[LibraryInfo]:
@@ -144,11 +150,22 @@ class Library:
 
     async def search(self, query: str, k: int) -> Sequence[ScoredApi]:
         """The k APIs nearest to the query, best first; fewer when nothing else is near at all."""
-        return await self._index.search(query, k, meaning=self._meaning)
+        return await self._kindly(lambda meaning: self._index.search(query, k, meaning=meaning))
 
     async def search_together(self, queries: Sequence[str], k: int) -> Sequence[ScoredApi]:
         """The k APIs that serve these queries of one task best, best first: see `fuse.together`."""
-        return await self._index.search_together(queries, k, meaning=self._meaning)
+        return await self._kindly(lambda meaning: self._index.search_together(queries, k, meaning=meaning))
+
+    async def _kindly(self, find: Callable[[Meaning | None], Awaitable[list[ScoredApi]]]) -> list[ScoredApi]:
+        """What is found; once the embedder has failed, by the built-in vectors alone, so that no run ends of it."""
+        meaning = self._meaning
+        try:
+            return await find(meaning)
+        except ExploraError as error:
+            if self._meaning:  # several searches may fail at once
+                self._say(done_without(error))
+            self._meaning = None
+            return await find(None)
 
     def lookup(self, path: str) -> ApiDoc | None:
         """The API with this path, whether public, an alias, or below an alias."""
@@ -191,6 +208,18 @@ class Library:
     def report(self) -> tuple[LibraryReport, ...]:
         """One row for each library: what was found in it and how long that took."""
         return tuple(_report(one) for one in self._read)
+
+
+async def _meaning(
+    apis: Sequence[ApiDoc], embedder: Embedder, *, store: Store, show: ShowProgress, say: Callable[[str], None]
+) -> Meaning | None:
+    try:
+        return await embedded(
+            apis, embedder, store=store, advance=lambda done: show("Embedding the documentation", done, len(apis))
+        )
+    except EndpointError as error:
+        say(done_without(error))
+        return None
 
 
 async def _indexed(apis: Sequence[ApiDoc], key: str, *, store: Store, show: ShowProgress) -> Index:

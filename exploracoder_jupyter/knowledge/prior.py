@@ -31,6 +31,10 @@ _LENGTHY = 0.08
 """For each doubling (by e) of what the documentation says."""
 _DEPRECATED = -1.0
 _CONSTANT = -0.7
+_EVERYWHERE = -1.5
+"""For what every exception has by itself: no library is learned for that."""
+_OF_EXCEPTIONS = re.compile(r"(Base)?Exception\.(add_note|with_traceback)\(")
+"""How Python's own documentation of it begins."""
 
 
 def prior(apis: Sequence[ApiDoc]) -> NDArray[np.float32]:
@@ -53,6 +57,7 @@ def _own(api: ApiDoc) -> float:
     """What speaks for and against an API by itself."""
     told = _LENGTHY * math.log(len(api.description)) if api.description else _UNDOCUMENTED
     against = _DEPRECATED * bool(api.deprecated) + _CONSTANT * (api.kind == "constant")
+    against += _EVERYWHERE * bool(_OF_EXCEPTIONS.match(api.description))
     return told + against + _DEEP * max(api.path.count(".") - 1, 0)
 
 

@@ -14,6 +14,7 @@ from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import surface as surfaces
 from exploracoder_jupyter.knowledge.documents import Documents, DocumentSource, plain_names, read_documents
 from exploracoder_jupyter.knowledge.documents.merging import Absent, merged
+from exploracoder_jupyter.knowledge.remembered import Remembered
 from exploracoder_jupyter.knowledge.store import Store, digest
 from exploracoder_jupyter.knowledge.surface import Found, Inspect, Surface
 
@@ -50,6 +51,8 @@ class Reader:
     inspect: Inspect
     store: Store
     show: ShowProgress
+    environment: str | None = None
+    """What answers of its interpreter are remembered under (see `Remembered`); None: they are not."""
 
     async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> Libraries:
         """The libraries of these names, with what the documents at these paths say.
@@ -60,7 +63,7 @@ class Reader:
             KernelError: the target's interpreter could not be started.
         """
         if not docs:
-            found = await surfaces.find(names, inspect=self.inspect)
+            found = await self._find(names)
             return Libraries(tuple([await self._one(one) for one in found]), tuple(one.key for one in found))
         documents = await self._documents(docs)
         rows: list[tuple[Read | Absent, str]] = [await self._perhaps(name) for name in names]
@@ -87,10 +90,14 @@ class Reader:
     async def _perhaps(self, name: str) -> tuple[Read | Absent, str]:
         """The library of this name, or why it cannot be read; and its key."""
         try:
-            (found,) = await surfaces.find([name], inspect=self.inspect)
+            (found,) = await self._find([name])
             return await self._one(found), found.key
         except (UsageError, MissingMeans) as error:
             return Absent(name, error), f"absent {name}"
+
+    async def _find(self, names: Sequence[str]) -> list[Found]:
+        remembered = Remembered(self.store, self.environment) if self.environment else None
+        return await surfaces.find(names, inspect=self.inspect, remembered=remembered)
 
     async def _one(self, found: Found) -> Read:
         began = time.monotonic()

@@ -19,13 +19,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["surface", "index", "vector", "introduction", "documents", "passages"]
+Kind = Literal["surface", "index", "vector", "introduction", "documents", "passages", "library"]
 
 _SCHEMA = 1
 _WAIT = 20.0
 """Seconds to wait for another process's transaction."""
 _MOST = 60
-"""Surfaces, indexes and documents kept, each; the ones written longest ago go first."""
+"""Surfaces, indexes, documents and so on kept, of each kind; the ones written longest ago go first."""
 _AT_ONCE = 500
 
 

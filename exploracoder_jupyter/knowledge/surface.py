@@ -17,12 +17,10 @@ import anyio
 from exploracoder_jupyter.errors import KernelError, UsageError
 from exploracoder_jupyter.knowledge import calls, docs, docstring, stubs
 from exploracoder_jupyter.knowledge.paths import Paths, is_public
-from exploracoder_jupyter.knowledge.walked import About, Advance, Row, lines, shipped, unreadable, walk
+from exploracoder_jupyter.knowledge.remembered import Remembered
+from exploracoder_jupyter.knowledge.walked import WALKER, About, Advance, Row, lines, shipped, unreadable, walk
 from exploracoder_jupyter.knowledge.walked import Inspect as Inspect
 from exploracoder_jupyter.types import ApiDoc, LibraryInfo
-
-WALKER = 6
-"""Version of what the walkers give; a new one makes kept surfaces void."""
 
 STANDARD = "python"
 """What `docs_walk` calls the distribution of the standard library."""
@@ -71,23 +69,33 @@ class Surface:
     """Whether the time limit ended the walk early."""
 
 
-async def find(libraries: Sequence[str], *, inspect: Inspect) -> list[Found]:
+async def find(libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None) -> list[Found]:
     """The libraries of these names, each once, in the order given.
 
     Raises:
         UsageError: one is not installed; near names are in the remedy.
+        KernelError: the target's interpreter could not be started.
     """
-    asked = list(libraries)
-    found: list[Found] = []
-    async with aclosing(lines(inspect, "docs_walk", ["--", *asked])) as said:
+    known = await anyio.to_thread.run_sync(remembered.get, libraries, abandon_on_cancel=True) if remembered else {}
+    if unknown := [name for name in dict.fromkeys(libraries) if name not in known]:
+        answers = dict(zip(unknown, await _asked(unknown, inspect), strict=True))
+        if remembered:
+            await anyio.to_thread.run_sync(remembered.keep, answers)
+        known |= answers
+    return list(dict.fromkeys(_found(known[name]) for name in libraries))
+
+
+async def _asked(names: Sequence[str], inspect: Inspect) -> list[About]:
+    found: list[About] = []
+    async with aclosing(lines(inspect, "docs_walk", ["--", *names])) as said:
         async for line in said:
             if line.error:
-                raise _unknown(asked[len(found)], line.near)
+                raise _unknown(names[len(found)], line.near)
             if isinstance(about := line.library, About):
-                found.append(_found(about))
-    if len(found) != len(asked):
+                found.append(about)
+    if len(found) != len(names):
         raise KernelError("The target's environment could not be read.", remedy="Run `jupyter explora doctor`.")
-    return list(dict.fromkeys(found))
+    return found
 
 
 async def read(found: Found, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:

@@ -19,6 +19,9 @@ from exploracoder_jupyter.types import ApiKind
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs a module of `inside` with arguments in the target's interpreter; yields its lines. Raises KernelError."""
 
+WALKER = 6
+"""Version of what the programs say; a new one makes void what was kept of it."""
+
 Advance = Callable[[int], None]
 """Is told how many APIs have been found so far."""
 
@@ -55,6 +58,8 @@ class About:
     interpreter: str = ""
     stamp: str = ""
     beside: tuple[str, ...] = ()
+    rests: dict[str, str] = field(default_factory=dict)
+    """Files and folders on which the answer rests, with their state (`inside.evidence`); none where nobody knows."""
     readme: str = ""
     programs: tuple[str, ...] = ()
     skipped: int = 0

@@ -6,6 +6,7 @@ Anything but proper vectors is an `EndpointError`, so that the caller can fall b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.config import Endpoint, Secrets
@@ -68,8 +69,10 @@ class EndpointEmbedder(Closing):
         await self._connection.aclose()
 
     async def _batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        # Some servers refuse empty texts.
-        answer = await self._connection.embeddings([text[:_LONGEST] or " " for text in texts])
+        answer: CreateEmbeddingResponse | Fault | None = None
+        with suppress(OverflowError):  # the client makes floats of whole numbers, however large
+            # Some servers refuse empty texts.
+            answer = await self._connection.embeddings([text[:_LONGEST] or " " for text in texts])
         if isinstance(answer, Fault):
             raise await self._connection.explained(answer)
         rows = self._rows(answer)
@@ -77,9 +80,11 @@ class EndpointEmbedder(Closing):
             raise self._improper()
         return rows
 
-    def _rows(self, answer: CreateEmbeddingResponse) -> list[Sequence[float]]:
+    def _rows(self, answer: CreateEmbeddingResponse | None) -> list[Sequence[float]]:
         data = getattr(answer, "data", None) or ()
         if not all(_is_vector(getattr(item, "embedding", None)) for item in data):
+            raise self._improper()
+        if not all(isinstance(item.index, int | None) for item in data):
             raise self._improper()
         return [item.embedding for item in sorted(data, key=lambda item: item.index or 0)]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
-from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.errors import EndpointError, MissingMeans, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,14 +47,18 @@ class LocalEmbedder:
 
         Raises:
             UsageError: the folder holds no model that can be loaded.
+            EndpointError: the model failed, or gave no proper vectors.
         """
-        return await anyio.to_thread.run_sync(self._embedded, list(texts))
+        return await anyio.to_thread.run_sync(self._embedded, list(texts), abandon_on_cancel=True)
 
     def _embedded(self, texts: list[str]) -> npt.NDArray[np.float32]:
-        import numpy as np
-
         self._encode = self._encode or self._loaded()
-        return np.asarray(self._encode(texts), dtype=np.float32).reshape(len(texts), -1 if texts else 0)
+        try:
+            return _proper(self._encode(texts), len(texts))
+        except BaseException as error:  # a panic in compiled code is no Exception, and this thread is sent none
+            raise EndpointError(
+                f"The embedding model in {str(self._folder)!r} failed: {_said(error)}", remedy=_REMEDY
+            ) from error
 
     def _missing(self) -> None:
         from importlib.util import find_spec
@@ -71,11 +75,28 @@ class LocalEmbedder:
         load = _model2vec if self._package == "model2vec" else _sentence_transformers
         try:
             return load(str(self._folder))
-        except Exception as error:  # whatever either library says of a folder that it cannot read
-            said = next(iter(str(error).splitlines()), type(error).__name__)
+        except BaseException as error:  # whatever either library says of a folder that it cannot read, panics too
             raise UsageError(
-                f"No embedding model can be read from {str(self._folder)!r}: {said}", remedy=_REMEDY
+                f"No embedding model can be read from {str(self._folder)!r}: {_said(error)}", remedy=_REMEDY
             ) from error
+
+
+def _proper(given: object, count: int) -> npt.NDArray[np.float32]:
+    """The vectors as `count` rows of one length. Raises ValueError or TypeError for anything else."""
+    import numpy as np
+
+    vectors = np.asarray(given, dtype=np.float32)
+    if not count:
+        return vectors.reshape(0, 0)
+    if vectors.ndim != 2 or len(vectors) != count or not vectors.size or not np.isfinite(vectors).all():
+        raise ValueError(f"no proper vectors of {count} texts")
+    return vectors
+
+
+def _said(error: BaseException) -> str:
+    """The first line of what an error says, as a sentence."""
+    line = next(iter(str(error).splitlines()), "").rstrip(".") or type(error).__name__
+    return f"{line}."
 
 
 def _model2vec(folder: str) -> Callable[[list[str]], Any]:

@@ -1,9 +1,9 @@
 """What to search by once code was tried: the task, the error, the code, or the code explained (ARKS, section 2.1).
 
-Explained code finds best (their figure 2) and costs a call of the model. Where there is none to explain it, or too few
-tokens are left, the error is used, which is free: its message without values, and the names that the code calls. What
-is searched by may reach an endpoint that embeds it, so it holds no more than may be shared; what the web is asked never
-holds a value of the user's.
+Explained code finds best (their figure 2) and costs a call of the model. The error goes with it, which is free: its
+message without values. Where there is no model to explain, or too few tokens are left, the error is all, with the names
+that the code calls. What is searched by may reach an endpoint that embeds it, so it holds no more than may be
+shared; what the web is asked never holds a value of the user's.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from exploracoder_jupyter.pipeline.ask import ask_parsed
 from exploracoder_jupyter.pipeline.calls import called
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.requests import ExplainInputs
+from exploracoder_jupyter.pipeline.sendable import sendable_names
 from exploracoder_jupyter.pipeline.sharing import reduced
 from exploracoder_jupyter.types import Experience, Formulation, Subtask
 
@@ -34,6 +35,13 @@ class Query(NamedTuple):
 
     formulation: Formulation
     text: str
+    error: str = ""
+    """The error in words, searched for beside a longer text: there its rare words would count for little."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The texts that are searched for, each by itself."""
+        return (self.text, self.error) if self.error else (self.text,)
 
 
 async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
@@ -42,13 +50,13 @@ async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
     texts = {"task": run.task.text, "subtask": subtask.title, "code": failed.candidate.code, "error": ""}
     text = await _explained(run, subtask, failed) if wanted == "explained" else texts[wanted]
     if text.strip():
-        return Query(wanted, text[:_LONGEST])
+        return Query(wanted, text[:_LONGEST], _error(run, failed) if wanted == "explained" else "")
     error = error_query(run, failed)
     return Query("error", error) if error else Query("subtask", subtask.title)
 
 
 async def _explained(run: Run, subtask: Subtask, failed: Experience) -> str:
-    """The model's words for what failed; empty where it cannot be asked or has none."""
+    """The model's words for what the code was to do; empty where it cannot be asked or has none."""
     if run.model.name == OFFLINE or run.meter.tokens_left < _ENOUGH_TOKENS:
         return ""
     inputs = ExplainInputs(run.task, subtask, failed)
@@ -61,21 +69,26 @@ async def _explained(run: Run, subtask: Subtask, failed: Experience) -> str:
 
 def error_query(run: Run, failed: Experience) -> str:
     """The error without values and the names that the code calls; empty where there is neither."""
-    error = reduced(failed, run.sharing).observation.error
-    message = (error.name, _plain(error.message, failed.candidate.code)) if error else ()
     names = called(failed.candidate.code)[:_MOST_NAMES]
-    return " ".join(part for part in (*message, *names) if part)[:_LONGEST]
+    return " ".join(part for part in (_error(run, failed), *names) if part)[:_LONGEST]
+
+
+def _error(run: Run, failed: Experience) -> str:
+    """Type and message of the error, without values; empty where there is none."""
+    error = reduced(failed, run.sharing).observation.error
+    return f"{error.name} {_plain(error.message, failed.candidate.code)}".strip()[:_LONGEST] if error else ""
 
 
 def web_query(run: Run, failed: Experience) -> str:
     """The error as a search engine may know it; empty where there is none.
 
-    Of the message, what speaks of code; of the code, which documented calls it makes.
+    Its type, the APIs that what its message says of code names, and documented calls of the code.
     """
     error = reduced(failed, "none" if run.sharing == "none" else "schema").observation.error
     if error is None:
         return ""
-    return " ".join([*run.task.libraries, error.headline, *failed.apis[:2]])[:_LONGEST]
+    words = [*run.task.libraries, error.name, *sendable_names(run, error.message), *failed.apis[:2]]
+    return " ".join(dict.fromkeys(words))[:_LONGEST]
 
 
 def _plain(message: str, code: str) -> str:

@@ -22,6 +22,7 @@ from exploracoder_jupyter.pipeline.nearest import alike
 from exploracoder_jupyter.pipeline.packing import table
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.quoting import quote
+from exploracoder_jupyter.pipeline.sharing import may_be_read
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import ApiDoc, Call, Message, Parameter
 
@@ -131,9 +132,10 @@ class Desk:
 
     async def _source(self, api: ApiDoc) -> str:
         source = await self.run.knowledge.source(api.path)
-        if not source:
-            return f"The source of {api.path} cannot be read. Its signature:\n{quote(_signature(api))}"
-        return quote(shorten(source, _LONGEST_SOURCE))
+        if source and may_be_read(source, self.run.sharing):
+            return quote(shorten(source, _LONGEST_SOURCE))
+        why = "is the user's own and not shared" if source else "cannot be read"
+        return f"The source of {api.path} {why}. Its signature:\n{quote(_signature(api))}"
 
     async def _examples(self, api: ApiDoc) -> str:
         found = api.examples or tuple(

@@ -11,6 +11,7 @@ from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.gather import gathered
 from exploracoder_jupyter.pipeline.replies import MarkedReply, PlannersReply, PlanReply, SearchingPlanReply
 from exploracoder_jupyter.pipeline.requests import IntroduceInputs, PlanInputs, PlannersInputs
+from exploracoder_jupyter.pipeline.sendable import sendable
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import Introduction, Overview, Passage, Plan, Planner, Subtask
 
@@ -66,7 +67,7 @@ async def make_plan(run: Run, introduction: Introduction) -> None:
             Notice(f"The plan could not be used ({error.message}) The task is explored as one subtask.", "warning")
         )
         planned = []
-    titles, queries = [title for title, _ in planned], [query for _, query in planned]
+    titles, queries = [title for title, _ in planned], sendable(run, [query for _, query in planned])
     run.agenda.plan = Plan(run.agenda.subtasks(titles or [run.task.text.strip()], queries))
     run.emit(PlanMade(run.agenda.plan))
 

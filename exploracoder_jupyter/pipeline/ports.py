@@ -136,7 +136,10 @@ class Knowledge(Protocol):
 
     async def source(self, path: str) -> str:
         """Source code of the API with this path, its beginning where it is long; empty where there is none to read:
-        the path is not indexed, or it is not written in Python. Never runs code of the library."""
+        the path is not indexed, or it is not written in Python. Never runs code of the library.
+
+        Its first line is a comment that says where it is from, and begins with `sharing.INSTALLED` where anybody could
+        read that; all other source counts as the user's own."""
         ...
 
     def introduction(self, model: str) -> Introduction | None:

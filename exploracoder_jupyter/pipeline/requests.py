@@ -132,7 +132,8 @@ class RepairInputs:
 
 @dataclass(frozen=True, slots=True)
 class ExplainInputs:
-    """Step `explain`: say in words what code that failed was to do, to search by (ARKS, section 2.2)."""
+    """Step `explain`: say in words what code was to do that failed, or ran and showed nothing, to search by (ARKS,
+    section 2.2)."""
 
     task: Task
     subtask: Subtask

@@ -19,7 +19,7 @@ from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.types import ApiDoc, Experience, Passage, Subtask
 
 _FOUND: Final = 8
-"""APIs of one search anew."""
+"""APIs of one search anew that were not known before."""
 _TOP: Final = 5
 """Two rounds agree where the first so many APIs are the same, in any order."""
 
@@ -52,8 +52,7 @@ class Search:
         self.asked.add(failed.candidate.id)
         self.rounds += 1
         query = await formulated(self.run, self.subtask, failed)
-        found = await self.run.knowledge.search(query.text, _FOUND)
-        apis = tuple(item.api for item in found)
+        apis = await self._found(query)
         passages = await gathered(self.run, query.text)
         await still_wanted()
         self.agreed = _agree(apis, self.latest)
@@ -61,14 +60,21 @@ class Search:
         self._take(apis, passages)
         await self._ask_web(failed)
 
+    async def _found(self, query: Query) -> tuple[ApiDoc, ...]:
+        """What is found, best first, until there is enough that is new: what failed was written with the rest."""
+        known = {api.path for api in self.apis}
+        apis = [item.api for item in await self.run.knowledge.search_together(query.parts, _FOUND + len(known))]
+        new = [place for place, api in enumerate(apis, 1) if api.path not in known]
+        return tuple(apis[: new[:_FOUND][-1]] if new else apis[:_FOUND])
+
     def _take(self, apis: tuple[ApiDoc, ...], passages: tuple[Passage, ...]) -> None:
         self.latest = apis or self.latest
         self.apis = merged(apis, self.apis)
         self.passages = distinct((*passages, *self.passages))
 
     async def _ask_web(self, failed: Experience) -> None:
-        query = web_query(self.run, failed)
-        if "web" in self.run.soup.kinds and query and query not in self.asked:
+        query = web_query(self.run, failed) if "web" in self.run.soup.kinds else ""
+        if query and query not in self.asked:
             self.asked.add(query)
             passages = await gathered_online(self.run, query)
             await still_wanted()
@@ -79,7 +85,9 @@ class Search:
         paths = tuple(api.path for api in apis)
         subject = failed.candidate.id
         self.run.emit(
-            KnowledgeSearched(subject, self.rounds, query.formulation, query.text, paths, passages, self.agreed)
+            KnowledgeSearched(
+                subject, self.rounds, query.formulation, "\n".join(query.parts), paths, passages, self.agreed
+            )
         )
 
 

@@ -5,17 +5,21 @@ messages only those that speak of code and not of data, where they have one of t
 name, attribute or module, arguments that do not fit. What is missing there is named if the code that ran has the name:
 it can come from data, as in `getattr(row, key)`. `none` keeps only whether the code ran. Code is always sent: the
 model wrote it; not the user's own files, which may hold data anywhere. Applied to the inputs of every request, so
-nothing can slip past it into a prompt.
+nothing can slip past it into a prompt, and to source code that a model looks up.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
+from typing import Final
 
 from exploracoder_jupyter.pipeline.requests import Inputs
 from exploracoder_jupyter.pipeline.sources import of_code
 from exploracoder_jupyter.types import ErrorInfo, Experience, Observation, Passage, Sharing
+
+INSTALLED: Final = "# Installed, in "
+"""How source code begins that anybody could read; see `inside.source_of`, which writes it."""
 
 _NAME = r"'[A-Za-z_][\w.]*'"
 _NAMES = rf"{_NAME}(?:(?:,| and|, and) {_NAME})*"
@@ -57,6 +61,11 @@ def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
         elif isinstance(value, tuple) and value and isinstance(value[0], Passage):
             changes[field.name] = tuple(item for item in value if item.source != "workspace")
     return replace(inputs, **changes) if changes else inputs  # type: ignore[arg-type]
+
+
+def may_be_read(source: str, sharing: Sharing) -> bool:
+    """Whether source code of a library may be sent, as `Knowledge.source` gives it: the user's own only with values."""
+    return sharing == "values" or source.startswith(INSTALLED)
 
 
 def reduced(experience: Experience, sharing: Sharing) -> Experience:

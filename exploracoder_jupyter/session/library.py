@@ -10,10 +10,11 @@ from dataclasses import asdict
 from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Layer, resolve, secrets
-from exploracoder_jupyter.events import Event
+from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.execution import inspector_of
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.session.examples import runnable
+from exploracoder_jupyter.session.heard import while_heard
 from exploracoder_jupyter.session.parts import Advance, open_knowledge
 from exploracoder_jupyter.types import Parameter, ScoredApi
 
@@ -33,9 +34,7 @@ async def index(
 ) -> list[Row]:
     """Index the libraries, or find them indexed; a row each, as `index --json` prints it. `say` is told in a sentence
     what the user should know."""
-    async with _opened(libraries, layers, progress or _quiet) as library:
-        for sentence in library.notices:
-            say(sentence)
+    async with _opened(libraries, layers, progress or _quiet, say) as library:
         return [asdict(row) for row in library.report()]
 
 
@@ -44,29 +43,37 @@ async def search(
 ) -> Row:
     """The k APIs nearest to the query and what was searched, as `search --json` prints it."""
     began = time.monotonic()
-    async with _opened(libraries, layers, progress or _quiet) as library:
+    notices: list[JsonValue] = []
+    async with _opened(libraries, layers, progress or _quiet, notices.append) as library:
         results = [_row(found, library) for found in await library.search(query, k)]
         return {
             "query": query,
             "results": [*results],
             "libraries": [asdict(row) for row in library.report()],
             "apis": library.size,
-            "notices": [*library.notices],
+            "notices": notices,
             "seconds": round(time.monotonic() - began, 3),
         }
 
 
 @asynccontextmanager
-async def _opened(libraries: Sequence[str], layers: Sequence[Layer], advance: Advance) -> AsyncIterator[Library]:
+async def _opened(
+    libraries: Sequence[str], layers: Sequence[Layer], advance: Advance, say: Callable[[str], None]
+) -> AsyncIterator[Library]:
+    def tell(event: Event) -> None:
+        if isinstance(event, Notice):
+            say(event.text)
+
     settings = resolve(*layers)
     async with AsyncExitStack() as stack:
+        stack.enter_context(while_heard())
         yield await open_knowledge(
             libraries,
             settings,
             secrets(),
             inspect=inspector_of(settings.sandbox),
             advance=advance,
-            tell=_unheard,
+            tell=tell,
             stack=stack,
         )
 
@@ -100,7 +107,3 @@ def _parameter(parameter: Parameter) -> Row:
 
 def _quiet(what: str, done: int, total: int) -> None:
     """Progress that nobody asked to see."""
-
-
-def _unheard(event: Event) -> None:
-    """Events of a search are not kept: it has no trace."""

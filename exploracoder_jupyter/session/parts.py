@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,12 +14,13 @@ from exploracoder_jupyter.config import OFFLINE, Endpoint, Exploration, Secrets,
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.execution import Inspect, gateway_token
-from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.knowledge import Embedder, Library, done_without
 from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, is_local, probe, resolve_model
 from exploracoder_jupyter.models.local_embeddings import LocalEmbedder
 from exploracoder_jupyter.models.offline import OfflineModel
 from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
+from exploracoder_jupyter.session.environment import environment_of
 from exploracoder_jupyter.web_place import web_key
 
 Advance = Callable[[str, int, int], None]
@@ -54,25 +54,30 @@ async def open_knowledge(
 ) -> Library:
     """Read and index the libraries, with the embeddings of a folder's model, or of the endpoint's where it answers.
 
+    `tell` gets a notice, once, where embeddings fail, now or in a later search; the built-in ones take their place.
     `stack` closes the connection of the embedder; paths that are given are relative to `folder`, or to the process's;
     `acquainted`: whether introductions are kept between runs.
 
     Raises:
         UsageError, MissingMeans: a library is unknown or cannot be imported, documents or the folder cannot be read.
     """
-    docs = [_path(path, folder) for path in settings.retrieval.docs]
-    open_ = partial(
-        Library.open,
+
+    def say(sentence: str) -> None:
+        tell(Notice(sentence, "warning"))
+
+    library = await Library.open(
         libraries,
         inspect=inspect,
         cache=cache_folder(),
+        environment=environment_of(settings.sandbox, folder or Path.cwd()),
+        embedder=await _embedder(settings, keys, say=say, stack=stack, folder=folder),
         progress=advance,
-        docs=docs,
+        docs=[_path(path, folder) for path in settings.retrieval.docs],
+        say=say,
         acquainted=acquainted,
     )
-    library = await _embedded(open_, settings, keys, tell=tell, stack=stack, folder=folder)
     for sentence in library.notices:
-        tell(Notice(sentence, "warning"))
+        say(sentence)
     return library
 
 
@@ -83,24 +88,18 @@ def _path(given: str, folder: Path | None) -> Path:
         return Path(given)
 
 
-async def _embedded(
-    open_: Callable[..., Awaitable[Library]],
-    settings: Settings,
-    keys: Secrets,
-    *,
-    tell: Callable[[Event], None],
-    stack: AsyncExitStack,
-    folder: Path | None,
-) -> Library:
+async def _embedder(
+    settings: Settings, keys: Secrets, *, say: Callable[[str], None], stack: AsyncExitStack, folder: Path | None
+) -> Embedder | None:
     if settings.retrieval.embedding_folder:
-        return await open_(embedder=LocalEmbedder(_path(settings.retrieval.embedding_folder, folder)))
-    if settings.endpoint.embedding_model:
-        try:
-            embedder = await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys))
-            return await open_(embedder=embedder)
-        except EndpointError as error:
-            tell(Notice(f"{error.message} The built-in index is used instead.", "warning"))
-    return await open_()
+        return LocalEmbedder(_path(settings.retrieval.embedding_folder, folder))
+    if not settings.endpoint.embedding_model:
+        return None
+    try:
+        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys))
+    except EndpointError as error:
+        say(done_without(error))
+        return None
 
 
 async def settled(settings: Settings, keys: Secrets) -> Settings:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.web import Http, Provider
 
 _SENT = (
-    "The web is searched: queries, made of the words of the task and of errors, are sent to {}. Pages that are found"
-    " are read from their sites, and what helps of them goes to the model."
+    "The web is searched: queries, made of words of the task and the library and of types of errors, are sent to {}."
+    " Pages that are found are read from their sites, and what helps of them goes to the model."
 )
 
 
@@ -42,6 +42,7 @@ async def open_web(
     """
     if settings.web == "off":
         return None
+    _check_installed("lxml", "Searching the web")
 
     from exploracoder_jupyter import web  # most runs do without, and an HTTP client takes its time to import
 
@@ -67,11 +68,7 @@ def _provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
     from exploracoder_jupyter import web
 
     if settings.web == "ddgs":
-        if find_spec("ddgs") is None:
-            raise MissingMeans(
-                "Searching with DuckDuckGo needs the package ddgs, which is not installed.",
-                remedy="`pip install 'exploracoder-jupyter[web]'` installs it.",
-            )
+        _check_installed("ddgs", "Searching with DuckDuckGo")
         return web.DuckDuckGo(), "DuckDuckGo"
     address = settings.web_address or ""
     host = urlsplit(address).hostname or ""
@@ -80,8 +77,19 @@ def _provider(settings: Retrieval, http: Http) -> tuple[Provider, str]:
     return web.Template(http, address.replace("{key}", web_key())), host
 
 
+def _check_installed(package: str, doing: str) -> None:
+    if find_spec(package) is None:
+        raise MissingMeans(
+            f"{doing} needs the package {package}, which is not installed.",
+            remedy="`pip install 'exploracoder-jupyter[web]'` installs it.",
+        )
+
+
 def _folder(address: str | None, workdir: Path) -> Path:
-    folder = workdir / Path(address or "").expanduser()
-    if not folder.is_dir():
-        raise UsageError(f"There is no folder {address!r} of saved pages to search.", remedy=PLACES)
-    return folder
+    try:
+        folder = workdir / Path(address or "").expanduser()
+        if folder.is_dir():
+            return folder
+    except (RuntimeError, OSError):  # there is no such user; it may not be looked at, or its name is too long
+        pass
+    raise UsageError(f"There is no folder {address!r} of saved pages to search.", remedy=PLACES)

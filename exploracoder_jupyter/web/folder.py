@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Container, Sequence
+import stat
+from collections import deque
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from html import unescape
 from itertools import islice
@@ -25,7 +28,9 @@ _FORMS: dict[str, Form] = {
     ".txt": "text",
     ".rst": "text",
 }
-_MOST_FILES = 2000
+_MOST_PAGES = 2000
+_MOST_NAMES = 100_000
+"""Names that are looked at."""
 _HEAD = 20_000
 """Characters in which a page says where it is from."""
 _CANONICAL = re.compile(r"<link\b[^>]{0,500}?\brel\s*=\s*[\"']?canonical\b[^>]{0,2000}>", re.IGNORECASE)
@@ -91,10 +96,7 @@ class Folder:
             raise WebError(f"There is no folder {str(self._folder)!r}.")
         pages: dict[str, Page] = {}
         texts: list[str] = []
-        for path in islice(sorted(self._folder.rglob("*")), _MOST_FILES):
-            page = self._page(path, pages)
-            if page is None:
-                continue
+        for page in islice(self._found(pages), _MOST_PAGES):
             pages[page.address] = page
             for section in extract(page).sections:
                 self._places.append((page.address, section.title))
@@ -102,10 +104,17 @@ class Folder:
         self._ranking = Ranking(texts)
         return pages
 
+    def _found(self, others: Container[str]) -> Iterator[Page]:
+        """The pages of the folder, then of those in it, by name."""
+        for path in islice(_below(self._folder), _MOST_NAMES):
+            if page := self._page(path, others):
+                yield page
+
     def _page(self, path: Path, others: Container[str]) -> Page | None:
         form = _FORMS.get(path.suffix.lower())
         try:
-            if form is None or not path.is_file() or path.stat().st_size > BIGGEST:
+            status = path.lstat()
+            if form is None or not stat.S_ISREG(status.st_mode) or status.st_size > BIGGEST:
                 return None
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -113,6 +122,26 @@ class Folder:
         address = _saved_from(text) if form == "html" else ""
         name = path.relative_to(self._folder).as_posix()
         return Page(address if address and address not in others else name, form, text)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """What is in the folder and in those below it, folders included. No link is followed."""
+    waiting = deque([folder])
+    while waiting:
+        for path, is_folder in _entries(waiting.popleft()):
+            if is_folder:
+                waiting.append(path)
+            yield path
+
+
+def _entries(folder: Path) -> list[tuple[Path, bool]]:
+    """What is in a folder by name, of a great many the first that are met, each with whether it is a folder."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [(Path(entry), entry.is_dir(follow_symlinks=False)) for entry in islice(entries, _MOST_NAMES)]
+    except OSError:
+        return []
+    return sorted(found)
 
 
 def _saved_from(text: str) -> str:

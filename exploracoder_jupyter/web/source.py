@@ -78,11 +78,9 @@ class WebSource:
             try:
                 found = await self._search(asked)
             except WebError as error:
-                self._tell(str(error))
-                return ()
+                return self._failed(str(error))
             except Exception as error:  # a source never ends a run
-                self._tell(f"The web search failed ({type(error).__name__}).")
-                return ()
+                return self._failed(f"The web search failed ({type(error).__name__}).")
         return [ScoredPassage(passage, 1 / rank) for rank, passage in enumerate(found[:k], 1)]
 
     async def _search(self, query: str) -> list[Passage]:
@@ -111,18 +109,26 @@ class WebSource:
         kept = await anyio.to_thread.run_sync(self._cache.get, "hits", self._name, query) if self._cache else None
         if kept is not None:
             return [Hit(**item) for item in json.loads(kept)]
-        if self._left <= 0:
-            raise WebError(f"The web was searched {_QUERIES} times in this run; no more is searched.")
         if self._failures >= _FAILURES:
             return []
+        if self._left <= 0:
+            self._tell(f"The web was searched {_QUERIES} times in this run; no more is searched.")
+            return []
         self._left -= 1
-        self._failures += 1
         hits = list(await self._provider.find(query, _HITS))
         self._failures = 0
         if hits and self._cache:
             body = json.dumps([asdict(hit) for hit in hits])
             await anyio.to_thread.run_sync(self._cache.put, body, "hits", self._name, query)
         return hits
+
+    def _failed(self, sentence: str) -> tuple[ScoredPassage, ...]:
+        """Nothing, which is said; after so many failures, that it is searched no more."""
+        self._tell(sentence)
+        self._failures += 1
+        if self._failures >= _FAILURES:
+            self._tell(f"The web failed {_FAILURES} times one after the other; it is searched no more in this run.")
+        return ()
 
     def _tell(self, sentence: str) -> None:
         if sentence not in self._said:

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -14,6 +15,8 @@ from exploracoder_jupyter.cli import main
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 TRACES = sorted([*(ROOT / "examples").glob("*-recorded.ipynb"), *(ROOT / "examples" / "explorations").glob("*.ipynb")])
+LIBRARY = ROOT / "examples" / "tidebook"
+"""The invented library of one of them, which lies beside it."""
 WANTED = {
     "3-judged-by-outputs-recorded": "assert str(result[1:]) == '[(nan, 18.0), (17.0, 16.0), (16.0, nan), (0.0, nan)]'"
 }
@@ -57,6 +60,7 @@ def test_the_solution_of_a_recorded_example_still_passes_its_check(path, tmp_pat
     notebook = nbformat.read(path, as_version=4)
     candidates = [cell.copy() for cell in notebook.cells if cell.source.startswith("%%explored")]
     check = notebook.metadata.exploracoder_jupyter.task.get("check") or WANTED[path.stem]
+    shutil.copytree(LIBRARY, tmp_path / LIBRARY.name)
     notebook.cells.append(nbformat.v4.new_code_cell(check))
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert [cell for cell in notebook.cells if cell.source.startswith("%%explored")] == candidates

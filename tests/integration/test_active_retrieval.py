@@ -1,23 +1,33 @@
 """Searching again on a real library and real kernels: a snippet fails for want of an API, which is then found.
 
-The model is scripted as one that writes what its prompt documents, and guesses a name where the prompt lacks it.
+First the model is scripted as one that writes what its prompt documents, and guesses a name where the prompt lacks it.
+Then it is a language model's replies, as recorded in two runs of one task: with searching again, and without.
 """
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from exploracoder_jupyter.config import Budget, Exploration, Retrieval, Sandbox
+from exploracoder_jupyter.events import ModelCalled, RunStarted
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.execution.inspect import inspector
 from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.models.replay import ReplayModel
+from exploracoder_jupyter.notebook import load
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.types import Task
 from tests.unit.test_pipeline import answers, fenced
 from tests.unit.world import NoSteering, happened
 
 DATA = "import statistics\ndata = [1, 5, 2, 8, 7, 9, 3, 4]\n"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SEARCHED_AGAIN = EXAMPLES / "6-found-by-searching-again-recorded.ipynb"
+NOT_SEARCHED_AGAIN = Path(__file__).parent / "recorded" / "not-searched-again.ipynb"
+WANTED = "tidebook.survey.hang"
 GUESSED = f"{DATA}cuts = statistics.cut_points(data, 4)\nprint(cuts)"
 DOCUMENTED = f"{DATA}cuts = statistics.quantiles(data, n=4)\nprint(cuts)"
 
@@ -63,3 +73,33 @@ async def test_a_task_that_fails_with_the_first_retrieval_is_solved_by_searching
     assert "statistics.quantiles" in again.apis and again.formulation == "explained"
     [debugged] = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.round]
     assert (debugged.id, debugged.repairs) == ("1.1r1", "1.1")
+
+
+async def replayed(recording, tmp_path):
+    """The recorded run once more: the replies are the recorded ones, search and execution are not."""
+    events = [record.event for record in load(recording)]
+    started = next(event for event in events if isinstance(event, RunStarted))
+    exchanges = [event.exchange for event in events if isinstance(event, ModelCalled)]
+    exploration = Exploration(**started.settings["exploration"])
+    folder = tmp_path / "folder"
+    shutil.copytree(EXAMPLES / "tidebook", folder / "tidebook")
+    told = []
+    async with open_siblings(Sandbox(), workdir=folder) as siblings:
+        library = await Library.open(["tidebook"], inspect=siblings.inspect, cache=tmp_path / "cache")
+        model, meter = ReplayModel(exchanges), Meter(Budget())
+        run = Run(started.task, exploration, model, library, await siblings.root(), told.append, NoSteering(), meter)
+        run = replace(run, retrieval=Retrieval(**started.settings["retrieval"]))
+        ending = await run_task(run)
+    return run, ending.verdict.outcome
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("recording", "ended"), [(SEARCHED_AGAIN, "solved"), (NOT_SEARCHED_AGAIN, "unsolved")])
+async def test_with_recorded_replies_a_task_is_solved_by_searching_again_and_not_without(recording, ended, tmp_path):
+    run, outcome = await replayed(recording, tmp_path)
+    assert outcome == ended
+    searches = happened(run, "knowledge_searched")
+    assert not any(WANTED in event.apis for event in searches if not event.round)
+    assert any(WANTED in event.apis for event in searches if event.round) is (ended == "solved")
+    failed = [event.subtask for event in happened(run, "subtask_finished") if event.status == "failed"]
+    assert failed == ([] if ended == "solved" else ["3"])

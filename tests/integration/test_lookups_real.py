@@ -5,6 +5,9 @@ import json
 import anyio
 from werkzeug import Response
 
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution import inspector
+from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.notebook.trace import load
 from exploracoder_jupyter.session import Order, run
 from exploracoder_jupyter.types import Task
@@ -67,3 +70,16 @@ def test_a_model_looks_up_what_it_needs_and_the_trace_says_so(httpserver, tmp_pa
     assert looked == [("1", "get_source", "statistics.median"), ("solution", "search_api", "median of data")]
     [called] = [event.exchange for event in events if event.kind == "model_called" and event.exchange.calls]
     assert called.calls[0][0].argument == "statistics.median" and called.problem == ""
+
+
+def test_source_says_whether_it_is_the_users_own(tmp_path):
+    (tmp_path / "beans.py").write_text('def fill(jar):\n    """Fill it."""\n    return jar\n')
+
+    async def told():
+        inspect = inspector(Sandbox(), workdir=tmp_path)
+        library = await Library.open(["beans", "statistics"], inspect=inspect, cache=tmp_path / "cache")
+        return await library.source("beans.fill"), await library.source("statistics.median")
+
+    own, public = anyio.run(told)
+    assert own.splitlines()[:2] == ["# The user's own, in beans:", "def fill(jar):"]
+    assert public.splitlines()[:2] == ["# Installed, in statistics:", "def median(data):"]

@@ -1,5 +1,13 @@
 """`%explora search` with the real command in a process of its own: what a person types, and what comes of it."""
 
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -32,3 +40,53 @@ def test_a_library_is_searched_and_then_searched_again(shell, capsys):
     assert ". statistics.median(data)" in shown
     assert not shell.run_cell("%explora search no_such_libary: mean").success
     assert "Library 'no_such_libary' is not installed in this kernel's environment." in capsys.readouterr().err
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """An interpreter that has a library, `jarlib`, which the one of these tests has not."""
+    venv.create(tmp_path / "notebook", symlinks=True)
+    python = tmp_path / "notebook" / "bin" / "python"
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(tmp_path / "notebook")}))
+    (site / "shared.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+    (site / "jarlib.py").write_text('__all__ = ["fill"]\ndef fill(jar, n):\n    """Put n beans into the jar."""\n')
+    return python
+
+
+NOTEBOOK = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+import exploracoder_jupyter
+shell = InteractiveShell.instance()
+exploracoder_jupyter.load_ipython_extension(shell)
+shell.run_line_magic("config", f"ExploraMagics.engine_python = {sys.argv[1]!r}")
+hits = shell.run_line_magic("explora", "search jarlib: put beans into a jar")
+print([hit.path for hit in hits])
+"""
+
+
+def test_what_the_notebook_can_import_is_searched_where_the_engine_is_elsewhere(notebook, tmp_path):
+    environ = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython")}
+    command = [notebook, "-c", NOTEBOOK, sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=tmp_path, check=False)
+    assert done.stdout.endswith("['jarlib.fill']\n"), done.stdout + done.stderr
+
+
+EXPLORING = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+import exploracoder_jupyter
+shell = InteractiveShell.instance()
+exploracoder_jupyter.load_ipython_extension(shell)
+shell.run_line_magic("config", f"ExploraMagics.engine_python = {sys.argv[1]!r}")
+shell.run_cell_magic("explora", "jarlib --model offline --wait", "Put beans into a jar.")
+"""
+
+
+def test_what_the_notebook_can_import_is_explored_where_the_engine_is_elsewhere(notebook, tmp_path):
+    environ = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython")}
+    command = [notebook, "-c", EXPLORING, sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=tmp_path, check=False)
+    (trace,) = (tmp_path / "explorations").glob("jarlib-*.ipynb")
+    facts = json.loads(trace.read_text())["metadata"]["exploracoder_jupyter"]
+    assert [library["name"] for library in facts["libraries"]] == ["jarlib"], done.stdout + done.stderr

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from exploracoder_jupyter.inside.evidence import states
+
 PROJECT = Path(__file__).parents[2]
 SOURCES = {
     "shop/__init__.py": '''
@@ -270,6 +272,48 @@ def test_what_no_distribution_owns_is_stamped_with_its_code(installed):
     os.utime(installed / "twins.py", (1, 1))
     after = run(installed, "docs_walk", "twins")[1][0]["library"]
     assert before["version"] == "" and before["stamp"] != after["stamp"]
+
+
+@pytest.mark.parametrize(("name", "path"), [("shop", "Corner.Shop-3.1.dist-info/RECORD"), ("twins", "twins.py")])
+def test_an_answer_says_on_which_files_it_rests(installed, name, path):
+    rests = run(installed, "docs_walk", name)[1][0]["library"]["rests"]
+    assert {sys.executable, str(installed), str(installed / path)} <= set(rests)
+    assert rests == states(rests)
+
+
+def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp_path):
+    (tmp_path / "till").mkdir()
+    code = tmp_path / "till" / "__init__.py"
+    code.write_text("def pay(): ...\n")
+    about = tmp_path / "till.egg-info"
+    about.mkdir()
+    about.joinpath("PKG-INFO").write_text("Metadata-Version: 2.1\nName: till\nVersion: 1.0\n")
+    about.joinpath("top_level.txt").write_text("till\n")
+    before = run(tmp_path, "docs_walk", "till")[1][0]["library"]
+    code.write_text("def pay(bill): ...\n")
+    after = run(tmp_path, "docs_walk", "till")[1][0]["library"]
+    assert before["version"] == after["version"] == "1.0" and before["stamp"] != after["stamp"]
+
+
+def test_what_an_unknown_hook_finds_rests_on_nothing_that_is_known(tmp_path):
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "conjured.py").write_text("")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util, sys\n"
+        "class Hook:\n"
+        "    def find_spec(name, path, target=None):\n"
+        f"        where = {str(tmp_path / 'hidden' / 'conjured.py')!r}\n"
+        "        return importlib.util.spec_from_file_location(name, where) if name == 'conjured' else None\n"
+        "sys.meta_path.append(Hook)\n"
+    )
+    code = f"import sys; sys.path.append({str(PROJECT)!r}); import sitecustomize; " + (
+        "from exploracoder_jupyter.inside.docs_walk import main; main(['conjured'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, env={"PYTHONPATH": str(tmp_path)}, check=True
+    )
+    about = json.loads(done.stdout)["library"]
+    assert about["name"] == "conjured" and about["rests"] == {}
 
 
 def test_the_standard_library_has_the_version_of_python(installed):

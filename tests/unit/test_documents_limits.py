@@ -201,6 +201,23 @@ def test_html_that_would_take_hours_takes_none(tmp_path, read, body):
     assert names(read("page.html")) == ["acmekit.connect"]
 
 
+@pytest.mark.timeout(30)
+def test_an_element_with_more_attributes_than_people_write_makes_a_page_unreadable(tmp_path, read):
+    wide = "<a " + " ".join(f"b{at}='<'" for at in range(200_000)) + ">x"
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "good.html").write_text("<h2>acmekit.connect(host)</h2><p>Open a connection.</p>")
+    (tmp_path / "pages" / "wide.html").write_text(f"<h2>acmekit.close(host)</h2><p>Close it.</p>{wide}")
+    documents = read("pages")
+    assert names(documents) == ["acmekit.connect"] and [number for _, number in documents.skipped] == [1]
+
+
+def test_a_page_need_not_say_where_its_head_ends(tmp_path, read):
+    (tmp_path / "page.html").write_text(
+        "<title>Kit</title><section><h2>acmekit.connect(host)</h2><p>Open a connection.</p></section>"
+    )
+    assert names(read("page.html")) == ["acmekit.connect"]
+
+
 def test_entities_of_a_document_are_not_expanded(tmp_path, read):
     (tmp_path / "secret.txt").write_text("the secret of another file")
     head = f'<!DOCTYPE html [<!ENTITY x SYSTEM "file://{tmp_path}/secret.txt"><!ENTITY y "yyyyy">]>'

@@ -218,6 +218,15 @@ def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
     }.items():
         with pytest.raises(MissingMeans, match=words):
             find_interpreter(name)
+    with pytest.raises(MissingMeans, match="'/no/python' does not start"):
+        find_interpreter(None, "/no/python")
+
+
+def test_an_interpreter_may_be_named_instead_of_a_kernel(tmp_path):
+    (tmp_path / "python").symlink_to(sys.executable)
+    found = find_interpreter(None, str(tmp_path / "python"))
+    assert (found.name, found.command) == ("python3", (str(tmp_path / "python"),))
+    assert sys.base_prefix in found.paths
 
 
 def test_what_is_sent_is_a_program_of_its_own(tmp_path):

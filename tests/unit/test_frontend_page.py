@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -29,6 +30,7 @@ from exploracoder_jupyter.frontend import link
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.live_run import LiveRun
 from exploracoder_jupyter.frontend.panel import State, failed, fold
+from exploracoder_jupyter.frontend.runs import Run
 from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.frontend.view import Place, link_below, run_view
 from exploracoder_jupyter.notebook.trace import render
@@ -318,6 +320,12 @@ def test_a_stop_is_told_at_once(live, audience):
     live.changed(State(run_id="0123abcd"))
     live.stopping()
     assert [message.state.status for message in audience.messages] == ["running", "stopping"]
+
+
+def test_a_stop_is_told_before_the_end_however_soon_that_comes(live, audience):
+    relay = SimpleNamespace(stop=lambda: live.changed(State(failure="It was stopped.")))
+    Run(relay, live, State(), ExitStack(), display=lambda run: None).stop()
+    assert [message.state.status for message in audience.messages] == ["stopping", "stopped"]
 
 
 def test_a_run_without_a_calling_cell_has_no_owner(audience):

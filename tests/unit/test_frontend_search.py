@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.errors import ExploraError, MissingMeans, UsageError
-from exploracoder_jupyter.frontend import completion, search_process
+from exploracoder_jupyter.frontend import completion, search_process, search_progress
 from exploracoder_jupyter.frontend.search import Finder, Place, read_line
 from exploracoder_jupyter.frontend.search_process import answer
 from exploracoder_jupyter.frontend.search_results import Hit, Results, Searched, read
@@ -286,3 +286,63 @@ def test_a_library_that_was_installed_meanwhile_is_known(monkeypatch):
     monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"polars": ["polars"]})
     assert read_line("polars read csv", LAST).place == Place("polars")
     completion.installed.cache_clear()
+
+
+ENGINE = """#!/bin/sh
+echo Indexing >&2
+printf '%s\\n' "$@" > FOLDER/said
+echo '{"query": "q", "results": [], "libraries": LIBRARIES}'
+"""
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    """Settings that name an engine, which keeps what it was asked and answers that it searched these libraries."""
+
+    def made(*libraries, **sandbox):
+        python = tmp_path / "python"
+        python.write_text(ENGINE.replace("FOLDER", str(tmp_path)).replace("LIBRARIES", json.dumps(libraries)))
+        python.chmod(0o700)
+        return {"sandbox": {"engine_python": str(python), **sandbox}}
+
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("JUPYTER_PATH", "/nowhere")
+    return made
+
+
+def test_another_interpreter_is_told_to_look_into_this_one(engine, tmp_path):
+    configured = engine()
+    Finder(jupyter=False, configured=lambda: configured).search("mylib what it does")
+    assert f"--python={sys.executable}" in (tmp_path / "said").read_text().splitlines()
+
+
+@pytest.mark.parametrize("sandbox", [{"kernel": "weak"}, {"gateway": "http://127.0.0.1:9"}, {"python": "/other"}])
+def test_where_to_look_may_be_said(engine, tmp_path, sandbox):
+    configured = engine(**sandbox)
+    Finder(jupyter=False, configured=lambda: configured).search("mylib what it does")
+    assert f"--python={sys.executable}" not in (tmp_path / "said").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("cached", "said"),
+    [
+        ((True, True), ""),
+        ((True, False), "blib 2 was read; what was found out is kept for the next search."),
+        ((False, False), "alib 1, blib 2 were read; what was found out is kept for the next search."),
+    ],
+)
+def test_only_what_was_read_is_said_to_have_been(engine, monkeypatch, cached, said):
+    class Handle:
+        def update(self, bundle, raw):
+            shown.append(bundle["text/plain"])
+
+    def display(bundle, **_):
+        shown.append(bundle["text/plain"])
+        return Handle()
+
+    shown = []
+    monkeypatch.setattr(search_progress, "display", display)
+    names = zip(("alib", "blib"), ("1", "2"), cached, strict=True)
+    configured = engine(*({"name": name, "version": version, "cached": kept} for name, version, kept in names))
+    Finder(jupyter=True, configured=lambda: configured).search("alib,blib what it does")
+    assert shown == ["Indexing …", said]

@@ -7,7 +7,8 @@ import anyio
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.errors import EndpointError, KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.inside.evidence import states
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.types import Introduction, LibraryInfo, Planner
 
@@ -41,10 +42,13 @@ class Walkers:
         self.installed = installed or {"shop": [SORT, CART, ADD], "till": [PAY]}
         self.versions = dict.fromkeys(self.installed, "1.0")
         self.walked: list[str] = []
+        self.asked = 0
+        self.rests: dict[str, str] = {}
         self.ends: list[dict] = []
 
     async def __call__(self, module, args):
         names = args[args.index("--") + 1 :]
+        self.asked += 1
         for name in names:
             if module == "api_walk":
                 self.walked.append(name)
@@ -60,7 +64,8 @@ class Walkers:
                     "readme": f"# {name}\n\n```\nimport {name}; {name}.run(1, 2)\n```",
                     "programs": ["import x\nx.whole_program()"],
                 }
-                yield json.dumps(found(name, self.versions[name], **(more if "--documents" in args else {})))
+                more = more if "--documents" in args else {"rests": self.rests}
+                yield json.dumps(found(name, self.versions[name], **more))
 
 
 async def opened(tmp_path, *names, walkers=None, **more) -> Library:
@@ -106,6 +111,51 @@ async def test_a_second_opening_walks_nothing_and_answers_the_same(tmp_path):
     assert await again.search("put goods", 3) == await first.search("put goods", 3)
     assert [one.cached for one in first.report()] == [False, False]
     assert [one.cached for one in again.report()] == [True, True]
+
+
+async def test_nothing_is_asked_again_while_the_files_are_as_they_were(tmp_path):
+    walkers, site = Walkers(), tmp_path / "site"
+    site.mkdir()
+    walkers.rests = states([str(site), str(tmp_path / "nothing")])
+    first = await opened(tmp_path, "shop", "till", walkers=walkers, environment="here")
+    asked = walkers.asked
+    again = await opened(tmp_path, "till", "shop", walkers=walkers, environment="here")
+    assert walkers.asked == asked
+    assert again.libraries == first.libraries[::-1]
+    assert await again.search("put goods", 3) == await first.search("put goods", 3)
+
+    walkers.versions["shop"] = "2.0"
+    site.joinpath("shop-2.0.dist-info").mkdir()
+    changed = await opened(tmp_path, "shop", walkers=walkers, environment="here")
+    assert changed.libraries[0].version == "2.0" and changed.lookup("shop.sort").version == "2.0"
+
+
+async def test_only_the_names_that_are_not_known_are_asked_for(tmp_path):
+    walkers = Walkers()
+    walkers.rests = states([str(tmp_path / "nothing")])
+    await opened(tmp_path, "till", walkers=walkers, environment="here")
+    library = await opened(tmp_path, "shop", "till", walkers=walkers, environment="here")
+    assert [one.name for one in library.libraries] == ["shop", "till"] and walkers.walked == ["till", "shop"]
+    with pytest.raises(UsageError, match=r"'shpo' is not installed .* Did you mean 'shop'\?"):
+        await opened(tmp_path, "till", "shpo", walkers=walkers, environment="here")
+
+
+@pytest.mark.parametrize(
+    ("rests", "environments"),
+    [
+        ({}, ("here", "here")),
+        ({"/nothing of this name": "looked different to the interpreter"}, ("here", "here")),
+        ({"/nothing of this name": ""}, ("here", "there")),
+        ({"/nothing of this name": ""}, (None, None)),
+    ],
+)
+async def test_what_may_be_otherwise_is_asked_again(tmp_path, rests, environments):
+    walkers = Walkers()
+    walkers.rests = rests
+    await opened(tmp_path, walkers=walkers, environment=environments[0])
+    walkers.versions["shop"] = "2.0"
+    library = await opened(tmp_path, walkers=walkers, environment=environments[1])
+    assert library.libraries[0].version == "2.0"
 
 
 async def test_another_version_is_read_anew(tmp_path):
@@ -273,6 +323,87 @@ async def test_an_embedder_that_finds_everything_near_leaves_words_their_say(tmp
     assert {found.api.path for found in together} == {"shop.sort", "shop.Cart.add"}
 
 
+class Failing(Letters):
+    """An embedder that fails at queries, after it has embedded the documentation."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+        self.asked = 0
+
+    async def embed(self, texts):
+        if self.sent:
+            self.asked += 1
+            raise self.error
+        return await super().embed(texts)
+
+
+@pytest.mark.parametrize("error", [EndpointError, UsageError])
+async def test_an_embedder_that_fails_in_a_search_is_told_once_and_done_without(tmp_path, error):
+    said: list[str] = []
+    failing = Failing(error("The endpoint is gone.", remedy="Start it."))
+    library = await opened(tmp_path, embedder=failing, say=said.append)
+    plain = await opened(tmp_path / "plain")
+    assert await library.search("sort goods", 3) == await plain.search("sort goods", 3)
+    assert await library.search_together(["put", "sort"], 3) == await plain.search_together(["put", "sort"], 3)
+    assert said == ["The endpoint is gone. The built-in index is used instead. Start it."]
+    assert failing.asked == 1
+
+
+async def test_searches_that_fail_at_once_are_told_once(tmp_path):
+    class Slowly(Failing):
+        async def embed(self, texts):
+            await anyio.sleep(0)
+            return await super().embed(texts)
+
+    said: list[str] = []
+    library = await opened(tmp_path, embedder=Slowly(EndpointError("Gone.")), say=said.append)
+    async with anyio.create_task_group() as tasks:
+        for query in ("sort", "put", "cart"):
+            tasks.start_soon(library.search_together, [query, "goods"], 3)
+    assert said == ["Gone. The built-in index is used instead."]
+
+
+async def test_an_embedder_that_fails_while_libraries_are_embedded_is_told_and_done_without(tmp_path):
+    failing, said = Failing(EndpointError("Refused.", remedy="Mend it.")), []
+    failing.sent.append("")
+    library = await opened(tmp_path, embedder=failing, say=said.append)
+    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
+    assert said == ["Refused. The built-in index is used instead. Mend it."]
+    assert failing.asked == 1
+
+
+class Length(Letters):
+    """An embedder of vectors of some length, whatever its name says."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__()
+        self.length = length
+
+    async def embed(self, texts):
+        self.sent += texts
+        return np.ones((len(texts), self.length), dtype=np.float32)
+
+
+async def test_another_model_under_the_name_embeds_all_anew(tmp_path):
+    walkers, second, said = Walkers(), Length(3), []
+    await opened(tmp_path, walkers=walkers, embedder=Length(2))
+    walkers.versions["shop"] = "2.0"
+    walkers.installed["shop"] = [SORT, CART, row("shop.weigh", "Weigh it.")]
+    library = await opened(tmp_path, walkers=walkers, embedder=second, say=said.append)
+    assert {"shop.weigh: Weigh it.", "shop.sort: Sort the goods.", "shop.Cart: A cart of goods."} <= {*second.sent}
+    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort" and not said
+
+
+async def test_a_query_whose_vector_is_of_another_length_is_told_and_searched_by_words(tmp_path):
+    said: list[str] = []
+    await opened(tmp_path, embedder=Length(2))
+    library = await opened(tmp_path, embedder=Length(3), say=said.append)
+    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
+    (sentence,) = said
+    assert "'letters' gives vectors of several lengths. The built-in index is used instead." in sentence
+
+
 async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     (tmp_path / "file").write_text("")
     library = await opened(tmp_path / "file")
@@ -281,12 +412,14 @@ async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     assert (await library.search("sort", 1))[0].api.path == "shop.sort"
 
 
-@pytest.mark.parametrize("kind", ["surface", "index"])
+@pytest.mark.parametrize("kind", ["surface", "index", "library"])
 async def test_a_kept_body_that_makes_no_sense_is_read_anew(tmp_path, kind):
-    await opened(tmp_path)
+    walkers = Walkers()
+    walkers.rests = {str(tmp_path / "nothing"): ""}
+    await opened(tmp_path, walkers=walkers, environment="here")
     with sqlite3.connect(tmp_path / "knowledge.sqlite") as db:
         db.execute("UPDATE kept SET body = ? WHERE kind = ?", (b"PK nonsense", kind))
     db.close()
-    library = await opened(tmp_path)
+    library = await opened(tmp_path, walkers=walkers, environment="here")
     assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
-    assert library.report()[0].cached == (kind == "index")
+    assert library.report()[0].cached == (kind != "surface")

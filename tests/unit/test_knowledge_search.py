@@ -247,6 +247,13 @@ def test_the_prior_is_against_what_is_deprecated_or_constant():
     assert likely[0] > max(likely[1:])
 
 
+def test_the_prior_is_against_what_every_exception_has():
+    own = api("shop.Torn.mend", "Put a note to the torn.")
+    everywhere = api("shop.Torn.add_note", BaseException.add_note.__doc__)
+    likely = prior((own, everywhere))
+    assert likely[1] < likely[0] - 1
+
+
 def test_an_index_holds_plain_arrays_only(index):
     kept = index.arrays()
     assert {array.dtype.kind for array in kept.values()} <= {"f", "i", "u"}

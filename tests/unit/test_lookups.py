@@ -11,6 +11,7 @@ import pytest
 from exploracoder_jupyter.config import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.events import LookedUp, ModelCalled, Record, dump, load
+from exploracoder_jupyter.inside.source_of import INSTALLED, OWN
 from exploracoder_jupyter.models import ReplayModel, ScriptedModel
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.pipeline import run_task
@@ -314,6 +315,42 @@ async def test_source_that_cannot_be_read_leaves_the_signature():
 
     said = await answer(Call("get_source", "beans.count", "c1"), knowledge=Compiled(BEANS))
     assert "cannot be read" in said and "beans.count(x)" in said
+
+
+class Sources(FewApis):
+    """Knows the source of two libraries: one that is installed, and one of the user's."""
+
+    async def source(self, path):
+        where = INSTALLED if path == "beans.count" else OWN
+        return f"{where}beans:\nLIMIT = 'hunter2'\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "sharing", "sent"),
+    [
+        ("beans.Jar.pour", "values", True),
+        ("beans.Jar.pour", "schema", False),
+        ("beans.Jar.pour", "none", False),
+        ("beans.count", "schema", True),
+        ("beans.count", "none", True),
+    ],
+)
+async def test_source_of_the_users_own_is_sent_only_with_values(path, sharing, sent):
+    model = ScriptedModel([Call("get_source", path, "c1"), ROOT])
+    run = replace(looking_up(model, knowledge=Sources(BEANS)), sharing=sharing)
+    await drafts(run)
+    assert any("hunter2" in message.content for message in model.requests[-1].messages) is sent
+    [event] = happened(run, "looked_up")
+    assert sent or ("the user's own and not shared" in event.answer and path in event.answer)
+
+
+async def test_source_of_which_nothing_says_whose_it_is_counts_as_the_users():
+    run = replace(
+        looking_up(ScriptedModel([Call("get_source", "beans.count", "c1"), ROOT]), apis=BEANS), sharing="schema"
+    )
+    await drafts(run)
+    [event] = happened(run, "looked_up")
+    assert "def count" not in event.answer
 
 
 async def test_long_answers_are_cut_and_say_so():

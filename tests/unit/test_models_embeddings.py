@@ -85,6 +85,8 @@ async def test_the_name_tells_vectors_of_different_models_apart():
         lambda texts: vectors([None, None]),
         lambda texts: vectors([["a"], ["b"]]),
         lambda texts: vectors([[1e300], [1.0]]),
+        lambda texts: vectors([[10**400], [1.0]]),
+        lambda texts: httpx2.Response(200, json={"data": [{"index": at, "embedding": [1.0]} for at in ("a", 1)]}),
     ],
 )
 async def test_anything_but_proper_vectors_is_an_endpoint_error(answer):

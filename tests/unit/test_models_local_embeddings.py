@@ -2,6 +2,7 @@ import json
 import re
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from types import ModuleType
 
 import anyio
@@ -9,10 +10,29 @@ import numpy as np
 import pytest
 
 from exploracoder_jupyter.config import Sandbox, Secrets, resolve
-from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.errors import EndpointError, MissingMeans, UsageError
 from exploracoder_jupyter.execution.inspect import inspector
 from exploracoder_jupyter.models.local_embeddings import LocalEmbedder
+from exploracoder_jupyter.session import search
 from exploracoder_jupyter.session.parts import open_knowledge
+
+
+class Panic(BaseException):
+    """What compiled extensions raise when they give up."""
+
+
+ODD = {
+    "memory": RuntimeError("CUDA out of memory.\nTried to allocate"),
+    "panic": Panic("index out of range"),
+    "silent": ValueError(),
+    "flat": np.ones(1),
+    "ragged": [[1.0], [1.0, 2.0]],
+    "many": np.ones((2, 3)),
+    "empty": np.ones((1, 0)),
+    "infinite": np.array([[np.inf]]),
+    "words": [["a"]],
+}
+"""What the stand-in does with a text."""
 
 
 @pytest.fixture
@@ -36,6 +56,11 @@ def model2vec(monkeypatch):
             return cls()
 
         def encode(self, texts, **options):
+            odd = ODD.get(texts[0]) if texts else None
+            if isinstance(odd, BaseException):
+                raise odd
+            if odd is not None:
+                return odd
             return np.array([[len(text), 1.0] for text in texts], dtype=np.float64)
 
     module = ModuleType("model2vec")
@@ -73,8 +98,24 @@ def test_a_model_that_cannot_be_loaded_is_told_in_one_line(folder, model2vec):
     broken = folder / "broken"
     broken.mkdir()
     (broken / "config.json").write_bytes((folder / "config.json").read_bytes())
-    with pytest.raises(UsageError, match=r"no tensors Name a folder"):
+    with pytest.raises(UsageError, match=r"no tensors\. Name a folder"):
         anyio.run(LocalEmbedder(broken).embed, ["a"])
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_a_model_that_fails_or_gives_no_proper_vectors_is_an_endpoint_error(folder, model2vec, text):
+    with pytest.raises(EndpointError, match=r"The embedding model in .* failed: ") as caught:
+        anyio.run(LocalEmbedder(folder).embed, [text])
+    assert "\n" not in caught.value.message and caught.value.remedy.startswith("Name a folder")
+
+
+def test_a_search_goes_on_without_a_model_that_fails_and_says_so_once(folder, model2vec, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    layer = {"retrieval": {"embedding_folder": str(folder)}}
+    found = [anyio.run(partial(search, ["queue"], query, 3, layers=[layer])) for query in ("put", "memory")]
+    assert found[0]["notices"] == [] and found[1]["results"]
+    (notice,) = found[1]["notices"]
+    assert "failed: CUDA out of memory. The built-in index is used instead. Name a folder" in notice
 
 
 @pytest.mark.parametrize(("config", "package"), [({"normalize": True}, "model2vec"), ({}, "sentence-transformers")])

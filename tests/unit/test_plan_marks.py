@@ -14,6 +14,7 @@ from exploracoder_jupyter.types import Introduction
 from tests.unit.world import a_run, happened
 
 PLAIN, QUERY = "Read the file", "haversine formula numpy"
+TASK = "Compute distances with numpy by the haversine formula"
 MARKED = {"subtask": "Get the distances", "search": QUERY}
 
 
@@ -78,7 +79,7 @@ async def plan_of(reply, soup):
         asked.append(request)
         return json.dumps(reply)
 
-    run = replace(a_run(ScriptedModel(answer)), soup=soup)
+    run = replace(a_run(ScriptedModel(answer), TASK), soup=soup)
     await make_plan(run, Introduction("a library"))
     [made] = happened(run, "plan_made")
     return made.plan, asked[0]
@@ -101,7 +102,7 @@ async def test_without_the_web_nobody_is_asked_for_queries():
 @pytest.mark.anyio
 async def test_a_revised_plan_keeps_the_queries_of_the_subtasks_that_stay():
     plan = json.dumps({"subtasks": [PLAIN, "Draw it", MARKED]})
-    run = replace(a_run(ScriptedModel(lambda request: plan)), soup=Searched())
+    run = replace(a_run(ScriptedModel(lambda request: plan), TASK), soup=Searched())
     await make_plan(run, Introduction("a library"))
     revise(run, run.agenda.plan.subtasks[0], [MARKED["subtask"], "Save it"], "nothing to draw")
     assert [(subtask.id, subtask.online) for subtask in run.agenda.plan.subtasks] == [

@@ -103,6 +103,14 @@ def test_what_failed_is_not_told_as_what_exists(step):
     assert "exist now:" not in prompts.render(step, replace(INPUTS[step], experience=(FAILED,)))[1].content
 
 
+@pytest.mark.parametrize("step", ["debug", "explain"])
+def test_a_cell_that_ran_and_showed_nothing_is_not_said_to_have_failed(step):
+    silent = replace(FAILED, observation=Observation("ok"))
+    text = prompts.render(step, replace(INPUTS[step], failed=silent))[1].content
+    assert "it ran, and showed nothing of a result" in text
+    assert "tried for it and failed" not in text and "failing part" not in text and "error message" not in text
+
+
 @pytest.mark.parametrize("step", ["propose", "debug"])
 def test_assertions_are_asked_for_only_with_tests(step):
     assert "assertion" in prompts.render(step, INPUTS[step])[1].content

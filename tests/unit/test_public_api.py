@@ -1,5 +1,6 @@
 """What can be imported is what is promised, and importing it costs little."""
 
+import importlib
 import importlib.metadata
 import subprocess
 import sys
@@ -66,3 +67,29 @@ def test_the_extension_is_loaded_without_anything_heavy():
         "assert 'explora' in shell.magics_manager.magics['cell']"
     )
     assert _loaded_by(statement, given=given) == []
+
+
+def test_a_search_waits_for_nothing_that_runs_code():
+    loaded = _loaded_by("from exploracoder_jupyter.session import search")
+    assert {"jinja2", "jupyter_client", "nbformat", "openai", "sklearn"}.isdisjoint(loaded)
+
+
+@pytest.mark.parametrize("package", ["session", "pipeline", "execution"])
+@pytest.mark.parametrize("order", ["", ", reverse=True"])
+def test_what_is_imported_when_asked_for_is_there_in_any_order(package, order):
+    """Also where a module has the name of what it defines."""
+    name = f"exploracoder_jupyter.{package}"
+    program = (
+        f"import {name} as package\nfrom types import ModuleType\n"
+        f"names = sorted(package.__all__{order})\n"
+        "print([name for _ in range(2) for name in names if isinstance(getattr(package, name), ModuleType)])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "[]\n", done.stderr
+
+
+@pytest.mark.parametrize("package", ["session", "pipeline", "execution"])
+def test_a_name_that_is_not_there_is_an_attribute_error(package):
+    module = importlib.import_module(f"exploracoder_jupyter.{package}")
+    with pytest.raises(AttributeError, match=f"'exploracoder_jupyter.{package}' has no attribute 'nothing'"):
+        _ = module.nothing

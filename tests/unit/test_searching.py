@@ -10,7 +10,7 @@ from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.calls import called
 from exploracoder_jupyter.pipeline.formulate import error_query, web_query
-from exploracoder_jupyter.types import Candidate, ErrorInfo, Experience, Observation, Passage, Subtask
+from exploracoder_jupyter.types import Candidate, ErrorInfo, Experience, Observation, Parameter, Passage, Subtask
 from tests.unit.test_pipeline import answers, fenced
 from tests.unit.world import FewPassages, a_run, api, happened
 
@@ -64,7 +64,9 @@ async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_anoth
     [again] = searches(run)
     assert "math.isqrt" not in first.apis and first.subject == "1" and first.formulation == "subtask"
     assert again.apis[0] == "math.isqrt" and again.subject == "1.1" and again.formulation == "explained"
-    assert again.query == "It wants the integer part obtained by truncation."
+    explained, error = again.query.splitlines()
+    assert explained == "It wants the integer part obtained by truncation."
+    assert error == "AttributeError module math has no attribute introot"
     assert [event.status for event in happened(run, "subtask_finished")] == ["done"]
     assert len(debugged) == 1
 
@@ -231,7 +233,7 @@ async def test_the_web_is_asked_only_for_what_the_plan_marks_and_for_errors():
     run, soup = a_run(model, apis=APIS, retrieved=6), FewPassages(PAGE, ONLINE)
     await run_task(replace(run, soup=soup))
     [query] = [query for query, kinds in soup.asked if "web" in kinds]
-    assert query == "math AttributeError: module 'math' has no attribute 'introot'"
+    assert query == "math AttributeError"
     told = [event for event in searches(run) if event.passages == (ONLINE,)]
     assert [(event.formulation, event.query) for event in told] == [("error", query)]
 
@@ -260,6 +262,22 @@ def test_no_value_is_in_a_query_for_the_web(code, name, message, sharing):
     assert query.startswith(f"math {name}")
     if sharing != "values":
         assert "Miller" not in error_query(run, failed(code, name, message))
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "query"),
+    [
+        ("AttributeError", "'Frame' object has no attribute 'acme_revenue'", "math AttributeError Frame math.sqrt"),
+        ("AttributeError", "module 'math' has no attribute 'isqrt'", "math AttributeError isqrt math.sqrt"),
+        ("TypeError", "income_of() got an unexpected keyword argument 'x'", "math TypeError x math.sqrt"),
+        ("NameError", "name 'miller' is not defined", "math NameError math.sqrt"),
+    ],
+)
+def test_of_what_an_error_says_only_names_of_apis_are_searched_by_on_the_web(name, message, query):
+    apis = (*APIS, api("math.Frame"), replace(api("math.at"), parameters=(Parameter("x"),)))
+    code = "row.acme_revenue, income_of(x=1), miller, math.isqrt"
+    run = a_run(answers(), "Compute the revenue of miller", apis=apis)
+    assert web_query(run, failed(code, name, message, ("math.sqrt",))) == query
 
 
 def test_where_nothing_is_shared_only_the_kind_of_error_and_the_calls_are_searched_by():
@@ -331,3 +349,19 @@ async def test_apis_that_kept_code_calls_are_recommended_too():
     await run_task(replace(run, soup=FewPassages(kept)))
     found = next(event for event in searches(run, anew=False) if event.subject == "1")
     assert found.apis == ("math.root0", "math.root1", "math.root2", "math.isqrt")
+
+
+async def test_an_error_is_searched_for_beside_its_explanation_not_drowned_in_it():
+    raises = fenced("raise ValueError('the quay is adrift')")
+    explained = "By how many metres the root of a number exceeds the root of another number, read at both."
+    model = answers(plan=("the root of a number",), propose=[raises], debug=raises, explain=explained)
+    run = a_run(model, apis=APIS, retrieved=6)
+    asked = []
+
+    async def search_together(queries, k):
+        asked.append(tuple(queries))
+        return []
+
+    run.knowledge.search_together = search_together
+    await run_task(run)
+    assert (explained, "ValueError the quay is adrift") in asked

@@ -6,8 +6,10 @@ import sys
 import pytest
 
 from exploracoder_jupyter.errors import KernelError
-from exploracoder_jupyter.inside import source_of
+from exploracoder_jupyter.inside import public, source_of
+from exploracoder_jupyter.inside.source_of import INSTALLED, OWN
 from exploracoder_jupyter.knowledge.source import source_of as read_source
+from exploracoder_jupyter.pipeline import sharing
 
 pytestmark = pytest.mark.anyio
 
@@ -81,28 +83,89 @@ def jars(tmp_path, monkeypatch):
     ],
 )
 def test_source_is_found_without_an_import(jars, path, source):
-    assert source_of.source([path]) == source
+    assert source_of.source([path]).partition("\n")[2] == source
     assert "jarslib" not in sys.modules
 
 
 def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
-    assert source_of.source(["jarslib.inner.jar.Jar"]).splitlines()[:2] == ["class Jar:", "    @overload"]
-    assert source_of.source(["jarslib.inner.jar"]).startswith("from typing import overload")
+    assert source_of.source(["jarslib.inner.jar.Jar"]).splitlines()[1:3] == ["class Jar:", "    @overload"]
+    assert source_of.source(["jarslib.inner.jar"]).splitlines()[1] == "from typing import overload"
 
 
 def test_a_form_feed_ends_no_line(jars, tmp_path):
     (tmp_path / "jarslib" / "paged.py").write_text("\x0c\ndef one():\n    return 1\n\x0c\n\ndef two():\n    return 2\n")
-    assert source_of.source(["jarslib.paged.two"]) == "def two():\n    return 2"
+    assert source_of.source(["jarslib.paged.two"]) == f"{OWN}jarslib.paged:\ndef two():\n    return 2"
 
 
 def test_a_definition_counts_before_an_assignment(jars):
     paths = ["jarslib.inner.jar.EMPTY", "jarslib.Jug.pour"]
-    assert source_of.source(paths) == "def pour(self): ..."
+    assert source_of.source(paths) == f"{OWN}jarslib.inner:\ndef pour(self): ..."
 
 
 def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
     source_of.main(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
-    assert json.loads(capsys.readouterr().out) == {"source": "def count(jar): return len(jar)"}
+    told = f"{OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
+    assert json.loads(capsys.readouterr().out) == {"source": told}
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A folder of installed packages, with one of which it can be said where it is from."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    monkeypatch.setattr(public.site, "getsitepackages", lambda: [str(folder)])
+    monkeypatch.syspath_prepend(str(folder))
+    public._folders.cache_clear()
+    public._from_index.cache_clear()
+
+    def made(note=None, installer="pip"):
+        (folder / "beans.py").write_text("def fill(): ...\n")
+        about = folder / "Beans-1.dist-info"
+        about.mkdir()
+        (about / "RECORD").write_text("Beans-1.dist-info/RECORD,,\nbeans.py,sha256=x,17\n")
+        (about / "INSTALLER").write_text(f"{installer}\n")
+        if note:
+            (about / "direct_url.json").write_text(json.dumps(note))
+        return folder
+
+    yield made
+    public._folders.cache_clear()
+    public._from_index.cache_clear()
+
+
+FOLDER = {"url": "file:///home/me/beans", "dir_info": {}}
+REPOSITORY = {"url": "ssh://git@host/beans", "vcs_info": {"vcs": "git", "commit_id": "0"}}
+
+
+@pytest.mark.parametrize(
+    ("note", "installer", "whose"),
+    [
+        (None, "pip", INSTALLED),
+        (FOLDER, "pip", OWN),
+        (REPOSITORY, "uv", OWN),
+        (FOLDER, "conda", INSTALLED),
+    ],
+)
+def test_what_is_from_an_index_is_told_from_what_is_not(installed, note, installer, whose):
+    installed(note, installer)
+    assert source_of.source(["beans.fill"]) == f"{whose}beans:\ndef fill(): ..."
+
+
+def test_a_link_to_a_folder_of_the_users_is_followed(installed, tmp_path):
+    folder = installed()
+    (tmp_path / "peas.py").write_text("def pod(): ...\n")
+    (folder / "peas.py").symlink_to(tmp_path / "peas.py")
+    assert source_of.source(["peas.pod"]).startswith(OWN)
+
+
+@pytest.mark.parametrize("path", ["statistics.median", "numpy.linalg.norm"])
+def test_libraries_of_this_interpreter_are_public(path):
+    assert source_of.source([path]).startswith(f"{INSTALLED}{path.partition('.')[0]}")
+    assert INSTALLED == sharing.INSTALLED
+
+
+def test_an_editable_installation_is_the_users_own():
+    assert source_of.source(["exploracoder_jupyter.lazy.importing"]).startswith(OWN)
 
 
 def answering(*lines, error=None):

@@ -187,6 +187,10 @@ HIDING = [
     "<p hidden>EVIL</p>",
     '<div aria-hidden="true"><p>EVIL</p></div>',
     '<span class="sr-only">EVIL</span>',
+    "<div hidden/>EVIL</div>",
+    "<b hidden><p>EVIL</p></b>",
+    "<address hidden><ul><li>EVIL</ul></address>",
+    "<ul hidden><li><form>EVIL</form></ul>",
     "<!-- EVIL -->",
     "<!-- EVIL",
     "<script>EVIL</script>",
@@ -252,6 +256,18 @@ def test_elements_without_an_end_are_beside_one_another():
     assert [node.text for node in lists.having(tag="li")] == ["one", "two"]
     assert [node.text for node in lists.having(tag="p")] == ["a", "b"]
     assert [[cell.text for cell in row.having(tag="td")] for row in lists.having(tag="tr")] == [["1", "2"], ["3"]]
+
+
+@pytest.mark.timeout(30)
+def test_elements_of_any_depth_and_width_cost_no_more_than_others():
+    wide = " ".join(f"b{at}='<'" for at in range(200_000))
+    told = text_of(page(f"<main><p>{PROSE}</p>{'<div>' * 2000}EVIL{'</div>' * 2000}<a {wide}>wide</a><p>{MORE}</p>"))
+    assert PROSE.strip() in told and "wide" in told and MORE.strip() in told and "EVIL" not in told
+
+
+def test_a_page_need_not_say_where_its_head_ends():
+    told = extract(Page("https://a.example", "html", f"<title>T</title><meta name=x><main><p>{PROSE}</p></main>"))
+    assert (told.title, text_of(told)) == ("T", PROSE.strip())
 
 
 def test_attributes_are_read_in_every_way_of_writing():

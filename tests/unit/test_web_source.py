@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import sys
 from contextlib import AsyncExitStack
 from types import ModuleType
@@ -30,6 +31,7 @@ from exploracoder_jupyter.web.queries import searchable
 from tests.unit.test_web_fetching import Site, at_once, http
 
 pytestmark = pytest.mark.anyio
+NO_MORE = "The web failed 2 times one after the other; it is searched no more in this run."
 SQUEEZE = "Call squeeze on the array and the axes of length one are gone, as everybody has long known."
 INTRO = f"<h1>Intro</h1><p>{'Nothing of interest. ' * 9}</p>"
 HTML = f"<title>Axes</title><main>{INTRO}<h2 id=s>Drop</h2><p>{SQUEEZE}</p></main>"
@@ -326,8 +328,35 @@ async def test_failures_are_said_once_and_end_the_asking(tmp_path):
     web, said = source(engine, {}, tmp_path)
     for query in "abcd":
         assert await web.search(query, 5) in ((), [])
-    assert said == ["The engine wants fewer requests."]
+    assert said == ["The engine wants fewer requests.", NO_MORE]
     assert engine.asked == ["a", "b"]
+
+
+async def test_two_slow_searches_end_the_asking_and_that_is_said_once(monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.web.source._SECONDS", 0.1)
+    engine, asked, said = Engine(hit("a")), [], []
+
+    async def find(query, most):
+        asked.append(query)
+        await anyio.sleep(60)
+
+    engine.find = find
+    web = WebSource(engine, Shelf({}), None, name="test", say=said.append)
+    for query in "abcd":
+        assert await web.search(query, 5) in ((), [])
+    assert said == ["The web took longer than 0.1 s to search.", NO_MORE]
+    assert asked == ["a", "b"]
+
+
+async def test_a_search_that_nobody_waits_for_any_more_is_no_failure(tmp_path):
+    engine, said = Engine(hit("a")), []
+    web = WebSource(engine, Shelf({"https://a.example/": HTML}), None, name="test", say=said.append)
+    usual, engine.find = engine.find, lambda query, most: anyio.sleep(60)
+    for query in "ab":
+        with anyio.move_on_after(0.05):
+            await web.search(query, 5)
+    engine.find = usual
+    assert len(await web.search("squeeze", 5)) == 1 and said == []
 
 
 async def test_nothing_that_happens_ends_a_run(tmp_path):
@@ -373,6 +402,43 @@ async def test_a_folder_is_searched_and_told_by_where_its_pages_are_from(saved):
     assert await web.search("quaternion", 1) == []
 
 
+def titles(folder):
+    return [hit.title for hit in anyio.run(Folder(folder).find, "squeeze", 99)]
+
+
+def test_only_pages_count_among_what_is_in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.web.folder._MOST_PAGES", 2)
+    for at in range(5):
+        (tmp_path / f"a{at}.png").write_bytes(b"")
+        (tmp_path / f"b{at}.md").write_text(f"# Page {at}\n\n{SQUEEZE}")
+    assert titles(tmp_path) == ["Page 0", "Page 1"]
+
+
+def test_a_folder_is_not_listed_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.web.folder._MOST_NAMES", 30)
+    listed, scandir = [], os.scandir
+    monkeypatch.setattr("exploracoder_jupyter.web.folder.os.scandir", lambda at: listed.append(at) or scandir(at))
+    for at in range(100):
+        (tmp_path / f"sub{at:02}").mkdir()
+        (tmp_path / f"sub{at:02}" / "page.md").write_text(f"# Page\n\n{SQUEEZE}")
+    (tmp_path / "0.md").write_text(f"# First\n\n{SQUEEZE}")
+    titles(tmp_path)
+    assert len(listed) < 5
+
+
+def test_no_link_in_a_folder_is_followed(tmp_path):
+    pages, outside = tmp_path / "pages", tmp_path / "outside"
+    pages.mkdir()
+    outside.mkdir()
+    (pages / "a.md").write_text(f"# Inside\n\n{SQUEEZE}")
+    (outside / "b.md").write_text(f"# Outside\n\n{SQUEEZE}")
+    (pages / "b.md").symlink_to(outside / "b.md")
+    (pages / "sub").symlink_to(outside)
+    (pages / "loop").symlink_to(pages)
+    os.mkfifo(pages / "pipe.md")
+    assert titles(pages) == ["Inside"]
+
+
 async def opened(settings, tmp_path):
     events = []
     async with AsyncExitStack() as stack:
@@ -407,10 +473,17 @@ async def test_a_folder_is_opened_beside_the_work(saved, tmp_path):
         await opened(resolve({"retrieval": {"web": "elsewhere"}}).retrieval, tmp_path)
 
 
-async def test_a_missing_package_is_said_at_the_start(tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.session.web.find_spec", lambda name: None)
-    with pytest.raises(MissingMeans) as caught:
-        await opened(Retrieval(web="ddgs"), tmp_path)
+@pytest.mark.parametrize("where", ["~nobody-of-this-name/pages", "x" * 5000, "no\0thing"])
+async def test_a_folder_that_cannot_be_is_one_sentence(where, tmp_path):
+    with pytest.raises(UsageError, match=r"There is no folder .* of saved pages to search"):
+        await opened(Retrieval(web="folder", web_address=where), tmp_path)
+
+
+@pytest.mark.parametrize(("missing", "where"), [("ddgs", "ddgs"), ("lxml", "https://searx.example"), ("lxml", "pages")])
+async def test_a_missing_package_is_said_at_the_start(missing, where, tmp_path, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.session.web.find_spec", lambda name: name != missing or None)
+    with pytest.raises(MissingMeans, match=f"needs the package {missing}") as caught:
+        await opened(resolve({"retrieval": {"web": where}}).retrieval, tmp_path)
     assert "pip install 'exploracoder-jupyter[web]'" in str(caught.value)
 
 

@@ -6,7 +6,7 @@ lxml reads broken pages, stops at a depth, and knows no entity but HTML's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from typing import Any
 
 from exploracoder_jupyter.errors import MissingMeans
@@ -35,8 +35,9 @@ _LANGUAGE = re.compile(r"(?:language|highlight|lang|brush)-(\w+)")
 _NOT_A_LANGUAGE = frozenset(("default", "text", "none", "notranslate", "plaintext", "highlight"))
 _MENU = 5
 """So many links make a list a menu."""
-_HUGE_TAG = re.compile(rb"<[a-zA-Z][^<>]{20000,}>?")
-"""A tag with thousands of attributes takes the parser time that grows with their square."""
+_MOST_ATTRIBUTES = 1000
+"""Of one element: a tree takes time that grows with their square."""
+_IN_HEAD = frozenset("base basefont bgsound link meta noscript script style template title".split())  # noqa: SIM905
 
 
 def tree(body: bytes, encoding: str = "utf-8") -> Node:
@@ -44,7 +45,7 @@ def tree(body: bytes, encoding: str = "utf-8") -> Node:
 
     Raises:
         MissingMeans: lxml is not installed.
-        ValueError: there is nothing in it.
+        ValueError: there is nothing in it, or an element with thousands of attributes.
     """
     try:
         from lxml import etree, html  # of an extra
@@ -52,11 +53,37 @@ def tree(body: bytes, encoding: str = "utf-8") -> Node:
         raise MissingMeans(
             "Reading HTML needs the package 'lxml'.", remedy="Install it: pip install 'exploracoder-jupyter[docs]'."
         ) from error
-    parser = html.HTMLParser(encoding=encoding, remove_comments=True, remove_pis=True, no_network=True)
     try:
-        return html.document_fromstring(_HUGE_TAG.sub(b"<p>", body), parser=parser)
+        looking = etree.HTMLParser(encoding=encoding, target=_Widest(), no_network=True)
+        if etree.fromstring(body, looking) > _MOST_ATTRIBUTES:
+            raise ValueError("an element has too many attributes")
+        parser = html.HTMLParser(encoding=encoding, remove_comments=True, remove_pis=True, no_network=True)
+        return _with_ended_head(html.document_fromstring(body, parser=parser))
     except (etree.ParserError, etree.XMLSyntaxError, LookupError) as error:
         raise ValueError("no page") from error
+
+
+class _Widest:
+    """Takes what lxml reads, and makes no tree: the most attributes of one element."""
+
+    def __init__(self) -> None:
+        self._most = 0
+
+    def start(self, _tag: str, attributes: Sized) -> None:
+        """An element begins."""
+        self._most = max(self._most, len(attributes))
+
+    def close(self) -> int:
+        """The page ends."""
+        return self._most
+
+
+def _with_ended_head(root: Node) -> Node:
+    """The page with what its head does not hold behind it: where no end of it is written, lxml ends it late."""
+    for head in root.findall("head"):
+        for child in reversed([child for child in head if child.tag not in _IN_HEAD]):
+            head.addnext(child)
+    return root
 
 
 def main_part(root: Node) -> Node:

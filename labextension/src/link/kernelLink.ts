@@ -66,6 +66,11 @@ export class KernelLink implements IDisposable {
     return this._subshell;
   }
 
+  /** Whether requests are sent, but not heard while a cell is running. */
+  get waits(): boolean {
+    return this._control !== null && !this._subshell;
+  }
+
   /** The state has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;

@@ -14,7 +14,8 @@ import type { Done, RunView, TraceView } from '../messages';
  *
  * - `none`: there is no kernel, or it has not loaded the extension;
  * - `connecting`: asked, not yet answered;
- * - `waiting`: the kernel has no subshells and a cell is running: controls are heard when that has ended;
+ * - `waiting`: the kernel has no subshells and a cell is running: controls are heard when that has ended; the kernel may
+ *   not have answered yet, nor loaded the extension;
  * - `ready`: controls are heard at once, or, on a kernel without subshells, as long as no cell is running;
  * - `other-version`: page and kernel do not understand one another; one of them must be updated.
  */

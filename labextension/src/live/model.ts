@@ -110,7 +110,7 @@ export class ExplorationModel implements IExplorationModel {
   get link(): LinkStatus {
     const state = this._link?.state ?? 'none';
     const asked = state === 'connecting' || state === 'ready';
-    return asked && this.busy && !this.subshells ? 'waiting' : state;
+    return asked && this.busy && this._link?.waits ? 'waiting' : state;
   }
 
   get isDisposed(): boolean {
@@ -295,7 +295,9 @@ export class ExplorationModel implements IExplorationModel {
   }
 
   private _onStatus(_: unknown, status: string): void {
-    if (/restarting|dead|terminating/.test(status)) {
+    // A restart that was asked for elsewhere is told by the new process alone.
+    const elsewhere = status === 'starting' && this._link?.state === 'ready';
+    if (elsewhere || /restarting|dead|terminating/.test(status)) {
       this._lose();
       this._link?.restart();
     }

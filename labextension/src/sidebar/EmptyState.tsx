@@ -17,7 +17,7 @@ export function EmptyState(props: {
 }): React.JSX.Element {
   const trans = useTrans();
   const { link, desk } = props;
-  const loaded = link === 'ready' || link === 'waiting';
+  const loaded = link === 'ready'; // to load it twice does no harm, not to load it does
   const [copied, setCopied] = React.useState(false);
   const copy = () => {
     desk.copy(example(loaded).join('\n\n'));

@@ -127,10 +127,11 @@ def test_a_user_who_types_below_loses_no_key_while_cells_come_and_go(tab, server
 
 def test_cells_below_a_collapsed_heading_are_not_lost(tab, server, play):
     told = play(*two_scenes())
-    gate = told.hold("solve")
+    gate = told.hold("propose", SECOND)
     notebook = begun(tab, server, told, more=("mine = ''",))
     gate.reached()
-    _collapse(notebook, of_role(notebook.cells(), "subtask")[-1])
+    cells = notebook.until(lambda cells: len(of_role(cells, "subtask")) == 2, "the last cell before the gate")
+    _collapse(notebook, of_role(cells, "subtask")[-1])
     gate.open()
     cells = notebook.until_ended()
     assert not _hidden(notebook, _mine(notebook)["id"])

@@ -112,7 +112,7 @@ def test_no_process_is_left(monkeypatch):
 def test_who_reaps_by_himself_is_not_in_the_way(handler):
     before = signal.signal(signal.SIGCHLD, handler)
     try:
-        said = apart.run([hang, die, say(1)], each=0.1)
+        said = apart.run([hang, die, say(1)], each=1, seconds=20)
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert [one.ending for one in said] == ["late", "died", "done"]

@@ -398,6 +398,20 @@ describe('a kernel that is restarted', () => {
     expect((await model.retry('k1', '1')).problem).not.toBe('');
   });
 
+  it('by another page says itself that it starts', async () => {
+    await open(runView());
+    expect(model.link).toBe('ready');
+    session.statusChanged.emit('starting');
+    expect([model.link, model.runs[0].status]).toEqual(['none', 'stopped']);
+  });
+
+  it('is not meant where one starts that has been asked already', async () => {
+    kernel.answers = {};
+    await open();
+    session.statusChanged.emit('starting');
+    expect(model.link).toBe('connecting');
+  });
+
   it('may give the name of a run to another run', async () => {
     await open(runView());
     tellCells(1, insert('explora-one'));
@@ -468,6 +482,22 @@ describe('a control', () => {
     expect(model.link).toBe('ready');
     kernel.status = 'busy';
     expect([model.link, model.busy]).toEqual(['waiting', true]);
+  });
+
+  it('waits for the running cell of a kernel that has not answered', async () => {
+    kernel.supportsSubshells = false;
+    kernel.answers = {};
+    await open();
+    expect(model.link).toBe('connecting');
+    kernel.status = 'busy';
+    expect(model.link).toBe('waiting');
+  });
+
+  it('is not said to wait as long as the kernel may have subshells', async () => {
+    kernel.info = new Promise(() => undefined);
+    kernel.status = 'busy';
+    await open();
+    expect(model.link).toBe('connecting');
   });
 
   it('that goes on from an ended run needs its calling cell', async () => {

@@ -218,17 +218,20 @@ describe('before the first run', () => {
     noButton('Insert an example');
   });
 
-  it('shows both cells to type where the extension is not loaded', () => {
-    const desk = show(Object.assign(new FakeModel(), { link: 'none' }));
-    expect(screen.getByText('%load_ext exploracoder_jupyter')).toBeTruthy();
-    press('Insert an example');
-    press('Copy');
-    expect(desk.done[0]).toBe('insert false');
-    expect(desk.done[1]).toMatch(
-      /^copy %load_ext exploracoder_jupyter\n\n%%explora /
-    );
-    expect(button('Copied')).toBeTruthy();
-  });
+  it.each(['none', 'connecting', 'waiting', 'other-version'])(
+    'shows both cells to type where the link is %s',
+    link => {
+      const desk = show(Object.assign(new FakeModel(), { link }));
+      expect(screen.getByText('%load_ext exploracoder_jupyter')).toBeTruthy();
+      press('Insert an example');
+      press('Copy');
+      expect(desk.done[0]).toBe('insert false');
+      expect(desk.done[1]).toMatch(
+        /^copy %load_ext exploracoder_jupyter\n\n%%explora /
+      );
+      expect(button('Copied')).toBeTruthy();
+    }
+  );
 
   it('breaks no line of the example within an option', () => {
     show(new FakeModel());

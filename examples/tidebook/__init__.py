@@ -1,0 +1,77 @@
+"""The book of a harbour's tide gauges: series of water heights, their crests and troughs, and what is made of them.
+
+An invented library, so that no language model has seen it.
+"""
+
+from tidebook.compare import exceeds, lag, overlay, sway
+from tidebook.ledger import by_name, highest_gauge, lines, lowest_gauge, table
+from tidebook.readings import (
+    Adrift,
+    Series,
+    clip,
+    despike,
+    drop_first,
+    drop_last,
+    from_centimetres,
+    from_fathoms,
+    from_feet,
+    series,
+    smooth,
+    splice,
+    thin,
+)
+from tidebook.waters import (
+    clearance_under,
+    crests,
+    depth_over,
+    fastest_fall,
+    fastest_rise,
+    highest_water,
+    hours_above,
+    hours_below,
+    lowest_water,
+    mean_high_water,
+    mean_low_water,
+    rises,
+    tidal_range,
+    troughs,
+)
+
+__all__ = [
+    "Adrift",
+    "Series",
+    "by_name",
+    "clearance_under",
+    "clip",
+    "crests",
+    "depth_over",
+    "despike",
+    "drop_first",
+    "drop_last",
+    "exceeds",
+    "fastest_fall",
+    "fastest_rise",
+    "from_centimetres",
+    "from_fathoms",
+    "from_feet",
+    "highest_gauge",
+    "highest_water",
+    "hours_above",
+    "hours_below",
+    "lag",
+    "lines",
+    "lowest_gauge",
+    "lowest_water",
+    "mean_high_water",
+    "mean_low_water",
+    "overlay",
+    "rises",
+    "series",
+    "smooth",
+    "splice",
+    "sway",
+    "table",
+    "thin",
+    "tidal_range",
+    "troughs",
+]
