@@ -74,8 +74,8 @@ def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
 def judge(recorded: Seen, again: Sequence[Seen], *, tolerance: float = TOLERANCE) -> Judged:
     """What several executions anew say of a record: `same`, `varies`, or `changed`.
 
-    It varies where they differ from one another while the structure of one is as recorded. With one execution there is no
-    telling: then what differs is changed.
+    It varies where they differ from one another while the structure of one is as recorded. With one execution there is
+    no telling: then what differs is changed.
     """
     framed = [one for one in again if not _frame(recorded, one)]
     if not framed:
