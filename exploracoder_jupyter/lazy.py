@@ -20,9 +20,9 @@ def importing(package: str, homes: Mapping[str, str]) -> Callable[[str], object]
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = import_module(f"{package}.{homes[name]}")
-        for known in homes:  # all of this module: one that is called like it would now be the module
-            if homes[known] == homes[name]:
-                setattr(sys.modules[package], known, getattr(home, known))
+        for known, where in homes.items():  # of all that came with it: one that is called like its module is now that
+            if hasattr(module := sys.modules.get(f"{package}.{where}"), known):
+                setattr(sys.modules[package], known, getattr(module, known))
         return getattr(home, name)
 
     return find
