@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from exploracoder_jupyter.cli.output import note, plain, say, write
+from exploracoder_jupyter.oneline import one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,7 +43,7 @@ def searched(answer: Row) -> str:
 
 def _plain(row: Row, *, whole: bool) -> str:
     lines = [f"{row['path']}{row['signature']}"]
-    if summary := _cut(row["description"], _MOST_SUMMARY):
+    if summary := one_line(row["description"], _MOST_SUMMARY):
         lines.append(f"    {summary}")
     if whole:
         lines += [f"    {'  '.join(filter(None, detail))}" for detail in _details(row)]
@@ -53,12 +54,12 @@ def _plain(row: Row, *, whole: bool) -> str:
 def _details(row: Row) -> Iterator[tuple[str, str]]:
     """What is told, and what of it."""
     if row["deprecated"]:
-        yield "Deprecated:", _cut(row["deprecated"], _MOST_ABOUT)
+        yield "Deprecated:", one_line(row["deprecated"], _MOST_ABOUT)
     for parameter in row["parameters"]:
         if parameter["type"] or parameter["about"]:
-            yield _cut(_declared(parameter), _MOST_ABOUT), _cut(parameter["about"], _MOST_ABOUT)
+            yield one_line(_declared(parameter), _MOST_ABOUT), one_line(parameter["about"], _MOST_ABOUT)
     if row["returns"]:
-        yield "Returns:", _cut(row["returns"], _MOST_ABOUT)
+        yield "Returns:", one_line(row["returns"], _MOST_ABOUT)
 
 
 def _declared(parameter: Mapping[str, str]) -> str:
@@ -66,11 +67,6 @@ def _declared(parameter: Mapping[str, str]) -> str:
     kind = f": {parameter['type']}" if parameter["type"] else ""
     default = f" = {parameter['default']}" if parameter["default"] else ""
     return f"{parameter['name']}{kind}{default}"
-
-
-def _cut(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def _show_styled(answer: Row, *, whole: bool) -> None:

@@ -14,4 +14,4 @@ def with_this_interpreter(layers: Sequence[Layer]) -> list[Layer]:
     here = sandbox.engine_python in (None, sys.executable)
     if here or sandbox.kernel or sandbox.python or sandbox.gateway:
         return [*layers]
-    return [{"sandbox": {"python": sys.executable}}, *layers]
+    return [*layers, {"sandbox": {"python": sys.executable}}]

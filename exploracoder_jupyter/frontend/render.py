@@ -12,6 +12,7 @@ from html import escape
 
 from exploracoder_jupyter.events import FilesKept
 from exploracoder_jupyter.frontend.panel import SOLUTION, CandidateRow, State, SubtaskRow
+from exploracoder_jupyter.oneline import one_line
 from exploracoder_jupyter.types import Outcome, SubtaskStatus
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
@@ -225,8 +226,7 @@ def _word(candidate: CandidateRow) -> str:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _NOTE else f"{line[: _NOTE - 1]}…"
+    return one_line(text, _NOTE)
 
 
 def _plural(number: int, noun: str) -> str:

@@ -13,6 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.frontend.search_code import highlighted
+from exploracoder_jupyter.oneline import one_line
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.frontend.search_results import Hit
@@ -75,7 +76,7 @@ def card(hit: Hit) -> str:
 
 
 def _entry(hit: Hit, *, unfolded: bool) -> str:
-    first = _cut(hit.description, _MOST_ABOUT)
+    first = one_line(hit.description, _MOST_ABOUT)
     badge = f'<span style="{_BADGE}">deprecated</span>' if hit.deprecated else ""
     said = f'<span style="display:block;text-indent:0">{_prose(first)}</span>' if first else ""
     head = f'<code style="{_CODE};font-weight:bold">{_path(hit.path)}</code>{_first(hit)}{badge}{said}'
@@ -90,7 +91,7 @@ def _entry(hit: Hit, *, unfolded: bool) -> str:
 def _body(hit: Hit) -> Iterator[str]:
     """The parts below the fold, in the order in which somebody who decides whether to use it reads them."""
     if hit.deprecated:
-        yield f"<strong>Deprecated:</strong> {_prose(_cut(hit.deprecated, _MOST_ABOUT))}"
+        yield f"<strong>Deprecated:</strong> {_prose(one_line(hit.deprecated, _MOST_ABOUT))}"
     if _short(hit) != hit.signature:
         yield f'<code style="{_CODE}">{escape(hit.path.rpartition(".")[2])}{escape(hit.signature)}</code>'
     yield from _paragraphs(hit)
@@ -106,13 +107,13 @@ def _body(hit: Hit) -> Iterator[str]:
 
 def _foot(hit: Hit) -> Iterator[str]:
     if hit.returns:
-        yield f"<strong>Returns</strong> {_prose(_cut(hit.returns, _MOST_ABOUT))}"
+        yield f"<strong>Returns</strong> {_prose(one_line(hit.returns, _MOST_ABOUT))}"
     if hit.see_also:
         yield f"<strong>See also</strong> {_list(hit.see_also, _MOST_SEE_ALSO)}"
     if hit.aliases:
         yield f"<strong>Also called</strong> {_list(sorted(hit.aliases, key=len), _MOST_ALIASES)}"
     if hit.notes:
-        yield f'<span style="{_QUIET}">{"<br>".join(_prose(_cut(note, _MOST_ABOUT)) for note in hit.notes)}</span>'
+        yield f'<span style="{_QUIET}">{"<br>".join(_prose(one_line(note, _MOST_ABOUT)) for note in hit.notes)}</span>'
     if hit.origin:
         yield f'<span style="{_QUIET}">From {escape(hit.origin)}</span>'
 
@@ -120,8 +121,10 @@ def _foot(hit: Hit) -> Iterator[str]:
 def _parameter(parameter: Parameter) -> str:
     kind = f": {parameter.type}" if parameter.type else ""
     default = f" = {parameter.default}" if parameter.default and "default" not in kind else ""
-    name = f'<code style="{_CODE}"><b>{escape(parameter.name)}</b>{escape(_cut(kind + default, _MOST_ABOUT))}</code>'
-    about = f'<div style="padding-left:1.3em">{_prose(_cut(parameter.about, _MOST_ABOUT))}</div>'
+    name = (
+        f'<code style="{_CODE}"><b>{escape(parameter.name)}</b>{escape(one_line(kind + default, _MOST_ABOUT))}</code>'
+    )
+    about = f'<div style="padding-left:1.3em">{_prose(one_line(parameter.about, _MOST_ABOUT))}</div>'
     return f'<li style="margin:2px 0 0">{name}{about if parameter.about else ""}</li>'
 
 
@@ -177,8 +180,3 @@ def _prose(text: str) -> str:
 def _list(names: Sequence[str], most: int) -> str:
     shown = ", ".join(f'<code style="{_CODE}">{escape(name)}</code>' for name in names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def _cut(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1]}…"

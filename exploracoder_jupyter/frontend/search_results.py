@@ -13,6 +13,7 @@ from typing import overload
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.frontend.search_html import card, page
+from exploracoder_jupyter.oneline import one_line
 from exploracoder_jupyter.types import Parameter
 
 _MOST_LINE = 160
@@ -152,8 +153,7 @@ def read(answer: str | bytes) -> Results:
 
 
 def _cut(text: str) -> str:
-    line = _harmless(" ".join(text.split()))
-    return line if len(line) <= _MOST_LINE else f"{line[: _MOST_LINE - 1]}…"
+    return _harmless(one_line(text, _MOST_LINE))
 
 
 def _harmless(text: str) -> str:

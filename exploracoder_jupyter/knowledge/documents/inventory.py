@@ -6,24 +6,12 @@ import re
 import zlib
 
 from exploracoder_jupyter.knowledge.documents.page import Page
-from exploracoder_jupyter.knowledge.documents.signatures import api
-from exploracoder_jupyter.types import ApiKind
+from exploracoder_jupyter.knowledge.documents.signatures import KINDS, api
 
 _LARGEST = 32_000_000
 """Bytes that it may unpack to."""
 _HEAD = re.compile(rb"# Sphinx inventory version 2\n# Project: (.*)\n# Version: (.*)\n#.*zlib.*\n")
 _LINE = re.compile(r"(\S+) py:(\w+) -?\d+ (\S*) (.*)")
-_KINDS: dict[str, ApiKind] = {
-    "function": "function",
-    "class": "class",
-    "exception": "class",
-    "method": "method",
-    "classmethod": "method",
-    "staticmethod": "method",
-    "attribute": "property",
-    "property": "property",
-    "data": "constant",
-}
 
 
 def read(body: bytes) -> Page:
@@ -43,14 +31,14 @@ def read(body: bytes) -> Page:
     apis = tuple(
         api(
             row[1],
-            _KINDS[row[2]],
+            KINDS[row[2]],
             "",
             "",
             library=row[1].partition(".")[0],
             place=_place(row[3], row[1]),
         )
         for row in found
-        if row[2] in _KINDS and re.fullmatch(r"\w+(\.\w+)+", row[1])
+        if row[2] in KINDS and re.fullmatch(r"\w+(\.\w+)+", row[1])
     )
     return Page(apis=apis, project=f"{head[1].decode('utf-8', 'replace')} {head[2].decode('utf-8', 'replace')}".strip())
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from exploracoder_jupyter.knowledge.documents.page import Page, Section, programs
-from exploracoder_jupyter.knowledge.documents.signatures import api, declared
+from exploracoder_jupyter.knowledge.documents.signatures import KINDS, api, declared
 from exploracoder_jupyter.types import ApiDoc, ApiKind
 
 _DIRECTIVE = re.compile(r"(\s*)\.\. (?:(py):)?(\w+)::[ \t]*(.*)$")
@@ -24,18 +24,6 @@ _UNTOLD = re.compile(
     re.MULTILINE,
 )
 """Directives that say nothing by themselves, or what is not to be read."""
-_KINDS: dict[str, ApiKind] = {
-    "function": "function",
-    "decorator": "function",
-    "class": "class",
-    "exception": "class",
-    "method": "method",
-    "classmethod": "method",
-    "staticmethod": "method",
-    "attribute": "property",
-    "property": "property",
-    "data": "constant",
-}
 _MODULES = frozenset(("module", "currentmodule"))
 _DEEPEST = 8
 
@@ -65,7 +53,7 @@ class _Head:
             return cls()
         root = name.partition(".")[0] if "." in name and not name[0].isupper() else ""
         signature = found.signature if found else (f"({rest}" if rest else "")
-        return cls(path, above.library or root, _KINDS[what], signature)
+        return cls(path, above.library or root, KINDS[what], signature)
 
 
 @dataclass(slots=True)
@@ -98,7 +86,7 @@ def _taken(lines: Sequence[str], state: _State, *, owner: _Head, first: int, dep
     at = 0
     while at < len(lines):
         found = _DIRECTIVE.match(lines[at])
-        if not found or found[3] not in (*_KINDS, *_MODULES) or depth >= _DEEPEST:
+        if not found or found[3] not in (*KINDS, *_MODULES) or depth >= _DEEPEST:
             kept.append(lines[at])
             at += 1
             continue
@@ -126,7 +114,7 @@ def _describe(what: str, block: Sequence[str], state: _State, *, owner: _Head, f
     written, options, begin = _head(block)
     above = _Head(options["module"], options["module"].partition(".")[0]) if "module" in options else owner
     heads = [head for line in written if (head := _Head.of(line, what, above or state.above))]
-    began, inside = len(state.apis), heads[0] if heads and _KINDS[what] == "class" else owner
+    began, inside = len(state.apis), heads[0] if heads and KINDS[what] == "class" else owner
     rest = _taken(_dedented(block[begin:]), state, owner=inside, first=first + begin, depth=depth + 1)
     told = plain("\n".join(rest).strip())
     state.apis[began:began] = [

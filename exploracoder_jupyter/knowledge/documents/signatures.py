@@ -26,6 +26,8 @@ _MARKS: dict[str, ApiKind] = {
     "attribute": "property",
     "data": "constant",
 }
+KINDS: dict[str, ApiKind] = {"function": "function", "decorator": "function", **_MARKS}
+"""Of what Sphinx's domain for Python describes, by the names of its directives."""
 _OPTIONAL = re.compile(r"\s*[\[\]]")
 _PARAMETER = re.compile(r"\*{0,2}[A-Za-z_]\w*$|\*$|/$|\.\.\.$")
 

@@ -11,22 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from exploracoder_jupyter.knowledge.documents import trees
-from exploracoder_jupyter.knowledge.documents.signatures import api, declared, kind_of
+from exploracoder_jupyter.knowledge.documents.signatures import KINDS, api, declared, kind_of
 from exploracoder_jupyter.knowledge.documents.trees import Node, classes, text
 from exploracoder_jupyter.types import ApiDoc, ApiKind, Parameter
 
-_KINDS: dict[str, ApiKind] = {
-    "function": "function",
-    "decorator": "function",
-    "class": "class",
-    "exception": "class",
-    "method": "method",
-    "classmethod": "method",
-    "staticmethod": "method",
-    "attribute": "property",
-    "property": "property",
-    "data": "constant",
-}
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _BEFORE_ABOUT = re.compile(
     r"^\s*(?:\((?P<type>[^()]*(?:\([^()]*\)[^()]*)*)\))?\s*(?:[–—:-]+\s*)?(?P<about>.*)$", re.DOTALL
@@ -45,7 +33,7 @@ def take_apis(root: Node) -> list[ApiDoc]:
 
 
 def _of_sphinx(node: Node) -> list[ApiDoc]:
-    kind = next((_KINDS[name] for name in (node.get("class") or "").split() if name in _KINDS), None)
+    kind = next((KINDS[name] for name in (node.get("class") or "").split() if name in KINDS), None)
     heads = [(child, path) for child in node if child.tag == "dt" and _NAME.fullmatch(path := _path(child))]
     if kind is None or not heads or classes(node) & {"c", "cpp", "js", "std", "rst", "footnote"}:
         return []
@@ -74,7 +62,7 @@ def _after_name(head: Node) -> str:
 
 def _of_mkdocstrings(node: Node) -> list[ApiDoc]:
     kinds = {name.removeprefix("doc-") for name in classes(node) if name.startswith("doc-")}
-    kind = next((_KINDS[name] for name in kinds if name in _KINDS), None)
+    kind = next((KINDS[name] for name in kinds if name in KINDS), None)
     head = next((child for child in node if "doc-heading" in classes(child)), None)
     if "doc-object" not in classes(node) or head is None or kind is None or not _NAME.fullmatch(head.get("id") or ""):
         return []
