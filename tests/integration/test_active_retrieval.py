@@ -98,7 +98,7 @@ async def replayed(recording, tmp_path):
 async def test_with_recorded_replies_a_task_is_solved_by_searching_again_and_not_without(recording, ended, tmp_path):
     run, outcome = await replayed(recording, tmp_path)
     assert outcome == ended
-    searches = happened(run, "knowledge_searched")
+    searches = [event for event in happened(run, "knowledge_searched") if event.subject != "solution"]
     assert not any(WANTED in event.apis for event in searches if not event.round)
     assert any(WANTED in event.apis for event in searches if event.round) is (ended == "solved")
     failed = [event.subtask for event in happened(run, "subtask_finished") if event.status == "failed"]

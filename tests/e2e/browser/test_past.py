@@ -18,6 +18,7 @@ OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context
 def explored(server):
     """A run whose trace is below the server's root, and one that was cut off and whose trace is elsewhere."""
     store = HistoryStore(server.home / ".local" / "state" / "exploracoder_jupyter" / "history.sqlite")
+    store.clear()  # of what other tests explored at this server
     elsewhere = server.root.parent / "elsewhere"
     dead = Process(2**22 + 1, 1.0, Process.own().machine)
     for at, (id, folder, known) in enumerate(
