@@ -1,13 +1,14 @@
 """`jupyter explora export`: a trace in another form.
 
-What was written by hand is never replaced: an earlier export is, if it is a notebook or a page, which nobody edits, or
-if it has the very same content.
+What was written by hand is never replaced: an earlier export is, if it has the very same content, or is a page, which
+nobody edits, or a notebook in which nobody has.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -113,23 +114,34 @@ def _refuse_trace(target: Path) -> None:
 def _put(target: Path, form: Form, made: str) -> None:
     from exploracoder_jupyter.notebook import prepare
 
-    if form == "notebook":
-        target = prepare(target)
-        _refuse_trace(target)
-    elif target.is_dir():
+    target = prepare(target) if form == "notebook" else target
+    if target.is_dir():
         raise UsageError(f"{str(target)!r} is a folder.", remedy="Name a file in it.")
-    elif target.exists() and not _may_go(target, form, made):
+    if form == "notebook":
+        _refuse_trace(target)
+    if target.exists() and not _may_go(target, form, made):
         raise UsageError(
             f"{str(target)!r} is there and is not what would be written.", remedy="Remove it, or name another by --out."
         )
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(made, encoding="utf-8")
+        _replace(target.resolve(), made.encode())
     except OSError as error:
         raise UsageError(
             f"{str(target)!r} cannot be written: {error.strerror or error}.",
             remedy="Name a file in a folder that exists and is yours.",
         ) from error
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Put the content into the file in one move: on a full disk the old one stays, and no half of a new one."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.stem[:100]}.{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(content)
+        draft.replace(target)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def _may_go(target: Path, form: Form, made: str) -> bool:
@@ -138,4 +150,17 @@ def _may_go(target: Path, form: Form, made: str) -> bool:
         there = target.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
+    if form == "notebook":
+        return there == made or _is_untouched(there)
     return there == made or (form == "html" and _MARK in there[:_MARKED_WITHIN])
+
+
+def _is_untouched(there: str) -> bool:
+    import nbformat
+
+    from exploracoder_jupyter.notebook.export import untouched
+
+    try:
+        return not there.strip() or untouched(nbformat.reads(there, as_version=4))  # type: ignore[no-untyped-call]
+    except Exception:  # of many kinds, for a notebook that is none
+        return False

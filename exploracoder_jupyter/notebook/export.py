@@ -34,6 +34,11 @@ def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> Note
     return kept
 
 
+def untouched(notebook: NotebookNode) -> bool:
+    """Whether all cells are generated ones, as they were generated."""
+    return all(ours(cell) and not _edited(cell) for cell in notebook.cells)
+
+
 def clean(notebook: NotebookNode, *, keep_solution: bool = False, run_id: str | None = None) -> NotebookNode:
     """The notebook without generated cells, of one run or of all; edited ones stay as ordinary cells.
 

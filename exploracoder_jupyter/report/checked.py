@@ -29,20 +29,24 @@ def main_block(task: Task, observed: Observation) -> str:
     by_content = {one.name for one in observed.changes if _NO_TRUTH.search(one.type) or _NAN.search(one.summary)}
     if not code or not observed.ran or any(_compared(code, by_content)):
         return ""
-    block, unparsed = _block(code), _block(ast.unparse(ast.parse(code)))
-    # where lines stand within texts, moving them to the right would change the texts
-    block = block if ast.dump(ast.parse(block)) == ast.dump(ast.parse(unparsed)) else unparsed
+    block = _block(code)
     return block if compiles(block) else ""
 
 
 def _readable(task: Task) -> str | None:
     try:
         return readable_code(task)
-    except UsageError:  # of a version that knew other checks
+    except (UsageError, RecursionError):  # of a version that knew other checks, or a very long expression
         return None
 
 
 def _block(code: str) -> str:
+    """The code indented; written anew where lines stand within texts, which moving them to the right would change."""
+    block, unparsed = _indented(code), _indented(ast.unparse(ast.parse(code)))
+    return block if ast.dump(ast.parse(block)) == ast.dump(ast.parse(unparsed)) else unparsed
+
+
+def _indented(code: str) -> str:
     return f"{_HEAD}\n{indent(f'{code.strip(chr(10))}{chr(10)}{_PASSED}', '    ')}"
 
 

@@ -27,6 +27,7 @@ _NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "yaml": ("pyyaml",),
 }
 """For traces of environments that are not here, where nobody can be asked."""
+_ALWAYS: Final = sys.stdlib_module_names | {"__main__"}
 _EXTRA: Final = re.compile(r"extra == ['\"](?!test|dev|doc|lint|typing|bench|example|release|ci\b)")
 _MOST_OPTIONAL: Final = 12
 
@@ -58,8 +59,9 @@ def dependencies(
     told = {info.name: info for info in libraries}
     versions = _versions([*(f"{info.distribution}=={info.version}" for info in told.values()), *packages])
     needed, unknown = list[str](), list[str]()
-    for module in sorted((imported(code) | (told.keys() if whole else set())) - sys.stdlib_module_names):
-        names = [told[module].distribution] if module in told else _providers(module, versions)
+    for module in sorted((imported(code) | (told.keys() if whole else set())) - _ALWAYS):
+        info = told.get(module)  # what has no version is of no distribution: an index may have another of its name
+        names = [info.distribution] if info and info.version else _providers(module, versions)
         known = [normal(name) for name in names if _NAME.fullmatch(name)]
         needed += known
         unknown += [] if known else [module]
@@ -74,15 +76,19 @@ def dependencies(
 
 def imported(code: str) -> set[str]:
     """The top-level modules that the code imports, anywhere in it."""
-    return set(_imported(ast.parse(code)))
+    return {name for node in ast.walk(ast.parse(code)) for name in _named(node)}
 
 
-def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+def imported_at_once(code: str) -> set[str]:
+    """Those of them without which it does not even begin: not within a function, an `if` or a `try`."""
+    return {name for node in ast.parse(code).body for name in _named(node)}
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module.partition(".")[0]
 
 
 def _versions(packages: Iterable[str]) -> dict[str, str]:

@@ -63,7 +63,10 @@ class _TraceExporter(Exporter):
     def _made(self, records: list[Record], trace: Path, resources: Any) -> _Made:
         resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         resources["metadata"] |= {"name": trace.stem, "path": str(trace.parent)}  # where it is written is made of these
-        resources["output_suffix"] = ENDINGS[self.form].removesuffix(self.file_extension)
+        suffix = resources["output_suffix"] = ENDINGS[self.form].removesuffix(self.file_extension)
+        if suffix and Path(str(resources.get("unique_key", ""))).name == trace.stem:
+            # with --output-dir, --output and --inplace nbconvert adds no suffix, and would write over the trace
+            resources |= {"unique_key": f"{resources['unique_key']}{suffix}", "output_suffix": ""}
         return exported(records, self.form, trace), resources
 
 

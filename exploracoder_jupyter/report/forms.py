@@ -13,6 +13,7 @@ from exploracoder_jupyter.notebook.export import without_losers
 from exploracoder_jupyter.notebook.homes import Homes
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.state import fold_all
+from exploracoder_jupyter.notebook.text import encodable
 from exploracoder_jupyter.report.page import page
 from exploracoder_jupyter.report.script import script
 
@@ -34,6 +35,7 @@ def exported(records: Iterable[Record], form: Form, trace: Path, *, pinned: bool
         UsageError: the run has nothing to make this form of.
     """
     redactor = Redactor(homes=Homes())
+    trace = trace.with_name(encodable(trace.name))
     run = fold_all(redactor.record(record) for record in records)
     match form:
         case "script":

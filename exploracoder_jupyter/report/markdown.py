@@ -13,9 +13,12 @@ from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
 from exploracoder_jupyter.notebook.markup import safe_html
+from exploracoder_jupyter.report.tags import wide
 
-_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(?!\s)([^$\n]+?)(?<![\s\\])\$(?!\d)|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
-_TABLE = re.compile(r"<table>(.*?)</table>", re.DOTALL)
+_FORMULA = re.compile(
+    r"\$\$.{1,2000}?\$\$|\$(?!\s)[^$\n]+?(?<![\s\\])\$(?!\d)|\\\(.{1,2000}?\\\)|\\\[.{1,2000}?\\\]", re.DOTALL
+)
+"""Not longer, for the end of each beginning is looked for."""
 
 
 def generated_html(markdown: str, *, raise_by: int = 0) -> Markup:
@@ -31,11 +34,6 @@ def shown_html(markdown: str) -> str | None:
     """The HTML of Markdown that a cell has shown; `None` where it cannot be made safe."""
     html = safe_html(_parser(own=False).render(markdown))
     return wide(html) if html else None
-
-
-def wide(html: str) -> str:
-    """The HTML with its tables in boxes that scroll."""
-    return _TABLE.sub(r'<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\1</table></div>', html)
 
 
 @cache

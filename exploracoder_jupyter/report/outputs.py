@@ -15,12 +15,9 @@ from pydantic import JsonValue
 from exploracoder_jupyter.execution.texts import overwritten, strip_ansi
 from exploracoder_jupyter.notebook.parts import joined
 from exploracoder_jupyter.report.markdown import shown_html
+from exploracoder_jupyter.report.tags import subordinate
 from exploracoder_jupyter.types import Output
 
-_PLACES: Final = re.compile(r"(?<=<)(/?)(?:main|nav|header|footer|aside)\b")
-_HEADINGS: Final = re.compile(r"<h[1-6]\b([^>]*)>(.*?)</h[1-6]>", re.DOTALL)
-"""What would be taken for a part of this page by those who hear it."""
-_UNTOLD_PICTURE: Final = re.compile(r"<img(?![^>]*\salt=)")
 _OWN_COLOURS: Final = re.compile(r"(?:color|background)\s*[:=]", re.IGNORECASE)
 _FORMULA: Final = "LaTeX, as written"
 
@@ -61,7 +58,7 @@ def _text(text: str, label: str, kind: str) -> str:
 
 
 def _html(value: JsonValue, label: str) -> str:
-    markup = _UNTOLD_PICTURE.sub('<img alt="Picture"', _subordinate(joined(value)))
+    markup = subordinate(joined(value))
     paper = " paper" if _OWN_COLOURS.search(markup) else ""
     return (
         f'<div class="wide shown{paper}" tabindex="0" role="group" aria-label="{escape(_short(label))}">{markup}</div>'
@@ -70,12 +67,7 @@ def _html(value: JsonValue, label: str) -> str:
 
 def _markdown(value: JsonValue, label: str) -> str:
     html = shown_html(joined(value))
-    return f'<div class="shown">{_subordinate(html)}</div>' if html else _text(joined(value), label, "result")
-
-
-def _subordinate(html: str) -> str:
-    """The HTML without headings and places of a page of its own."""
-    return _HEADINGS.sub(r"<div\1><strong>\2</strong></div>", _PLACES.sub(r"\1div", html))
+    return f'<div class="shown">{subordinate(html)}</div>' if html else _text(joined(value), label, "result")
 
 
 def _latex(value: JsonValue, label: str) -> str:

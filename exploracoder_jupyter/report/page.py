@@ -7,6 +7,7 @@ page itself lets nothing act and nothing be fetched, whatever should have slippe
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
@@ -78,6 +79,7 @@ def page(run: Run, trace: Path) -> str:
             attempts=attempts,
             solution_text=_solution_text(run),
             environment=[*_facts(run.started)],
+            package="exploracoder-jupyter" + _pin(run.started.version),
             settings=json.dumps(run.started.settings, indent=2, ensure_ascii=False),
         )
     )
@@ -117,6 +119,11 @@ def _facts(started: RunStarted) -> Iterator[tuple[str, str]]:
         "Goes on from": started.resumes and f"run {started.resumes}",
     }
     yield from ((name, value) for name, value in told.items() if value)
+
+
+def _pin(version: str) -> str:
+    """What a reader is told to install is nothing but a version, whatever a trace says."""
+    return f"=={version}" if re.fullmatch(r"\d[\w.!+]{0,40}", version, re.ASCII) else ""
 
 
 def _fate(attempt: Attempt) -> str:

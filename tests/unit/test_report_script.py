@@ -108,6 +108,23 @@ def test_a_module_of_no_recorded_package_is_said():
     assert "imports as my_helpers" in ast.get_docstring(ast.parse(text))
 
 
+def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
+    read = LibraryRead((LibraryInfo("tidebook", "tidebook", ""),), 1, Introduction(""))
+    text = script("import tidebook\nprint(tidebook.high)", read=read)
+    assert metadata(text)["dependencies"] == []
+    done = run(text, tmp_path)
+    said = "Put beside this script what no known package provides: tidebook.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+    (tmp_path / "tidebook.py").write_text("high = 7")
+    done = subprocess.run([sys.executable, tmp_path / "made.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "7\n"
+
+
+def test_what_may_be_missing_is_not_asked_for(tmp_path):
+    code = "import __main__\ntry:\n    import no_such_module\nexcept ImportError:\n    print('without')"
+    assert run(script(code), tmp_path).stdout == "without\n"
+
+
 def test_nothing_that_a_package_says_of_itself_becomes_code():
     hostile = 'x==1"\nprint("owned")\n#'
     read = LibraryRead((LibraryInfo("evil", 'evil"\nprint("owned")\n#', '1"\nprint("owned")'),), 1, Introduction(""))
@@ -115,13 +132,15 @@ def test_nothing_that_a_package_says_of_itself_becomes_code():
     begun = replace(begun, environment=replace(begun.environment, python='3.11"\nprint("owned")'), model='"""\nowned')
     text = script("import evil", read=read, begun=begun)
     assert metadata(text) == {"requires-python": ">=3.11", "dependencies": []}
-    assert [type(node) for node in ast.parse(text).body] == [ast.Expr, ast.Import]
+    assert [type(node) for node in ast.parse(text).body] == [ast.Expr, ast.ImportFrom, ast.If, ast.Import]
 
 
-@pytest.mark.parametrize("task", ['say """hi"""', "a \\ b \\n c", 'ends with "', "tab\tand\x00nul", "x\n  y\n\nz"])
+@pytest.mark.parametrize(
+    "task", ['say """hi"""', "a \\ b \\n c", 'ends with "', "tab\tand\x00nul", "日本\u3000語\u00a0!", "x\n  y\n\nz"]
+)
 def test_any_task_is_the_docstring(task, tmp_path):
     text = script("print('done')", begun=asked(text=task))
-    wanted = task.expandtabs().replace("\x00", "?")
+    wanted = task.expandtabs().replace("\x00", "?").replace("\u3000", " ").replace("\u00a0", " ")
     assert ast.get_docstring(ast.parse(text), clean=False).startswith(wanted)
     assert run(text, tmp_path).stdout == "done\n"
 
@@ -136,6 +155,7 @@ def test_the_last_value_is_printed_where_the_run_showed_one(tmp_path):
     assert run(script("a = 1\n('é', a + 2)[1]  # three", outputs=[VALUE]), tmp_path).stdout == "3\n"
     assert run(script("a = (1 +\n  2); (\n a\n)", outputs=[VALUE]), tmp_path).stdout == "3\n"
     assert run(script("a = 3\na", outputs=[stream("x")]), tmp_path).stdout == ""
+    assert run(script("a = 3\na, 'é'", outputs=[VALUE]), tmp_path).stdout == "(3, 'é')\n"
 
 
 def test_magics_are_left_out_and_display_prints(tmp_path):
@@ -144,7 +164,27 @@ def test_magics_are_left_out_and_display_prints(tmp_path):
     assert (done.stdout, done.stderr) == ("a\n", "")
 
 
-@pytest.mark.parametrize("code", ["files = !ls", "await work()", "get_ipython().system('ls')", "print?"])
+def test_what_only_looks_like_a_magic_stays(tmp_path):
+    code = "%matplotlib inline\ntext = '''\n%d of\n!x'''\nprint(text)"
+    assert run(script(code), tmp_path).stdout == "\n%d of\n!x\n"
+
+
+def test_what_was_timed_is_still_done(tmp_path):
+    assert run(script("%%time\n%time a = 3\nprint(a)"), tmp_path).stdout == "3\n"
+
+
+def test_a_docstring_of_its_own_stands_in_the_way_of_nothing(tmp_path):
+    code = '"""Mine.\n\nLong."""\nfrom __future__ import annotations\nimport sys\ndisplay(sys.path and 1)'
+    assert run(script(code, begun=asked(uses=("rows",))), tmp_path).stdout == "1\n"
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\x0c", "\x85", "\r\n"])
+def test_lines_end_where_python_says(end, tmp_path):
+    code = f"text = 'a{end}b'\ndisplay(len(text))" if end != "\r\n" else "text = 'abc'\r\ndisplay(len(text))\r\n"
+    assert run(script(code), tmp_path).stdout == "3\n"
+
+
+@pytest.mark.parametrize("code", ["%%bash\nls", "files = !ls", "await work()", "get_ipython().system('ls')", "print?"])
 def test_what_needs_ipython_is_refused_in_a_sentence(code):
     with pytest.raises(UsageError, match="IPython") as told:
         script(code)
@@ -152,8 +192,10 @@ def test_what_needs_ipython_is_refused_in_a_sentence(code):
 
 
 def test_there_is_one_block_of_metadata():
-    code = '# /// script\n# dependencies = ["old"]\n# ///\nimport networkx'
-    assert metadata(script(code))["dependencies"] == ["networkx==3.6.1"]
+    block = '# /// script\n# dependencies = ["old"]\n# ///\n'
+    text = script(f"{block}import networkx", begun=asked(text=f"Read this:\n{block}"))
+    assert metadata(text)["dependencies"] == ["networkx==3.6.1"]
+    assert 'dependencies = ["old"]' in ast.get_docstring(ast.parse(text))
 
 
 def test_a_run_without_a_solution_is_refused_with_the_reason():
@@ -229,6 +271,11 @@ def test_a_check_that_cannot_stand_at_the_end_is_left_to_the_package():
     text = script("result = 1", begun=asked(check="from __future__ import annotations\nassert result == 1"))
     compile(text, "script", "exec")
     assert "jupyter explora check run.ipynb" in ast.get_docstring(ast.parse(text))
+
+
+def test_a_check_that_is_too_long_to_be_moved_is_left_to_the_package():
+    text = script("result = 1", begun=asked(check=f"assert result == {'+'.join('1' * 800)}"))
+    assert "jupyter explora check run.ipynb" in " ".join(ast.get_docstring(ast.parse(text)).split())
 
 
 def test_what_only_the_check_reads_is_asked_for_too():
