@@ -13,21 +13,24 @@ import sqlite3
 import time
 from collections.abc import Collection
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Self, get_args
 
 import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.kept_file import BRIEF_WAIT, WAIT, KeptFile
-from exploracoder_jupyter.types import LibraryInfo
+from exploracoder_jupyter.trace_ends import facts_of, is_there
+from exploracoder_jupyter.types import LibraryInfo, Outcome
 
 RUNNING, CUT_OFF = "running", "cut off"
 """What a run without a verdict is."""
 DAY = 86_400.0
 _SAME_MOMENT = 2.0
 """Seconds by which the start of one process may be told differently: a system's clock is set meanwhile."""
+_MOST = 32_768
+"""Bytes of a trace that are read."""
 _MIGRATIONS = (
     "CREATE TABLE runs (id TEXT PRIMARY KEY, started REAL NOT NULL, body TEXT NOT NULL)",
     "CREATE INDEX runs_started ON runs (started)",
@@ -93,11 +96,14 @@ class PastRun:
 
     @property
     def status(self) -> str:
-        """Its outcome; else whether it runs or was cut off, which on another machine a day without news decides."""
-        if self.outcome:
-            return self.outcome
-        alive = self.process.alive if self.process.here else time.time() - self.updated < DAY
-        return RUNNING if alive else CUT_OFF
+        """Its outcome; else whether it runs or was cut off, which on another machine a day without news decides.
+
+        The end of a run is in its trace before it is in its line, which it may never reach.
+        """
+        if self.outcome or (self.process.here and self.process.alive):
+            return self.outcome or RUNNING
+        recent = not self.process.here and time.time() - self.updated < DAY
+        return self._recorded or (RUNNING if recent else CUT_OFF)
 
     @property
     def named(self) -> str:
@@ -114,12 +120,23 @@ class PastRun:
     def gone(self) -> bool:
         """Whether it had a trace that is not there any more, nor the journal that a run cut off leaves beside it."""
         path = Path(self.trace)
-        return bool(self.trace) and not (path.exists() or path.with_name(f"{path.stem}.journal.jsonl").exists())
+        return bool(self.trace) and not (is_there(path) or is_there(path.with_name(f"{path.stem}.journal.jsonl")))
 
     @property
     def resumable(self) -> str:
         """The option that goes on from it, where it was cut off and left something."""
         return f"--resume {shlex.quote(self.trace)}" if self.trace and self.status == CUT_OFF and not self.gone else ""
+
+    @property
+    def _recorded(self) -> str:
+        """The outcome that its trace tells."""
+        try:
+            facts = facts_of(Path(self.trace), "run_id", "verdict", most=_MOST) if self.trace else {}
+        except OSError:
+            return ""
+        verdict = facts.get("verdict")
+        told = verdict.get("outcome") if facts.get("run_id") == self.id and isinstance(verdict, dict) else ""
+        return next((outcome for outcome in get_args(Outcome) if outcome == told), "")
 
 
 _RUN: TypeAdapter[PastRun] = TypeAdapter(PastRun)
@@ -143,15 +160,26 @@ class HistoryStore:
         self._file.attempt(lambda db: _limit(db, days, runs), 0, wait=BRIEF_WAIT)
 
     def all(self) -> list[PastRun]:
-        """All runs, the newest first."""
-        if not self.path.exists():
+        """All runs, the newest first. A trace that a later run has written over is that run's alone."""
+        if not is_there(self.path):
             return []
         rows: list[tuple[str]] = self._file.attempt(
             lambda db: db.execute("SELECT body FROM runs ORDER BY started DESC, rowid DESC").fetchall(),
             [],
             wait=BRIEF_WAIT,
         )
-        return [run for (body,) in rows if (run := _run(body))]
+        runs = [run for (body,) in rows if (run := _run(body))]
+        owners = {run.trace: run.id for run in reversed(runs)}
+        return [run if owners[run.trace] == run.id else replace(run, trace="") for run in runs]
+
+    def problem(self) -> str:
+        """Why nothing can be read; empty where it can, or there is nothing."""
+        try:
+            if is_there(self.path):
+                self._file.connect(BRIEF_WAIT).close()
+        except (OSError, sqlite3.Error) as error:
+            return str(error)
+        return ""
 
     def forget(self, ids: Collection[str]) -> int:
         """Remove the lines of these runs; how many there were.

@@ -92,6 +92,8 @@ class KeptFile:
         try:
             with closing(self._open(BRIEF_WAIT)) as db:
                 return bool(db.execute("PRAGMA quick_check").fetchone()[0] == "ok")
+        except sqlite3.OperationalError:  # another process works with it
+            return True
         except sqlite3.Error:
             return False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.output import emit, note, say
@@ -41,7 +41,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """List what was explored, or remove lines. Returns the exit status: 1 where there is nothing to list.
 
     Raises:
-        UsageError: there is no such run, or the file cannot be changed.
+        UsageError: there is no such run, or the file cannot be read or changed.
     """
     from exploracoder_jupyter.config import history_path
     from exploracoder_jupyter.history import HistoryStore
@@ -49,7 +49,7 @@ def execute(arguments: argparse.Namespace) -> int:
     store = HistoryStore(history_path())
     if arguments.forget or arguments.prune:
         return _remove(store, arguments)
-    runs = [run for run in store.all() if not arguments.library or _explored(run, arguments.library)]
+    runs = [run for run in _all(store) if not arguments.library or _explored(run, arguments.library)]
     shown = runs[: arguments.n]
     if arguments.json:
         emit({"path": str(store.path), "runs": [_object(run) for run in shown]})
@@ -59,6 +59,13 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         note(f"Nothing{f' of {arguments.library}' if arguments.library else ''} in {store.path}.")
     return 0 if shown else 1
+
+
+def _all(store: HistoryStore) -> list[PastRun]:
+    runs = store.all()
+    if not runs and (problem := store.problem()):
+        raise UsageError(f"{store.path} cannot be read: {problem}.", remedy="End what uses it, or update this package.")
+    return runs
 
 
 def _remove(store: HistoryStore, arguments: argparse.Namespace) -> int:
@@ -139,9 +146,15 @@ def _list(runs: Sequence[PastRun]) -> None:
 def _row(run: PastRun) -> tuple[str, ...]:
     from exploracoder_jupyter.history import clock
 
-    began = datetime.fromtimestamp(run.started).strftime("%Y-%m-%d %H:%M")
+    began = _told_moment(datetime.fromtimestamp(run.started), date.today())
     spent = (f"{run.calls:,}", f"{run.tokens:,}", f"{run.executions:,}", clock(run.seconds))
     return (run.id, began, run.status, *spent, run.named)
+
+
+def _told_moment(at: datetime, today: date) -> str:
+    """To the minute; the last two days by their names."""
+    days = {today: "today", today - timedelta(days=1): "yesterday"}
+    return f"{days.get(at.date(), at.date().isoformat())} {at:%H:%M}"
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -18,6 +18,7 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.frontend.server import Reach
 from exploracoder_jupyter.frontend.traces import OlderTrace, traces_beside
 from exploracoder_jupyter.history import HistoryStore, PastRun
+from exploracoder_jupyter.trace_ends import is_there
 
 _LINE = "var(--jp-border-color2, rgba(128,128,128,.4))"
 _BOX = (
@@ -28,6 +29,8 @@ _CELL = f"text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-top:1
 _HEADS = ("Began", "Ended as", "Task", "Libraries", "Cost", "Trace")
 _FEW = 20
 """So many are shown where no number is given."""
+_EXPORTED = "-selected.ipynb"
+"""How the names of notebooks end that were made from traces."""
 _CAPTION = "Explored before, newest first"
 
 
@@ -70,13 +73,19 @@ def found(folder: Path | None, *, but: Collection[str] = (), runs: Collection[st
         but: paths of traces that are shown elsewhere.
         runs: ids of runs that are.
     """
-    known = HistoryStore(history_path()).all()
     beside = traces_beside(folder) if folder else []
+    moved = {one.run: str(one.path) for one in beside if one.run and not one.path.name.endswith(_EXPORTED)}
+    known = [_where_it_is(run, moved) for run in HistoryStore(history_path()).all()]
     names = {one.path.name for one in beside}
     named = {os.path.realpath(run.trace) for run in known if Path(run.trace).name in names}
     listed: list[Found] = [run for run in known if run.id not in runs and run.trace not in but]
     listed += [one for one in beside if str(one.path) not in but and os.path.realpath(one.path) not in named]
     return sorted(listed, key=_began, reverse=True)
+
+
+def _where_it_is(run: PastRun, moved: Mapping[str, str]) -> PastRun:
+    """The run with its trace where that has been moved to, if it is not where it was."""
+    return replace(run, trace=moved[run.id]) if run.gone and run.id in moved else run
 
 
 def told(listed: Iterable[Found], reach: Reach) -> list[Past]:
@@ -128,7 +137,7 @@ def _began(one: Found) -> float:
 def _of_run(run: PastRun, reach: Reach) -> Past:
     return Past(
         path=run.trace,
-        link=reach.link(run.trace) if run.trace and Path(run.trace).exists() else "",
+        link=reach.link(run.trace) if run.trace and is_there(run.trace) else "",
         changed=run.updated,
         started=run.started,
         task=run.task,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+
+from exploracoder_jupyter.trace_ends import facts_of as facts_of
 
 _MOST = 32_768
 """Bytes of a trace that are read."""
@@ -28,11 +27,8 @@ class OlderTrace:
     """The beginning of its task, on one line."""
     outcome: str = ""
     """As in a verdict; empty where the file does not tell it."""
-
-    @property
-    def when(self) -> str:
-        """When its run began, or else when it was last written, to the minute."""
-        return datetime.fromtimestamp(self.started or self.changed).strftime("%Y-%m-%d %H:%M")
+    run: str = ""
+    """The id of its run, likewise."""
 
 
 def traces_beside(folder: Path) -> list[OlderTrace]:
@@ -45,43 +41,29 @@ def traces_beside(folder: Path) -> list[OlderTrace]:
 
 
 def _look(path: Path) -> OlderTrace:
-    found = facts_of(path, "task", "verdict", "started", most=_MOST)
+    found = facts_of(path, "task", "verdict", "started", "run_id", most=_MOST)
     changed = path.stat().st_mtime
     task, verdict = found["task"], found["verdict"]
-    text = " ".join(str(task.get("text", "")).split()) if isinstance(task, dict) else ""
+    text = _words(task.get("text")) if isinstance(task, dict) else ""
     return OlderTrace(
         path,
         changed,
         _seconds(found["started"]),
         text if len(text) <= _MOST_TASK else f"{text[: _MOST_TASK - 1]}…",
-        str(verdict.get("outcome", "")) if isinstance(verdict, dict) else "",
+        _words(verdict.get("outcome")) if isinstance(verdict, dict) else "",
+        _words(found["run_id"]),
     )
 
 
-def facts_of(path: Path, *names: str, most: int) -> dict[str, Any]:
-    """What a trace says of its run under these names, read from `most` bytes: `None` where it is not whole in them.
-
-    A trace ends with it, behind the long records; one of version 1 that Jupyter has not saved begins with it.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    with path.open("rb") as file:
-        head = file.read(most).decode("utf-8", "replace")
-        file.seek(-min(most, path.stat().st_size), os.SEEK_END)
-        tail = file.read().decode("utf-8", "replace")
-    at_the_end = head.lstrip("{ \n").startswith('"cells"')
-    return {name: _value(*(tail.rpartition if at_the_end else head.partition)(f'"{name}": ')) for name in names}
-
-
-def _value(_: str, found: str, rest: str) -> Any:
-    """What stands behind a field's name; in a string the quotes around a name are escaped."""
-    with suppress(ValueError):
-        return json.JSONDecoder().raw_decode(rest)[0] if found else None
-    return None
+def _words(value: object) -> str:
+    """A text on one line, without what a terminal would obey: the file may be anybody's."""
+    line = " ".join(value.split()) if isinstance(value, str) else ""
+    return "".join(filter(str.isprintable, line))
 
 
 def _seconds(moment: object) -> float | None:
-    with suppress(ValueError, TypeError):
-        return datetime.fromisoformat(str(moment)).timestamp()
+    with suppress(ValueError, OverflowError, OSError):
+        seconds = datetime.fromisoformat(str(moment)).timestamp()
+        datetime.fromtimestamp(seconds)  # some moments can be read and not be told
+        return seconds
     return None

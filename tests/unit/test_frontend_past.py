@@ -81,6 +81,32 @@ def test_a_trace_is_known_by_whatever_way_one_comes_to_it(explored):
     assert [one.link for one in listed] == ["explorations/a b.ipynb", "", "", ""]
 
 
+def test_a_trace_that_was_moved_here_is_opened_where_it_is(explored):
+    facts = {"run_id": "gone", "verdict": {"outcome": "solved"}}
+    moved = explored / "mine" / "explorations" / "moved.ipynb"
+    moved.write_text(json.dumps({"cells": [], "metadata": {"exploracoder_jupyter": facts}}))
+    listed = {one.task: one for one in past(explored / "mine", explored)}
+    assert len(listed) == 4
+    assert (listed["Task <gone>"].link, listed["Task <gone>"].gone) == ("explorations/moved.ipynb", False)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        '"started": "0001-01-01T00:00:00+00:00", "task": {"text": "odd"}',
+        '"started": "9999-12-31T23:59:59-12:00", "task": {"text": "odd"}',
+        f'"verdict": {"[" * 9000}, "task": {{"text": "odd"}}',
+        '"run_id": [1], "verdict": {"outcome": {}}, "task": {"text": "o\\u001b[2Jdd"}',
+    ],
+)
+def test_what_a_stranger_has_put_here_breaks_nothing(explored, facts):
+    odd = explored / "mine" / "explorations" / "odd.ipynb"
+    odd.write_text(f'{{"cells": [], "metadata": {{"exploracoder_jupyter": {{{facts}}}}}}}')
+    listed = past(explored / "mine", explored)
+    assert len(listed) == 5 and "\x1b" not in as_text(listed)
+    assert [one.task[-2:] for one in listed if one.link.endswith("odd.ipynb")] == ["dd"]
+
+
 def test_what_is_shown_elsewhere_is_left_out(explored):
     trace = str(explored / "mine" / "explorations" / "a b.ipynb")
     assert "Task <here>" not in [one.task for one in past(explored / "mine", explored, but=[trace])]

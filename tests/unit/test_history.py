@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import psutil
@@ -18,7 +19,6 @@ from exploracoder_jupyter.events import Record, RunFinished, RunStarted
 from exploracoder_jupyter.history import CUT_OFF, DAY, RUNNING, HistoryStore, PastRun, Process
 from exploracoder_jupyter.session import Order
 from exploracoder_jupyter.session.history import Historian
-from exploracoder_jupyter.session.order import Recording
 from exploracoder_jupyter.types import LibraryInfo, Task, Usage, Verdict
 from tests.unit.factories import complete_run, started
 
@@ -111,7 +111,7 @@ def test_what_is_not_wanted_leaves_nothing(remember):
     off = Settings.model_validate({"history": {"keep": False}})
     line, told = remember(lately(complete_run()), settings=off)
     assert line is None and told and not history_path().exists()
-    line, told = remember(lately(complete_run()), recording=Recording(None, None, ""))
+    line, told = remember(lately(complete_run()), recording=object())
     assert line is None and told and not history_path().exists()
 
 
@@ -208,6 +208,32 @@ def test_on_another_machine_a_day_without_news_decides():
     assert past("a", process=elsewhere, ago=2 * DAY).status == CUT_OFF
 
 
+def trace_with(path, **facts):
+    path.write_text(json.dumps({"cells": [], "metadata": {"exploracoder_jupyter": facts}, "nbformat": 4}))
+    return str(path)
+
+
+def test_an_end_that_the_line_never_heard_of_is_in_the_trace(tmp_path):
+    ended = {"run_id": "a", "verdict": {"outcome": "unchecked", "reason": ""}}
+    trace = trace_with(tmp_path / "a.ipynb", **ended)
+    elsewhere = replace(DEAD, machine="elsewhere")
+    assert past("a", process=DEAD, trace=trace).status == "unchecked"
+    assert past("a", process=elsewhere, trace=trace).status == "unchecked"
+    assert past("a", process=DEAD, trace=trace).resumable == ""
+    assert past("another", process=DEAD, trace=trace).status == CUT_OFF
+    for odd in ({"run_id": "a"}, ended | {"verdict": "solved"}, ended | {"verdict": {"outcome": ["<b>"]}}):
+        assert past("a", process=DEAD, trace=trace_with(tmp_path / "odd.ipynb", **odd)).status == CUT_OFF
+
+
+def test_a_trace_in_a_folder_that_is_closed_to_us_is_told_like_one_that_is_gone(tmp_path, monkeypatch):
+    def closed(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.exists", closed)
+    assert past("a", trace=str(tmp_path / "a.ipynb"), outcome="solved").gone
+    assert HistoryStore(tmp_path / "history.sqlite").all() == []
+
+
 def test_what_was_cut_off_can_be_resumed_from_trace_or_journal(tmp_path):
     run = past("a", process=DEAD, trace=str(tmp_path / "my run.ipynb"))
     assert run.gone and run.resumable == ""
@@ -215,6 +241,16 @@ def test_what_was_cut_off_can_be_resumed_from_trace_or_journal(tmp_path):
     assert not run.gone and run.resumable == f"--resume '{tmp_path}/my run.ipynb'"
     assert replace(run, outcome="solved").resumable == ""
     assert replace(run, trace="").resumable == "" and not replace(run, trace="").gone
+
+
+def test_a_trace_belongs_to_the_last_run_that_wrote_it(store, tmp_path):
+    trace = tmp_path / "same.ipynb"
+    trace.write_text("{}")
+    store.write(past("first", ago=60, process=DEAD, trace=str(trace)))
+    store.write(past("second", process=DEAD, trace=str(trace)))
+    second, first = store.all()
+    assert (second.trace, first.trace) == (str(trace), "")
+    assert second.resumable and not first.resumable
 
 
 # ---- the command
@@ -243,6 +279,7 @@ def test_runs_are_listed_newest_first_with_what_can_be_done(explored, capsys):
         "cccccccc",
     ]
     row = next(line for line in lines if line.startswith("aaaaaaaa"))
+    assert row.split()[1] in ("today", "yesterday")
     assert row.split()[3:] == ["solved", "12", "34,567", "18", "12:34", "networkx", "3.4"]
     assert "goes on from bbbbbbbb" in lines
     assert f"to go on: jupyter explora run --resume {explored}/b.ipynb" in lines
@@ -305,6 +342,14 @@ def test_pruning_applies_the_limits_and_removes_what_has_lost_its_trace(explored
 def test_wrong_use_is_one_sentence(wrong, capsys):
     assert main(["history", *wrong]) == 2
     assert capsys.readouterr().err.startswith("jupyter explora: ")
+
+
+@pytest.mark.parametrize("obstacle", ["it is locked", "it is of a newer release"])
+def test_a_history_that_cannot_be_read_is_not_told_as_empty(explored, capsys, obstacle):
+    with closing(sqlite3.connect(history_path())) as other:
+        other.execute("BEGIN EXCLUSIVE" if obstacle == "it is locked" else "PRAGMA user_version = 99")
+        assert main(["history"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
 
 
 def test_a_file_that_cannot_be_changed_is_told(explored, capsys):
