@@ -50,6 +50,12 @@ class RunStarted:
     """Of this package."""
     resumes: str = ""
     """Id of the run that this one goes on from; empty: from none."""
+    resumes_trace: str = ""
+    """The trace of that run: its name where it lies beside this one, else its path."""
+    resumes_from: str = ""
+    """The cell of that run that this one goes on from; empty: where it ended."""
+    resumes_hint: str = ""
+    """The hint that this one began with."""
     kind: Literal["run_started"] = "run_started"
 
 

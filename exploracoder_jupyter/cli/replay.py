@@ -27,6 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="none",
         help="recorded: the replies take as long as they did (none)",
     )
+    parser.add_argument("--before", metavar="FILE", help=".py or .ipynb to run first: what the kernel of the run had")
+    parser.add_argument("--kernel", metavar="KERNELSPEC", help="kernelspec, or path of an interpreter, to run in")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -49,7 +51,13 @@ def execute(arguments: argparse.Namespace) -> int:
 def _ordered(arguments: argparse.Namespace) -> Replay:
     from exploracoder_jupyter.session import replayed
 
-    return replayed(Path(arguments.trace), Path(arguments.out), delay=arguments.delay)
+    return replayed(
+        Path(arguments.trace),
+        Path(arguments.out),
+        delay=arguments.delay,
+        before=Path(arguments.before) if arguments.before else None,
+        kernel=arguments.kernel,
+    )
 
 
 async def _replay(asked: Replay, listen: Listener, steering: RunSteering) -> Summary:

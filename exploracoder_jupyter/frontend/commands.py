@@ -22,7 +22,7 @@ from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
-from exploracoder_jupyter.frontend.earlier import recorded
+from exploracoder_jupyter.frontend.earlier import Recorded, recorded
 from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.files import copy_out, listing
 from exploracoder_jupyter.frontend.keys import explain, save_key
@@ -70,17 +70,19 @@ class Commands:
             ExploraError: the run could not be made.
         """
         caller = find_caller(self._shell)
-        known = None if call.resume is None else recorded(call.resume, task, self._folder() or Path.cwd())
-        if known:
-            call, task = known.completed(call, self._shell.user_ns), task or known.text
         layers = with_this_interpreter([call.layer, self._configured()])
+        known = None if call.resume is None else self._recorded(call.resume, task, layers)
+        if known:
+            layers = _beside(known, call, layers)
+            call, task = known.completed(call, self._shell.user_ns), task or known.text
         resume = Resume(trace=str(known.trace), cell=call.start, hint=call.hint) if known else None
         background = caller.watched and not call.wait
         going_on, origin = _resumed(resume) if resume else self._going_on(caller)
         page = self.controls.call(caller.session) if caller.watched else lambda: ""
-        if _reviews(layers) and not background and not (page() and self.controls.apart):
-            raise UsageError("--review needs somebody who reads the plan.", remedy=_NO_REVIEW)
-        sandbox, resources = resolve(*layers, *([known.layer(*layers)] if known else [])).sandbox, ExitStack()
+        settings = resolve(*layers, *([known.layer(*layers)] if known else []))
+        if settings.exploration.review and not background and not (page() and self.controls.apart):
+            layers = _without_review(layers)
+        sandbox, resources = settings.sandbox, ExitStack()
         wanted = sandbox.state != "fresh"
         live = offer(self._shell, task=task, check=call.check) if wanted else None
         forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
@@ -164,6 +166,11 @@ class Commands:
             raise ExploraError(run.state.failure)
         if run.state.solution and not run.live.owner:  # else the page shows it as a cell
             self._insert(run, run.state.solution)
+
+    def _recorded(self, named: str, task: str, layers: Sequence[Layer]) -> Recorded:
+        """The recorded run that a cell goes on from; traces of this session and at `--out` may be anywhere."""
+        places = [resolve(*layers).view.out, *(run.state.trace for run in self.runs.all)]
+        return recorded(named, task, self._folder() or Path.cwd(), also=[Path(place) for place in places if place])
 
     def _going_on(self, caller: Caller) -> tuple[Given | None, str]:
         """What the page wants to go on from, if this is no new exploration; and what that is, in a few words.
@@ -284,8 +291,24 @@ def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: b
     )
 
 
-def _reviews(layers: Sequence[Layer]) -> bool:
-    return resolve(*layers).exploration.review
+def _beside(known: Recorded, call: Call, layers: list[Layer]) -> list[Layer]:
+    """The layers without an `--out` that is the very trace to go on from, unless the line names both: what goes on from
+    it is written beside it."""
+    typed = bool(call.resume) and "out" in call.layer.get("view", {})
+    if typed or not known.is_at(resolve(*layers).view.out):
+        return layers
+    return [{"view": {"out": None}}, *layers]
+
+
+def _without_review(layers: Sequence[Layer]) -> list[Layer]:
+    """The layers where nobody reads a plan: one of a recorded run that asked for that does not wait.
+
+    Raises:
+        UsageError: a review is asked for now.
+    """
+    if resolve(*layers).exploration.review:
+        raise UsageError("--review needs somebody who reads the plan.", remedy=_NO_REVIEW)
+    return [{"exploration": {"review": False}}, *layers]
 
 
 def _last_line(run: Run) -> str:

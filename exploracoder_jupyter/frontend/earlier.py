@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,12 @@ class Recorded:
         """Its settings, where these say nothing else."""
         return as_layer(self.settings, stronger)
 
+    def is_at(self, out: str | None) -> bool:
+        """Whether this is the path of its trace."""
+        with suppress(RuntimeError):  # there is no such user
+            return bool(out) and Path(out or "").expanduser().resolve() == self.trace
+        return False
+
     def completed(self, call: Call, namespace: Mapping[str, object]) -> Call:
         """The call with what it leaves to the recorded run.
 
@@ -64,21 +71,22 @@ class Recorded:
         )
 
 
-def recorded(named: str, task: str, folder: Path) -> Recorded:
-    """The run of the named trace; without a name, the newest one of this task in the folder's explorations.
+def recorded(named: str, task: str, folder: Path, *, also: Iterable[Path] = ()) -> Recorded:
+    """The run of the named trace; without a name, the newest one of this task.
+
+    Args:
+        named: the trace's path, or empty.
+        task: in words.
+        folder: the notebook's, in whose explorations is looked.
+        also: other places where a trace may be; one of a run that went on from it may be beside it.
 
     Raises:
         UsageError: there is none.
     """
     if named:
-        found = _read(Path(named).expanduser())
-        if found is None:
-            raise UsageError(
-                f"{named!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote."
-            )
-        return found
+        return _named(named)
     wanted = task.replace(str(Path.home()), "~")  # as a trace has it
-    for path in _newest_first(folder / "explorations"):
+    for path in _newest_first([*_traces(folder / "explorations", "*"), *_at(also)]):
         found = _read(path)
         if found and found.text.strip() in (task, wanted):
             return found
@@ -87,12 +95,38 @@ def recorded(named: str, task: str, folder: Path) -> Recorded:
     )
 
 
-def _newest_first(folder: Path) -> list[Path]:
-    """Traces, and journals of which there is no trace yet."""
-    traces = {path.name.removesuffix(".ipynb"): path for path in folder.glob("*.ipynb")}
-    journals = {path.name.removesuffix(_JOURNAL): path for path in folder.glob(f"*{_JOURNAL}")}
+def _named(named: str) -> Recorded:
+    try:
+        found = _read(Path(named).expanduser())
+    except (RuntimeError, ValueError):  # there is no such user, or no path is written so
+        found = None
+    if found is None:
+        raise UsageError(
+            f"{named!r} is not the trace of a run.",
+            remedy="Name a notebook that an exploration wrote; libraries stand before --resume.",
+        )
+    return found
+
+
+def _at(places: Iterable[Path]) -> Iterator[Path]:
+    for place in places:
+        with suppress(RuntimeError):  # there is no such user
+            place = place.expanduser()
+        stem = escape(place.name.removesuffix(".ipynb"))
+        for pattern in (stem, f"{stem}-resumed*"):
+            yield from _traces(place.parent, pattern)
+
+
+def _traces(folder: Path, pattern: str) -> Iterable[Path]:
+    """Traces whose names fit, and journals of which there is no trace yet."""
+    traces = {path.name.removesuffix(".ipynb"): path for path in folder.glob(f"{pattern}.ipynb")}
+    journals = {path.name.removesuffix(_JOURNAL): path for path in folder.glob(f"{pattern}{_JOURNAL}")}
+    return ({**journals, **traces}).values()
+
+
+def _newest_first(paths: Iterable[Path]) -> list[Path]:
     dated = []
-    for path in ({**journals, **traces}).values():
+    for path in {path.resolve() for path in paths}:
         with suppress(OSError):
             dated.append((path.stat().st_mtime, path))
     return [path for _, path in sorted(dated, reverse=True)]

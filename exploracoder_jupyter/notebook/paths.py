@@ -38,8 +38,7 @@ def resumed_path(trace: Path) -> Path:
     Raises:
         UsageError: nothing can be written there.
     """
-    name = re.sub(r"(\.journal(\.old)?\.jsonl|\.ipynb)$", "", trace.name)
-    return _reserved(trace.parent, f"{re.sub(r'-resumed(-[0-9]+)?$', '', name)}-resumed")
+    return _reserved(trace.parent, f"{re.sub(r'-resumed(-[0-9]+)?$', '', notebook_path(trace).stem)}-resumed")
 
 
 def prepare(path: Path, *, overwrite: bool = False) -> Path:
@@ -66,6 +65,11 @@ def prepare(path: Path, *, overwrite: bool = False) -> Path:
 def journal_path(path: Path) -> Path:
     """The journal that is kept beside a trace while its run is under way."""
     return path.with_name(f"{path.stem}.journal.jsonl")
+
+
+def notebook_path(trace: Path) -> Path:
+    """The notebook of a trace, which may be named by its journal."""
+    return trace.with_name(re.sub(r"(\.journal(\.old)?\.jsonl|\.ipynb)$", "", trace.name) + ".ipynb")
 
 
 def files_path(path: Path) -> Path:

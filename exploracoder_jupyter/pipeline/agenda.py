@@ -54,6 +54,8 @@ class Given:
     """How often the model had changed the plan."""
     fixed: bool = False
     """Whether the user had written the plan."""
+    reviewed: bool = True
+    """Whether the plan does not wait for the user's word any more."""
     introduction: Introduction | None = None
     """Of the libraries, where the earlier run had it."""
 
@@ -101,9 +103,13 @@ class Agenda:
         subtasks = self.subtasks(given.titles, given.queries)
         self.plan, self.revisions, self.fixed = Plan(subtasks), given.revisions, given.fixed
         self.given = {subtask.id: known for subtask, known in zip(subtasks, given.carried, strict=False) if known}
-        first = next((subtask.id for subtask in subtasks if subtask.id not in self.given), "")
-        if first and given.hint:
-            self.hints[first] = self.untold[first] = given.hint
+        self.hint(given.hint)
+
+    def hint(self, hint: str) -> None:
+        """Give a hint along for the first subtask that is explored."""
+        first = next((subtask.id for subtask in self.plan.subtasks if subtask.id not in self.given), "")
+        if first and hint:
+            self.hints[first] = self.untold[first] = hint
 
     def begin_anew(self, subtasks: Sequence[Subtask]) -> None:
         """Forget what the user said of these, except for hints."""

@@ -63,6 +63,11 @@ class Course:
         """Whether the plan is that of an earlier run."""
         return self.run.given is not None and bool(self.run.given.titles)
 
+    @property
+    def _reviewed(self) -> bool:
+        """Whether the user has had a word on that plan."""
+        return self._planned and self.run.given is not None and self.run.given.reviewed
+
     async def travel(self, listen: Callable[[], Coroutine[Any, Any, None]]) -> Ending:
         """Go all the way; `listen` takes the controls meanwhile.
 
@@ -103,7 +108,7 @@ class Course:
 
     async def _travel(self) -> Ending:
         await self._go(self._begin)
-        if self.run.settings.review and self.run.steerable and not self._planned:
+        if self.run.settings.review and self.run.steerable and not self._reviewed:
             await self._review()
         while True:
             await self._sweep()
@@ -132,6 +137,7 @@ class Course:
         else:
             run.root.expect(run.settings.candidates)
             await make_plan(run, introduction)
+            run.agenda.hint(given.hint if given else "")
         self._estimate(len(run.agenda.plan.subtasks) - len(run.agenda.given), at_most=False)
         self.states.append(State(introduction, run.root))
 

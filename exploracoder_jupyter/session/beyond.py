@@ -1,20 +1,28 @@
-"""What a recorded run had reached beyond this machine, and a trace alone must not bring about.
+"""What a recorded run had reached, or had been allowed, and a trace alone must not bring about.
 
-A trace may be anybody's: an address in it would be sent the keys of this account, and code in it let out to the
-network. So these settings are in force only where they are set now as well, and what is stricter now stays so.
+A trace may be anybody's: an address in it would be sent the keys of this account, an interpreter that it names would be
+started, and files that it names would be read to a model. So these settings are in force only where they are set now as
+well, and what is stricter now stays so.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from shlex import quote
+
+from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Layer, Settings
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.models import is_local
 from exploracoder_jupyter.models.presets import shown
+from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.types import Sharing
 
 _LESS_STRICT: dict[Sharing, tuple[Sharing, ...]] = {"values": (), "schema": ("values",), "none": ("values", "schema")}
+_LIMITS = ("memory_mb", "cpu_seconds", "processes", "open_files", "file_mb", "output_kb", "copy_mb")
 
 
 def refuse_beyond(recorded: Layer, now: Settings) -> None:
@@ -25,34 +33,95 @@ def refuse_beyond(recorded: Layer, now: Settings) -> None:
     """
     if flags := " ".join(_flags(recorded, now)):
         raise UsageError(
-            "That run reached beyond this machine, which a trace alone does not bring about again.",
+            "That run reached further than your settings do, which a trace alone does not bring about again.",
             remedy=f"Where you want that, add: {flags}",
         )
 
 
 def no_looser(recorded: Layer, now: Settings) -> Layer:
-    """The recorded layer without what would tell more, or isolate less, than the settings of now."""
-    left_out = set()
-    if recorded.get("endpoint", {}).get("share") in _LESS_STRICT[now.endpoint.share]:
-        left_out.add("share")
+    """The recorded layer without what would tell more, isolate less or allow more than the settings of now."""
+    endpoint, sandbox = (dict(recorded.get(name, {})) for name in ("endpoint", "sandbox"))
+    if endpoint.get("share") in _LESS_STRICT[now.endpoint.share]:
+        del endpoint["share"]
+    for name in [*_looser(sandbox, now), *_told_from_home(sandbox, now)]:
+        sandbox.pop(name, None)
+    return {**recorded, "endpoint": endpoint, "sandbox": sandbox}
+
+
+def interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
+    """The interpreters that a recorded layer names by their paths and that are not those of now, as options."""
+    sandbox = recorded.get("sandbox", {})
+    kernel, python = sandbox.get("kernel"), sandbox.get("python")
+    if isinstance(kernel, str) and _is_path(kernel) and not _same(kernel, now.sandbox.kernel or sys.executable):
+        yield f"--kernel {quote(_whole(kernel))}"
+    if isinstance(python, str) and not _same(python, now.sandbox.python or sys.executable):
+        yield f"--python {quote(_whole(python))}"
+
+
+def _looser(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Settings of the sandbox that allow more than those of now."""
     if now.sandbox.isolation == "require":
-        left_out.add("isolation")
-    return {
-        section: {name: value for name, value in values.items() if name not in left_out}
-        for section, values in recorded.items()
-    }
+        yield "isolation"
+    if sandbox.get("branching") == "fork":
+        yield "branching"
+    for name in _LIMITS:
+        value, limit = sandbox.get(name), getattr(now.sandbox, name)
+        if isinstance(value, int | float) and value > limit:
+            yield name
+
+
+def _told_from_home(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Interpreters that are those of now, whose paths a trace may tell from a home: what is set now says them whole."""
+    for name in ("kernel", "python"):
+        value = sandbox.get(name)
+        if isinstance(value, str) and _is_path(value) and _same(value, getattr(now.sandbox, name) or sys.executable):
+            yield name
 
 
 def _flags(recorded: Layer, now: Settings) -> Iterator[str]:
-    endpoint, sandbox, retrieval = (recorded.get(name, {}) for name in ("endpoint", "sandbox", "retrieval"))
+    endpoint, sandbox = recorded.get("endpoint", {}), recorded.get("sandbox", {})
     address, present = endpoint.get("base_url"), now.endpoint.base_url
     if isinstance(address, str) and not is_local(address) and address != (present and shown(present)):
-        yield f"--base-url {address}"
+        yield f"--base-url {quote(address)}"
     gateway = sandbox.get("gateway")
     if isinstance(gateway, str) and gateway != now.sandbox.gateway:
-        yield f"--gateway {gateway}"
+        yield f"--gateway {quote(gateway)}"
     if sandbox.get("network") and not now.sandbox.network:
         yield "--network"
-    web = retrieval.get("web"), retrieval.get("web_address")
-    if web[0] not in (None, "off", "folder") and web != (now.retrieval.web, now.retrieval.web_address):
-        yield f"--web {web[1] or web[0]}"
+    yield from interpreters(recorded, now)
+    yield from _reading(recorded, now)
+
+
+def _reading(recorded: Layer, now: Settings) -> Iterator[str]:
+    """Options for what is read for the model: the web, a model of embeddings, files beyond the working directory."""
+    retrieval = recorded.get("retrieval", {})
+    web, place = retrieval.get("web"), retrieval.get("web_address")
+    known = web == now.retrieval.web and (place is None or _same(str(place), now.retrieval.web_address))
+    if web not in (None, "off") and not known:
+        yield f"--web {quote(str(place or web))}"
+    folder = retrieval.get("embedding_folder")
+    if isinstance(folder, str) and not _same(folder, now.retrieval.embedding_folder):
+        yield f"--embedding-folder {quote(folder)}"
+    docs = retrieval.get("docs")
+    for path in map(str, docs if isinstance(docs, list) else ()):
+        if _leads_out(path) and not any(_same(path, one) for one in now.retrieval.docs):
+            yield f"--docs {quote(path)}"
+
+
+def _same(recorded: str, now: str | None) -> bool:
+    """Whether both are one path; a trace tells it from a home."""
+    return now is not None and recorded in (now, own_homes().hidden(now))
+
+
+def _whole(path: str) -> str:
+    """The path with this home, where it is told from one."""
+    return f"{Path.home()}{path[1:]}" if path.startswith("~/") else path
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.startswith("~")
+
+
+def _leads_out(path: str) -> bool:
+    """Whether a path leads out of the working directory."""
+    return path.startswith("~") or Path(path).is_absolute() or ".." in Path(path).parts

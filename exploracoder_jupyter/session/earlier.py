@@ -53,14 +53,13 @@ def _here(exchange: Exchange) -> Exchange:
     return replace(exchange, messages=tuple(messages), replies=tuple(map(at_home, exchange.replies)))
 
 
-def given(records: Iterable[Record], run: Run, *, cell: str = "", hint: str = "") -> Given:
+def given(records: Iterable[Record], run: Run, *, cell: str = "") -> Given:
     """What a run begins with that goes on where this one ended, or from a cell of it.
 
     Args:
         records: of the earlier run.
         run: the same, folded.
         cell: a candidate, carried forward instead of the selected one; a subtask, explored again; or `solution`.
-        hint: for the model, at the first subtask that is explored.
 
     Raises:
         UsageError: there is no such cell, or a run cannot go on from it.
@@ -69,7 +68,7 @@ def given(records: Iterable[Record], run: Run, *, cell: str = "", hint: str = ""
     if run.plan is None:
         if cell:
             raise _unknown(run, cell)
-        return Given(hint=hint, introduction=introduction)
+        return Given(introduction=introduction)
     subtasks = run.plan.subtasks
     known = _carried(run)
     if cell:
@@ -80,12 +79,28 @@ def given(records: Iterable[Record], run: Run, *, cell: str = "", hint: str = ""
     return Given(
         tuple(subtask.title for subtask in subtasks),
         tuple(known),
-        hint.strip() or wished,
+        wished,
         queries=tuple(subtask.online for subtask in subtasks),
         revisions=len(reasons) - reasons.count(CHANGED_BY_USER),
         fixed=CHANGED_BY_USER in reasons,
+        reviewed=not run.reviewing,
         introduction=introduction,
     )
+
+
+def hinted(begin: Given, hint: str) -> Given:
+    """The same with a hint for the model, at the first subtask that is explored.
+
+    Raises:
+        UsageError: none is.
+    """
+    if not hint.strip():
+        return begin
+    if begin.titles and len(begin.titles) == sum(one is not None for one in begin.carried):
+        raise UsageError(
+            "No subtask is left to explore that the hint could be for.", remedy="--from CELL names a subtask."
+        )
+    return replace(begin, hint=hint.strip())
 
 
 def carried(section: Section) -> Carried | None:
@@ -100,7 +115,14 @@ def carried(section: Section) -> Carried | None:
         case "skipped":
             return Carried(status="skipped", reason=section.reason)
         case _:
-            return None
+            return _chosen(section)
+
+
+def _chosen(section: Section) -> Carried | None:
+    """The candidate that the user had chosen, where the run was cut off before it had been run again."""
+    wish = section.wishes[-1] if section.wishes else None
+    attempt = section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None
+    return _with_finds(section, Carried(at_home(attempt.candidate.code), chosen=True)) if attempt else None
 
 
 def _carried(run: Run) -> list[Carried | None]:

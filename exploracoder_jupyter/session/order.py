@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.execution.live import LiveKernel
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.pipeline.controls import Choose, Control, Replan, Retry, Skip
-from exploracoder_jupyter.pipeline.ports import Model, Soup
+from exploracoder_jupyter.pipeline.ports import Branch, Model, Soup
 from exploracoder_jupyter.pipeline.verify import check_code
 from exploracoder_jupyter.types import Environment, Exchange, Task
 
@@ -33,6 +33,9 @@ class Earlier:
     """What of it is taken over, for the user."""
     exchanges: tuple[Exchange, ...] = ()
     """What it asked the model and need not be asked again."""
+    cell: str = ""
+    """The cell of it that is gone on from; empty: where it ended."""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class Recording:
     soup: Soup
     said: str
     """What is shown, for the user."""
+    begin: Callable[[Branch], Awaitable[Branch]]
+    """Brings a fresh state to where the run began; raises where that cannot be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,29 @@ is run again, so a library that has changed, or a program that depends on chance
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from exploracoder_jupyter.config import Layer
+from exploracoder_jupyter.config import Layer, resolve
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import EndpointError, UsageError
 from exploracoder_jupyter.events import KnowledgeSearched, PlanMade, Record, RunStarted, Steered
 from exploracoder_jupyter.knowledge.soup import RecordedSoup
 from exploracoder_jupyter.models import ReplayModel
 from exploracoder_jupyter.notebook import load, summary
+from exploracoder_jupyter.notebook.paths import notebook_path
 from exploracoder_jupyter.notebook.state import Run, Section, fold_all
 from exploracoder_jupyter.pipeline import Given
+from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.session.beyond import interpreters, no_looser
 from exploracoder_jupyter.session.check.places import at_home
+from exploracoder_jupyter.session.check.start import begun, require
+from exploracoder_jupyter.session.check.subject import code_of, read
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import carried, exchanges
 from exploracoder_jupyter.session.order import Order, Recording, RunSteering
@@ -42,27 +50,39 @@ class Replay:
     out: Path
 
 
-def replayed(trace: Path, out: Path, *, delay: Delay = "none") -> Replay:
+def replayed(
+    trace: Path, out: Path, *, delay: Delay = "none", before: Path | None = None, kernel: str | None = None
+) -> Replay:
     """What shows the run of this trace again, and writes a trace of that.
 
+    Args:
+        trace: a notebook or a journal.
+        out: the new trace.
+        delay: whether replies take as long as they did.
+        before: a file with what is run first, for runs that used variables of a notebook.
+        kernel: where the code is run; none: where it was run then.
+
     Raises:
-        UsageError: it is not the trace of a run, both paths are one, or variables that the run used are not here.
+        UsageError: it is not the trace of a run, both paths are one, variables that the run used are not here, or it
+            was run by an interpreter that is not the one of now.
     """
-    trace, out = trace.expanduser().resolve(), out.expanduser().resolve()
-    if trace == out:
+    trace, out = _whole(trace), _whole(out)
+    if notebook_path(trace) == out:
         raise UsageError("--out names the trace that is replayed.", remedy="Name another path.")
     records = load(trace)
     known = fold_all(records)
     if known.started is None:
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
-    begin = _given(records, known)
+    begin, code = _given(records, known), _code(trace, before)
+    layer = _of_replay(out, kernel)
     order = Order(
         _task(known.started.task),
-        (_of_replay(out), *_recorded(known.started)),
+        (layer, _recorded(known.started, layer)),
         given=begin,
-        recording=_recording(records, known, trace, delay, steered=_steered(records) > bool(begin.hint)),
+        recording=_recording(records, known, trace, delay, code, steered=_steered(records) > bool(begin.hint)),
     )
-    with_variables(order, order.task, remedy="Only runs without such variables can be replayed.")
+    if not code:
+        with_variables(order, order.task, remedy="--before FILE runs a .py or .ipynb first that makes them.")
     return Replay(order, known, out)
 
 
@@ -87,44 +107,83 @@ async def replay(asked: Replay, listen: Listener, *, steering: RunSteering | Non
     return found | {"replay": {"of": asked.recorded.run_id, "same_course": said == SAME, "course": said}}
 
 
+def _whole(path: Path) -> Path:
+    with suppress(RuntimeError):  # there is no such user
+        path = path.expanduser()
+    return path.resolve()
+
+
 def _task(recorded: Task) -> Task:
     return replace(recorded, check=at_home(recorded.check) if recorded.check else None)
 
 
-def _of_replay(out: Path) -> Layer:
+def _of_replay(out: Path, kernel: str | None) -> Layer:
     """What is otherwise than in the recorded run: nothing is asked of an endpoint or a server, and code stays here."""
     return {
         "view": {"out": str(out)},
         "endpoint": {"embedding_model": None},
         "retrieval": {"embedding_folder": None},
-        "sandbox": {"network": False, "gateway": None},
+        "sandbox": {"network": False, "gateway": None, **({"kernel": kernel, "python": None} if kernel else {})},
     }
 
 
-def _recorded(started: RunStarted) -> tuple[Layer, ...]:
-    """The recorded settings; there is no live kernel to start from."""
-    layer = as_layer(started.settings)
-    live = layer.get("sandbox", {}).get("state") == "live"
-    return ({"sandbox": {"state": "auto"}}, layer) if live else (layer,)
+def _recorded(started: RunStarted, stronger: Layer) -> Layer:
+    """The recorded settings.
+
+    Raises:
+        UsageError: they name an interpreter by its path that is not the one of now.
+    """
+    layer, now = as_layer(started.settings, (stronger,)), resolve(stronger)
+    if other := next(interpreters(layer, now), ""):
+        raise UsageError(
+            "That run used another interpreter, which a trace alone does not start.",
+            remedy=f"Where you want that, add: --kernel {other.partition(' ')[2]}",
+        )
+    return no_looser(layer, now)
+
+
+def _code(trace: Path, before: Path | None) -> tuple[str, ...]:
+    """What is run first: as asked for, or what a person has written before the exploration in the trace itself."""
+    if before:
+        return code_of(before)
+    with suppress(UsageError):  # a torn one, of which there may be a journal
+        return code_of(trace) if trace.suffix == ".ipynb" else ()
+    return ()
+
+
+async def _begun(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
+    """The state that the run began in.
+
+    Raises:
+        UsageError, MissingMeans: it cannot be had here.
+    """
+    branch = await begun(root, code)
+    try:
+        subject = read(trace)
+    except UsageError:  # nothing was executed, so nothing needs anything
+        return branch
+    await require(branch, subject)
+    return branch
 
 
 def _given(records: list[Record], known: Run) -> Given:
     """What the recorded run itself did not ask for: it went on from another, or knew the introduction."""
     asked = {(one.step, one.subject) for one in exchanges(records)}
     steps = {step for step, _ in asked}
+    hint = known.started.resumes_hint if known.started else ""
     introduction = known.library.introduction if known.library and "introduce" not in steps else None
     plan = next((record.event.plan for record in records if isinstance(record.event, PlanMade)), None)
     if plan is None or "plan" in steps:
-        return Given(introduction=introduction)
+        return Given(hint=hint, introduction=introduction)
     sections = [known.sections.get(subtask.id, Section(subtask)) for subtask in plan.subtasks]
-    taken = [None if ("recommend", one.subtask.id) in asked else carried(one) for one in sections]
-    explored = next((one for one, carried_ in zip(sections, taken, strict=True) if carried_ is None), None)
-    hint = explored.wishes[0].hint if explored and explored.wishes else ""
+    taken = tuple(None if ("recommend", one.subtask.id) in asked else carried(one) for one in sections)
     titles = tuple(one.subtask.title for one in sections)
-    return Given(titles, tuple(taken), hint, introduction=introduction)
+    return Given(titles, taken, hint, introduction=introduction)
 
 
-def _recording(records: list[Record], known: Run, trace: Path, delay: Delay, *, steered: bool) -> Recording:
+def _recording(
+    records: list[Record], known: Run, trace: Path, delay: Delay, code: Sequence[str], *, steered: bool
+) -> Recording:
     assert known.started
     searches = [record.event for record in records if isinstance(record.event, KnowledgeSearched)]
     retrieval = known.started.settings.get("retrieval")
@@ -136,6 +195,7 @@ def _recording(records: list[Record], known: Run, trace: Path, delay: Delay, *, 
         RecordedSoup(searches, online=online),
         f"This shows the run of {when} ({trace.name}, {known.run_id}) again: replies are recorded ones, no model is"
         f" asked.{by_hand}",
+        partial(_begun, trace=trace, code=code),
     )
 
 

@@ -20,7 +20,8 @@ from exploracoder_jupyter.notebook.state import Run, fold_all
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.session.beyond import no_looser, refuse_beyond
 from exploracoder_jupyter.session.check.places import at_home
-from exploracoder_jupyter.session.earlier import exchanges, given
+from exploracoder_jupyter.session.going_on import onward
+from exploracoder_jupyter.session.held import refuse_held
 from exploracoder_jupyter.session.order import Earlier, Order
 from exploracoder_jupyter.types import Task
 
@@ -38,24 +39,24 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Ord
         hint: for the model, at the first subtask that is explored.
 
     Raises:
-        UsageError: it is not the trace of a run, there is no such cell, there is nothing to resume, or variables that
-            the run used are not here.
+        UsageError: it is not the trace of a run, or of one that is still going on; there is no such cell, or nothing to
+            resume; variables that the run used are not here; or it reached further than the settings of now do.
     """
-    trace = Path(order.workdir, trace).expanduser().resolve()
+    trace = Path(order.workdir, trace).resolve()
+    refuse_held(trace)
     records = load(trace)
     run = fold_all(records)
     if run.started is None:
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
     if not cell:
         _refuse_ended(run, trace)
-    begin = given(records, run, cell=cell, hint=hint)
-    asked = () if cell or not _cut_off(run) else exchanges(records)
+    begin, asked = onward(records, run, trace, cell=cell, hint=hint)
     return replace(
         order,
         task=_task(order, run.started.task),
         layers=(*order.layers, _settings(run.started, order.layers)),
         given=begin,
-        earlier=Earlier(run.run_id, trace, _said(run, trace, begin, cell), asked),
+        earlier=Earlier(run.run_id, trace, _said(run, trace, begin, cell), asked, cell, begin.hint),
     )
 
 
@@ -77,11 +78,6 @@ def _refuse_ended(run: Run, trace: Path) -> None:
             f"There is nothing to resume: the run of {trace.name} ended {run.finished.verdict.outcome}.",
             remedy="--from CELL explores again from one of its cells.",
         )
-
-
-def _cut_off(run: Run) -> bool:
-    """Whether the run did not come to its own end: its last requests have not been made use of."""
-    return run.finished is None or run.finished.verdict.outcome == "stopped"
 
 
 def _task(order: Order, known: Task) -> Task:

@@ -24,7 +24,7 @@ from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.pipeline.ports import Model, Soup
 from exploracoder_jupyter.session.history import Historian
-from exploracoder_jupyter.session.order import Order, RunSteering, checked, lacking, told_of_variables, unseen
+from exploracoder_jupyter.session.order import Earlier, Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
     choose_model,
     exploration,
@@ -105,12 +105,14 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             open_siblings(settings.sandbox, workdir=order.workdir, variables=order.variables, live=order.live)
         )
         root = await siblings.root()  # at once: it is the caller's kernel as it is now
-        if order.recording is None:
+        if order.recording:
+            root = await order.recording.begin(root)
+        else:
             settings = await settled(settings, keys)  # an endpoint may take its time
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
         task = told_of_variables(order, environment)
-        tell(_started(order, task, settings, environment))
+        tell(_with_earlier(_started(task, settings, environment), order.earlier, tell.path))
         for notice in _notices(order, settings, keys, (*siblings.notices, unseen(order, task))):
             tell(notice)
         knowledge = await open_knowledge(
@@ -188,13 +190,21 @@ def _leave_no_empty(folder: Path | None) -> None:
             folder.rmdir()
 
 
-def _started(order: Order, task: Task, settings: Settings, environment: Environment) -> RunStarted:
+def _started(task: Task, settings: Settings, environment: Environment) -> RunStarted:
     return RunStarted(
-        os.urandom(4).hex(),
-        task,
-        recorded(settings),
-        settings.endpoint.model or OFFLINE,
-        environment,
-        __version__,
-        resumes=order.earlier.run_id if order.earlier else "",
+        os.urandom(4).hex(), task, recorded(settings), settings.endpoint.model or OFFLINE, environment, __version__
+    )
+
+
+def _with_earlier(started: RunStarted, earlier: Earlier | None, trace: Path) -> RunStarted:
+    """With the run that it goes on from, and from where: it may be cut off before it has taken that over."""
+    if earlier is None:
+        return started
+    beside = earlier.trace.parent == trace.parent
+    return replace(
+        started,
+        resumes=earlier.run_id,
+        resumes_trace=earlier.trace.name if beside else str(earlier.trace),
+        resumes_from=earlier.cell,
+        resumes_hint=earlier.hint,
     )

@@ -13,10 +13,18 @@ from pydantic import JsonValue
 from exploracoder_jupyter.config import Settings
 from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.events import Event, LibraryRead, ModelCalled, Notice, Progress, Record, RunFinished
-from exploracoder_jupyter.notebook.paths import FOLDER, default_path, journal_path, prepare, resumed_path
+from exploracoder_jupyter.notebook.paths import (
+    FOLDER,
+    default_path,
+    journal_path,
+    notebook_path,
+    prepare,
+    resumed_path,
+)
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.summary import summary
 from exploracoder_jupyter.notebook.trace import Trace
+from exploracoder_jupyter.session.held import Hold, refuse_held
 from exploracoder_jupyter.session.order import Order
 from exploracoder_jupyter.types import Usage, Verdict
 
@@ -48,6 +56,7 @@ class Teller:
         self._redactor = Redactor(hidden)
         self._path = _place(order, settings)
         self._trace: Trace | None = None
+        self._hold: Hold | None = None
         self._advancing = ("", 0.0)
         self._warned = False
         self.records: list[Record] = []
@@ -87,6 +96,7 @@ class Teller:
 
     def _keep(self) -> None:
         self._trace = Trace(self._path, secrets=self._hidden)
+        self._hold = Hold(self._path)
         for record in self.records:
             self._trace.append(record)
         self._begun(self._path)
@@ -98,6 +108,8 @@ class Teller:
             self._trace.close()
         else:
             _leave_nothing(self._path)
+        if self._hold:
+            self._hold.release()
 
     def _finish(self, reason: str) -> None:
         """The last event, unless it has been told; without a first one there is no run to end."""
@@ -133,8 +145,9 @@ def _place(order: Order, settings: Settings) -> Path:
     """
     if settings.view.out:
         path = prepare(Path(order.workdir, settings.view.out))
-        if order.earlier and path == order.earlier.trace:
+        if order.earlier and path == notebook_path(order.earlier.trace):
             raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
+        refuse_held(path)
         return path
     if order.earlier:
         return resumed_path(order.earlier.trace)

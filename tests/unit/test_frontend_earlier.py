@@ -54,8 +54,23 @@ def test_a_run_that_is_not_there_is_told(tmp_path):
     write(tmp_path, "other.ipynb", Task("Another task.", ("networkx",)), at=3000)
     with pytest.raises(UsageError, match="No trace of this task is in"):
         recorded("", TASK.text, tmp_path)
-    with pytest.raises(UsageError, match=r"'no\.ipynb' is not the trace of a run"):
-        recorded("no.ipynb", "", tmp_path)
+    for name in ("no.ipynb", "~nobody-of-this-name/t.ipynb", "networkx"):
+        with pytest.raises(UsageError, match=rf"'{name}' is not the trace of a run.* libraries stand before --resume"):
+            recorded(name, "", tmp_path)
+
+
+def test_a_trace_elsewhere_is_found_where_it_is_said_to_be_and_beside_it(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here").mkdir()
+    out = write(tmp_path / "there", "mine.ipynb", at=1000)
+    write(tmp_path / "here", "older.ipynb", at=500)
+    assert recorded("", TASK.text, tmp_path / "here", also=[out]).trace == out.resolve()
+    later = write(tmp_path / "there", "mine-resumed-2.ipynb", at=2000)
+    assert recorded("", TASK.text, tmp_path / "here", also=[out]).trace == later.resolve()
+    other = write(tmp_path / "there", "mine2.ipynb", at=3000)
+    found = recorded("", TASK.text, tmp_path / "here", also=[out])
+    assert found.trace != other.resolve()
+    assert found.is_at(str(later)) and not found.is_at(str(out)) and not found.is_at("~nobody-of-this-name/t.ipynb")
 
 
 def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):

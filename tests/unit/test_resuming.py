@@ -1,21 +1,25 @@
 """Going on from every moment of a run at which it can be cut off: what was answered is not asked again."""
 
+import random
 from dataclasses import replace
+from pathlib import Path
 
 import nbformat
 import pytest
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import ModelCalled, Notice
+from exploracoder_jupyter.events import Notice, PlanMade, Record, ReviewAsked, Steered, dump
 from exploracoder_jupyter.models import RememberingModel, ReplayModel, ScriptedModel
-from exploracoder_jupyter.notebook import render
+from exploracoder_jupyter.notebook import load, render
 from exploracoder_jupyter.notebook.state import fold_all
 from exploracoder_jupyter.pipeline import Given, run_task
+from exploracoder_jupyter.pipeline.agenda import CHANGED_BY_USER
 from exploracoder_jupyter.session import replayed
 from exploracoder_jupyter.session.course import SAME, course
-from exploracoder_jupyter.session.earlier import exchanges, given
+from exploracoder_jupyter.session.earlier import exchanges, given, hinted
+from exploracoder_jupyter.session.going_on import onward
 from exploracoder_jupyter.types import Sampling
-from tests.unit.factories import recorded, started
+from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.test_pipeline import answers, fenced
 from tests.unit.world import FewPassages, InlineBranch, a_run, happened
 
@@ -40,11 +44,11 @@ def script(**more):
     return answers(**{"repair": fenced("print('solved')"), **steps})._script
 
 
-async def gone(model, *, given=None, **more):
-    """A run to its end, and its records."""
+async def gone(model, *, given=None, first=None, **more):
+    """A run to its end, and its records, which begin with `first`."""
     run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, soup=FewPassages())
     ending = await run_task(run)
-    return run, recorded([started(), *run.emit.__self__]), ending
+    return run, recorded([first or started(), *run.emit.__self__]), ending
 
 
 def asked(records):
@@ -131,7 +135,7 @@ async def test_secrets_in_a_request_do_not_keep_it_from_being_known():
 
 async def branched(cell, **more):
     _, whole, _ = await gone(ScriptedModel(script()))
-    begin = given(whole, fold_all(whole), cell=cell, **more)
+    begin = hinted(given(whole, fold_all(whole), cell=cell), more.get("hint", ""))
     return (await gone(ScriptedModel(script()), given=begin))[0]
 
 
@@ -212,8 +216,9 @@ async def test_a_replay_takes_the_same_course():
 async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path, cell):
     _, whole, _ = await gone(ScriptedModel(script()))
     before = whole if cell else whole[: len(whole) // 2]
-    begin = given(before, fold_all(before), cell=cell, hint="look at gcd" if cell == "3" else "")
-    _, after, _ = await gone(ScriptedModel(script()), given=begin)
+    hint = "look at gcd" if cell == "3" else ""
+    begin = hinted(given(before, fold_all(before), cell=cell), hint)
+    _, after, _ = await gone(ScriptedModel(script()), given=begin, first=started(resumes_hint=hint))
     nbformat.write(render(after), tmp_path / "t.ipynb")
     shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
     _, again, _ = await gone(shown.recording.model, given=shown.given)
@@ -224,8 +229,9 @@ async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path
 async def test_a_plan_that_was_revised_on_the_way_is_revised_in_the_replay(tmp_path):
     revising = '{"apis": ["math.sqrt"], "remaining": ["something else", "the end"]}'
     _, whole, _ = await gone(ScriptedModel(script()))
-    begin = given(whole, fold_all(whole), cell="2", hint="look at gcd")
-    _, after, _ = await gone(ScriptedModel(script(recommend=revising)), given=begin)
+    begin = hinted(given(whole, fold_all(whole), cell="2"), "look at gcd")
+    first = started(resumes_hint="look at gcd")
+    _, after, _ = await gone(ScriptedModel(script(recommend=revising)), given=begin, first=first)
     nbformat.write(render(after), tmp_path / "t.ipynb")
     shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
     assert shown.given.titles == PLAN
@@ -280,5 +286,108 @@ def debugged(records):
 
 async def test_a_plan_is_not_needed_to_go_on():
     notice = recorded([started(), Notice("It was cut off here.")])
-    assert given(notice, fold_all(notice), hint="try sqrt") == Given(hint="try sqrt")
-    assert not any(isinstance(one.event, ModelCalled) for one in notice)
+    begin = hinted(given(notice, fold_all(notice)), " try sqrt ")
+    assert begin == Given(hint="try sqrt")
+    run, _, _ = await gone(ScriptedModel(script()), given=begin)
+    [propose, *_] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
+    assert "try sqrt" in propose.messages[-1].content
+    assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "1", "try sqrt")]
+
+
+async def test_a_hint_that_nothing_is_left_for_is_refused():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    with pytest.raises(UsageError, match="No subtask is left to explore that the hint could be for"):
+        onward(whole, fold_all(whole), Path("t.ipynb"), cell="solution", hint="use sqrt")
+
+
+async def test_what_the_user_had_chosen_is_carried_forward_where_the_run_was_cut_off_then():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
+    before = [*whole[:end], Record(end, whole[end].at, Steered("choose", "1", "1.2"))]
+    run, _, _ = await gone(ScriptedModel(script()), given=given(before, fold_all(before)))
+    assert texts(run)["1.1"] == "['1b']"
+    assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
+
+
+async def test_a_plan_that_still_waited_for_the_users_word_waits_again():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
+    before = [*whole[:end], Record(end, whole[end].at, ReviewAsked())]
+    assert not given(before, fold_all(before)).reviewed
+    assert given(whole[:end], fold_all(whole[:end])).reviewed
+
+
+# ---- journals, and runs that went on from runs
+
+
+def journalled(records, path):
+    path.write_bytes(b"".join(f"{dump(one)}\n".encode() for one in records))
+    return path.read_bytes()
+
+
+async def test_a_journal_that_is_torn_anywhere_goes_on(tmp_path):
+    _, whole, ending = await gone(ScriptedModel(script()))
+    journal = tmp_path / "t.journal.jsonl"
+    content = journalled(whole, journal)
+    first = content.index(b"\n") + 1
+    chance = random.Random(1)
+    for cut in sorted(chance.randrange(first, len(content)) for _ in range(40)):
+        journal.write_bytes(content[:cut])
+        before = load(journal)
+        begin, known = onward(before, fold_all(before), journal)
+        inner = ScriptedModel(script())
+        _, _, ended = await gone(RememberingModel(inner, known), given=begin)
+        again = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
+        assert not again, f"cut off after {cut} bytes"
+        assert ended == ending
+
+
+async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_first(tmp_path):
+    """Wherever the second run was cut off, the third asks nothing that either of them was answered."""
+    _, whole, ending = await gone(ScriptedModel(script()))
+    proposed = [one.event.kind == "model_called" and one.event.exchange.subject == "3" for one in whole]
+    before = whole[: len(whole) - proposed[::-1].index(True)]
+    assert before[-1].event.exchange.step == "propose"
+    journalled(before, tmp_path / "t.journal.jsonl")
+    begin, known = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
+    _, after, _ = await gone(RememberingModel(ScriptedModel(script()), known), given=begin, first=first)
+    for cut in range(1, len(after)):
+        second = after[:cut]
+        begin, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+        inner = ScriptedModel(script())
+        _, _, ended = await gone(RememberingModel(inner, known), given=begin)
+        again = {(one.step, one.messages, one.sampling) for one in inner.requests}
+        assert not again & {*asked(before), *asked(second)}, f"cut off after {second[-1].event}"
+        assert ended == ending
+
+
+async def test_each_answer_is_known_once_however_often_it_was_gone_on_from(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    before = whole[:-3]
+    journalled(before, tmp_path / "t.journal.jsonl")
+    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
+    second = recorded([first, *(one.event for one in before[1:])])
+    _, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    assert len(known) == len(exchanges(before))
+
+
+async def test_a_trace_that_says_it_went_on_from_itself_is_read_once(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    first = replace(started(), resumes=RUN_ID, resumes_trace="t.ipynb")
+    before = recorded([first, *(one.event for one in whole[1:20])])
+    journalled(before, tmp_path / "t.journal.jsonl")
+    begin, _ = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    assert begin.titles == PLAN
+
+
+async def test_what_the_user_did_to_the_plan_is_known_two_runs_later(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
+    plan = replace(whole[end - 1].event.plan, revision=1)
+    before = [*whole[:end], Record(end, whole[end].at, PlanMade(plan, CHANGED_BY_USER))]
+    journalled(before, tmp_path / "t.journal.jsonl")
+    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
+    second = recorded([first, *(one.event for one in whole[1:end])])
+    begin, _ = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    assert begin.fixed

@@ -1,5 +1,7 @@
 """An order that goes on from the trace of a run, and what it refuses."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import nbformat
@@ -10,7 +12,8 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import dump
 from exploracoder_jupyter.notebook import Trace, render
 from exploracoder_jupyter.notebook.paths import journal_path, resumed_path
-from exploracoder_jupyter.session import Order, replayed, resumed
+from exploracoder_jupyter.session import Order, held, replayed, resumed
+from exploracoder_jupyter.session.held import refuse_held
 from exploracoder_jupyter.session.teller import Teller
 from exploracoder_jupyter.types import Task
 from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
@@ -94,25 +97,109 @@ def test_what_is_stricter_now_stays_so(tmp_path, monkeypatch):
 
 BEYOND = {
     "endpoint": {"base_url": "https://models.example/v1", "model": "toy"},
-    "sandbox": {"network": True, "gateway": "https://kernels.example"},
-    "retrieval": {"web": "url", "web_address": "https://find.example/?key={key}&q={query}"},
+    "sandbox": {"network": True, "gateway": "https://kernels.example", "python": "./python", "kernel": "/bin/sh"},
+    "retrieval": {
+        "web": "url",
+        "web_address": "https://find.example/?key={key}&q={query}",
+        "embedding_folder": "model",
+        "docs": ["ref", "../private", "~/notes", "/etc"],
+    },
 }
 
 
-def test_a_trace_alone_reaches_nothing_beyond_this_machine(tmp_path):
-    settings = resolve(BEYOND, environ={}).model_dump(mode="json")
+def set_to(folder, layer):
+    settings = resolve(layer, environ={}).model_dump(mode="json")
     events = [started(settings=settings), *complete_events()[1:CUT_OFF]]
-    nbformat.write(render(recorded(events)), tmp_path / "old.ipynb")
+    nbformat.write(render(recorded(events)), folder / "old.ipynb")
+    return folder / "old.ipynb"
+
+
+def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path):
+    path = set_to(tmp_path, BEYOND)
     with pytest.raises(UsageError) as caught:
-        again(tmp_path / "old.ipynb")
+        again(path)
     assert caught.value.remedy == (
         "Where you want that, add: --base-url https://models.example/v1 --gateway https://kernels.example --network"
-        " --web https://find.example/?key={key}&q={query}"
+        " --kernel /bin/sh --python ./python --web 'https://find.example/?key={key}&q={query}'"
+        " --embedding-folder model --docs ../private --docs '~/notes' --docs /etc"
     )
-    order = again(tmp_path / "old.ipynb", Order(NOTHING, (BEYOND,), workdir=tmp_path))
+    order = again(path, Order(NOTHING, (BEYOND,), workdir=tmp_path))
     assert resolve(*order.layers, environ={}).sandbox.network
-    shown = resolve(*replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.layers, environ={})
-    assert (shown.sandbox.network, shown.sandbox.gateway) == (False, None)
+
+
+def test_a_replay_reaches_nothing_and_starts_no_interpreter_that_it_is_not_told_to(tmp_path):
+    path = set_to(tmp_path, BEYOND)
+    with pytest.raises(UsageError, match=r"another interpreter.* --kernel /bin/sh$"):
+        replayed(path, tmp_path / "new.ipynb")
+    settings = resolve(*replayed(path, tmp_path / "new.ipynb", kernel="mine").order.layers, environ={})
+    assert (settings.sandbox.network, settings.sandbox.gateway) == (False, None)
+    assert (settings.sandbox.kernel, settings.sandbox.python) == ("mine", None)
+    assert settings.retrieval.embedding_folder is None
+
+
+@pytest.mark.parametrize(
+    ("layer", "section", "kept"),
+    [
+        ({"endpoint": {"base_url": "https://others.example/v1"}}, "endpoint", "https://others.example/v1"),
+        ({"retrieval": {"web": "ddgs"}}, "retrieval", "ddgs"),
+        ({"sandbox": {"python": "/usr/bin/python3"}}, "sandbox", "/usr/bin/python3"),
+    ],
+)
+def test_what_is_given_now_stands_in_place_of_what_was_reached(tmp_path, layer, section, kept):
+    wanted = {"base_url", "web", "web_address", "python"} & BEYOND[section].keys()
+    reached = {name: BEYOND[section][name] for name in wanted}
+    path = set_to(tmp_path, {section: reached})
+    order = again(path, Order(NOTHING, (layer,), workdir=tmp_path))
+    assert kept in getattr(resolve(*order.layers, environ={}), section).model_dump().values()
+
+
+def test_the_interpreter_of_now_is_no_other_where_the_trace_tells_it_from_a_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setattr(sys, "executable", "/home/me/venv/bin/python")
+    path = set_to(tmp_path, {"sandbox": {"python": sys.executable}})
+    assert "/home/me" not in path.read_text()
+    assert resolve(*again(path).layers, environ={}).sandbox.python is None
+
+
+def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
+    path = set_to(tmp_path, {"sandbox": {"memory_mb": 10**6, "cpu_seconds": 5, "branching": "fork", "state": "live"}})
+    sandbox = resolve(*again(path).layers, environ={}).sandbox
+    assert (sandbox.memory_mb, sandbox.cpu_seconds) == (4096, 5)
+    assert (sandbox.branching, sandbox.state) == ("auto", "auto")
+
+
+def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch):
+    monkeypatch.setattr(held, "PATIENCE", 0.0)
+    path = tmp_path / "old.ipynb"
+    teller = Teller(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+    for event in [started(settings=SETTINGS), *complete_events()[1:CUT_OFF]]:
+        teller(event)
+    for named in (path, journal_path(path)):
+        with pytest.raises(UsageError, match=r"The run of old\..* is still going on\. Wait for its end, or stop it\."):
+            again(named)
+    with pytest.raises(UsageError, match=r"The run of old\.ipynb is still going on\."):
+        Teller(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, begun=print)
+    teller.close()
+    assert again(path).earlier.run_id == RUN_ID
+
+
+def test_a_run_whose_process_was_killed_is_gone_on_from_at_once(tmp_path):
+    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    journal_path(path).write_text("")
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.session.held import Hold\n"
+        f"hold = Hold(Path({str(path)!r}))\nprint('held', flush=True)\ntime.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        with pytest.raises(UsageError, match="still going on"):
+            refuse_held(path, patience=0.0)
+        process.kill()
+    refuse_held(path, patience=0.0)
+
+
+def with_out(path):
+    return resolve({"view": {"out": str(path)}}, environ={})
 
 
 @pytest.mark.parametrize("form", ["journal", "torn journal", "torn notebook"])
@@ -193,8 +280,12 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     same = settings.model_copy(update={"view": settings.view.model_copy(update={"out": "there/old.ipynb"})})
     with pytest.raises(UsageError, match="--out names the trace that is resumed"):
         Teller(order, same, print, begun=print)
-    with pytest.raises(UsageError, match="--out names the trace that is replayed"):
-        replayed(folder / "old.ipynb", folder / "old.ipynb")
+    of_journal = replace(order, earlier=replace(order.earlier, trace=journal_path(folder / "old.ipynb")))
+    with pytest.raises(UsageError, match="--out names the trace that is resumed"):
+        Teller(of_journal, same, print, begun=print)
+    for named in (folder / "old.ipynb", journal_path(folder / "old.ipynb")):
+        with pytest.raises(UsageError, match="--out names the trace that is replayed"):
+            replayed(named, folder / "old.ipynb")
 
 
 def test_a_trace_that_was_written_as_it_grew_is_resumed_at_every_moment(tmp_path):
