@@ -1,8 +1,9 @@
 """Paths of people's home folders, which tell who they are: `/home/me/data.csv` becomes `~/data.csv`.
 
-The forms of Linux, macOS, Windows and what lies between them are known by their shape, whoever's they are, where more
-of a path follows (`"/home/about"` may be an address in a program). The writer's own home is known by name. `/root`
-tells nothing of anybody and stays.
+The homes of the machine that writes are known by name, and hidden wherever such a path begins. Those of other machines
+(a remote kernel's, a colleague's) are known by their shape, where more of a path follows and it is no address:
+`@app.get("/home/a/b")`, `base + "/home/a/b"` and `https://x/?next=/home/a/b` name nobody's home, and code that is
+changed without need does something else when it is executed again. Names that tell nothing (`root`, `user`) stay.
 """
 
 from __future__ import annotations
@@ -10,27 +11,52 @@ from __future__ import annotations
 import getpass
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 HOME: Final = "~"
 SOMEBODY: Final = "[user]"
 
+ESCAPED: Final = r"(?<=\\[abfnrtv])|(?<=[\d\[]m)"
+"""Behind a line break or a colour of a terminal, as they are written within a string: a word may begin there."""
+_BEGIN: Final = rf"(?:(?<![\w.~/)}}\\-])|{ESCAPED}|(?<=[\s'\"]-[A-Za-z])|(?<=file://)|(?<=:///))"
+"""Where a path may begin: also behind an option of one letter, and in addresses of files."""
+_SLASH: Final = r"\\{0,4}/"
+"""Also as JSON may write it."""
+_NAME: Final = r"""[^/\\\s'"<>{}$*:;,|`?]+"""
 _POSIX: Final = re.compile(
-    r"""(?:(?<=file://)|(?<![\w.~/-]))(?:/[\w.-]+){0,3}?/(?:home|Users)/(?!Shared/)[^/\\\s'"<>{}$*:;,|`]+(?=/)"""
+    rf"{_BEGIN}(?:{_SLASH}(?!api\b|rest\b|scim\b|v\d)[\w.-]+){{0,3}}?"
+    rf"{_SLASH}(?:home|Users){_SLASH}({_NAME})(?={_SLASH})"
 )
 _WINDOWS: Final = re.compile(
-    r"(?<!\w)[A-Z]:(?:\\+|/)(?:Users|Documents and Settings)(?:\\+|/)"
-    r"""(?!Public\b)[^\\/'"<>{}$*:|?\n]{1,60}(?=[\\/])""",
+    rf"(?:(?<!\w)|{ESCAPED})[A-Z]:[\\/]+(?:Users|Documents and Settings)[\\/]+"
+    r"""([^\\/'"<>{}$*:|?\n]{1,60})(?=[\\/])""",
     re.IGNORECASE,
 )
-_TELL_NOTHING: Final = frozenset(
-    {"admin", "app", "data", "dev", "guest", "home", "jovyan", "jupyter", "nobody", "python"}
-    | {"root", "runner", "test", "tmp", "ubuntu", "user", "users", "work"}
+_ADDRESS: Final = re.compile(
+    r"""[a-z][a-z0-9+.-]*://[^/\s'"<>][^\s'"<>]*$"""
+    r"""|\.(?:get|post|put|patch|delete|head|options|route|websocket|mount|add_url_rule)\(\s*[bfru]{0,2}['"]$"""
+    r"""|\b(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+['"]?$"""
+    r"""|(?:[Rr]oute|[Uu]rl|URL|[Rr]edirect|[Ff]etch|Mount|urljoin|url_for|re_path)\(\s*[bfru]{0,2}['"]$"""
+    r"""|\b(?:href|action|url|redirect|endpoint)['"]?\s*[:=]\s*[bfru]{0,2}['"]?$"""
+    r"""|\+\s*[bfru]{0,2}['"]$"""
 )
+"""What stands before a path that is part of an address."""
+_LOOKED_AT: Final = 200
+"""Characters before a path."""
+_TELL_NOTHING: Final = frozenset(
+    {"admin", "app", "data", "default", "dev", "guest", "home", "jovyan", "jupyter", "nobody", "public", "python"}
+    | {"root", "runner", "shared", "test", "tmp", "ubuntu", "user", "username", "users", "work"}
+)
+_NO_NAME: Final = re.compile(r"[^A-Za-z]*|[0-9a-f]{8}-[0-9a-f-]{27}")
 _SHORTEST: Final = 3
+_PLACES: Final = ("/home", "/Users")
+_MOST: Final = 50
+"""Homes of a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +65,36 @@ class Homes:
 
     folders: Sequence[str] = ()
     user: str = ""
+    """Whose name is hidden in other paths too."""
     _own: Sequence[tuple[str, re.Pattern[str], str]] = field(init=False, repr=False, compare=False)
     """Each with a piece of text that is looked for first."""
 
     def __post_init__(self) -> None:
-        own = [_folder(folder) for folder in self.folders if _tells(Path(folder).name)]
-        if _tells(self.user):
-            own.append((self.user, re.compile(rf"(?<=[/\\]){re.escape(self.user)}(?=[/\\])"), SOMEBODY))
-        object.__setattr__(self, "_own", own)
+        own = [_folder(parts) for folder in self.folders if _tells((parts := _parts(folder))[-1])]
+        named = [*_named(self.user)] if _tells(self.user) else []
+        object.__setattr__(self, "_own", [*own, *named])
 
     def hidden(self, text: str) -> str:
         """The text with homes as `~`, and the user's name as `[user]` where it is part of another path."""
-        if "/" not in text and "\\" not in text:
+        if "/" not in text and "\\" not in text and "%" not in text:
             return text
         for known, pattern, instead in self._own:
             text = pattern.sub(instead, text) if known in text else text
         if ":\\" in text or ":/" in text:
-            text = _WINDOWS.sub(HOME, text)
-        return _POSIX.sub(HOME, text) if "/home/" in text or "/Users/" in text else text
+            text = _WINDOWS.sub(_unless_it_tells_nothing, text)
+        return _POSIX.sub(_unless_an_address, text) if "/home" in text or "/Users" in text else text
 
 
 def own_homes() -> Homes:
-    """The home and the name of whoever runs this process, as far as they can be told."""
-    folders = (_known(lambda: str(Path.home())), os.environ.get("USERPROFILE", ""))
+    """The home and the name of whoever runs this process, as far as they can be told, and the homes beside it."""
+    folders = [_known(lambda: str(Path.home())), os.environ.get("USERPROFILE", ""), *_beside()]
     return Homes([folder for folder in folders if folder], _known(getpass.getuser))
+
+
+def _beside() -> Iterator[str]:
+    for place in _PLACES:
+        with suppress(OSError), os.scandir(place) as entries:
+            yield from (entry.path for entry in islice(entries, _MOST))
 
 
 def _known(tell: Callable[[], str]) -> str:
@@ -72,13 +104,34 @@ def _known(tell: Callable[[], str]) -> str:
         return ""
 
 
-def _folder(folder: str) -> tuple[str, re.Pattern[str], str]:
-    """Also as written within a string: with its backslashes doubled, once or more often."""
-    parts = re.split(r"[\\/]+", folder.rstrip("/\\"))
-    between = r"(?:\\+|/)"
-    return parts[-1], re.compile(rf"(?<![\w.~-]){between.join(map(re.escape, parts))}(?![\w.-])"), HOME
+def _parts(folder: str) -> list[str]:
+    return re.split(r"[\\/]+", folder.rstrip("/\\"))
+
+
+def _folder(parts: Sequence[str]) -> tuple[str, re.Pattern[str], str]:
+    """Also as written within a string, with its backslashes doubled once or more often, in JSON and in an address."""
+    path = r"(?:\\*/|\\+|%2[Ff]|%5[Cc])".join(re.escape(part).replace(r"\ ", "(?: |%20)") for part in parts)
+    longest = max(re.findall(r"\w+", parts[-1]), key=len)
+    return longest, re.compile(rf"{_BEGIN}{path}(?![\w-]|\.\w)"), HOME
+
+
+def _named(user: str) -> Iterator[tuple[str, re.Pattern[str], str]]:
+    """A name within a path, and at the end of one that begins at the root: `min/max` is none."""
+    name = re.escape(user)
+    yield user, re.compile(rf"(?<=[/\\]){name}(?=[/\\])"), SOMEBODY
+    yield user, re.compile(rf"(?<![\w.-])(/(?:[\w.+@-]+/)*){name}(?![\w-]|\.\w)"), rf"\g<1>{SOMEBODY}"
+
+
+def _unless_an_address(found: re.Match[str]) -> str:
+    before = found.string[max(found.start() - _LOOKED_AT, 0) : found.start()]
+    return found[0] if _ADDRESS.search(before) else _unless_it_tells_nothing(found)
+
+
+def _unless_it_tells_nothing(found: re.Match[str]) -> str:
+    name = found[1]
+    return found[0] if name.lower() in _TELL_NOTHING or _NO_NAME.fullmatch(name) else HOME
 
 
 def _tells(name: str) -> bool:
     """Whether a user's name says who it is."""
-    return len(name) >= _SHORTEST and name.lower() not in _TELL_NOTHING
+    return len(name) >= _SHORTEST and name.lower() not in _TELL_NOTHING and bool(re.search(r"\w", name))

@@ -1,50 +1,72 @@
 """Keeping secrets, home folders, and what no JSON file can hold, out of records.
 
 A `Redactor` knows the run's own secrets and the shapes of common keys. It works on every string of a record before
-anything is written; words that the events themselves are made of stay. The result always loads again.
+anything is written; words that the events themselves are made of stay, and so do pictures that hold nothing of it. The
+result always loads again.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import dataclasses
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Literal, get_origin, get_type_hints
+from urllib.parse import quote
 
 from exploracoder_jupyter.events import Record, load
-from exploracoder_jupyter.notebook.homes import Homes
+from exploracoder_jupyter.notebook.homes import ESCAPED, Homes
 from exploracoder_jupyter.notebook.text import encodable
 
 REDACTED = "[redacted]"
 
+_BEGIN = rf"(?:\b|{ESCAPED})"
 _SHAPES = tuple(
     (hint, re.compile(shape, re.DOTALL))
     for hint, shape in (
-        ("k-", r"\b[srp]k-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}"),
-        ("earer ", r"\b[Bb]earer +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"),
-        ("EARER ", r"\bBEARER +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"),
-        *((f"gh{kind}_", rf"\bgh{kind}_[A-Za-z0-9]{{20,}}") for kind in "pousr"),
-        ("github_pat_", r"\bgithub_pat_[A-Za-z0-9_]{20,}"),
-        ("glpat-", r"\bglpat-[A-Za-z0-9_-]{20,}"),
-        ("hf_", r"\bhf_[A-Za-z0-9]{30,}"),
-        ("xox", r"\bxox[abeprs]-[A-Za-z0-9-]{10,}"),
-        ("AIza", r"\bAIza[A-Za-z0-9_-]{35}"),
-        ("AKIA", r"\bAKIA[A-Z0-9]{16}\b"),
-        ("ASIA", r"\bASIA[A-Z0-9]{16}\b"),
-        ("eyJ", r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
-        ("pypi-", r"\bpypi-[A-Za-z0-9_-]{32,}"),
-        ("npm_", r"\bnpm_[A-Za-z0-9]{30,}"),
-        ("gsk_", r"\bgsk_[A-Za-z0-9]{20,}"),
-        ("xai-", r"\bxai-[A-Za-z0-9]{20,}"),
-        ("nvapi-", r"\bnvapi-[A-Za-z0-9_-]{20,}"),
-        ("ya29.", r"\bya29\.[A-Za-z0-9_-]{20,}"),
-        ("k_live_", r"\b[srp]k_live_[A-Za-z0-9]{10,}"),
+        ("k-", _BEGIN + r"[srp]k-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}"),
+        ("earer ", _BEGIN + r"[Bb]earer +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"),
+        ("EARER ", _BEGIN + r"BEARER +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"),
+        ("asic ", _BEGIN + r"[Bb]asic +(?=[A-Za-z+/=]*\d)[A-Za-z0-9+/]{16,}={0,2}"),
+        *((f"gh{kind}_", rf"{_BEGIN}gh{kind}_[A-Za-z0-9]{{20,}}") for kind in "pousr"),
+        ("github_pat_", _BEGIN + r"github_pat_[A-Za-z0-9_]{20,}"),
+        ("glpat-", _BEGIN + r"glpat-[A-Za-z0-9_-]{20,}"),
+        ("hf_", _BEGIN + r"hf_[A-Za-z0-9]{30,}"),
+        ("xox", _BEGIN + r"xox[abeprs]-[A-Za-z0-9-]{10,}"),
+        ("xapp-", _BEGIN + r"xapp-[A-Za-z0-9-]{20,}"),
+        ("hooks.slack.com/", r"(?<=hooks\.slack\.com/)services/[A-Za-z0-9/]{20,}"),
+        ("AIza", _BEGIN + r"AIza[A-Za-z0-9_-]{35}"),
+        ("GOCSPX-", _BEGIN + r"GOCSPX-[A-Za-z0-9_-]{20,}"),
+        ("AKIA", _BEGIN + r"AKIA[A-Z0-9]{16}\b"),
+        ("ASIA", _BEGIN + r"ASIA[A-Z0-9]{16}\b"),
+        ("AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{40,}={0,2}"),
+        ("eyJ", _BEGIN + r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+        ("pypi-", _BEGIN + r"pypi-[A-Za-z0-9_-]{32,}"),
+        ("npm_", _BEGIN + r"npm_[A-Za-z0-9]{30,}"),
+        ("gsk_", _BEGIN + r"gsk_[A-Za-z0-9]{20,}"),
+        ("r8_", _BEGIN + r"r8_[A-Za-z0-9]{37,}"),
+        ("xai-", _BEGIN + r"xai-[A-Za-z0-9]{20,}"),
+        ("pplx-", _BEGIN + r"pplx-[A-Za-z0-9]{30,}"),
+        ("tvly-", _BEGIN + r"tvly-[A-Za-z0-9-]{20,}"),
+        ("nvapi-", _BEGIN + r"nvapi-[A-Za-z0-9_-]{20,}"),
+        ("ya29.", _BEGIN + r"ya29\.[A-Za-z0-9_-]{20,}"),
+        ("dapi", _BEGIN + r"dapi[0-9a-f]{32}"),
+        ("dop_v1_", _BEGIN + r"dop_v1_[0-9a-f]{40,}"),
+        ("hvs.", _BEGIN + r"hvs\.[A-Za-z0-9_-]{20,}"),
+        ("SG.", _BEGIN + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}"),
+        ("k_live_", _BEGIN + r"[srp]k_live_[A-Za-z0-9]{10,}"),
         ("://", r"(?<=://)[^\s/:@'\"<>{}$*]+:[^\s/:@'\"<>{}$*]+(?=@)"),
-        ("PRIVATE KEY", r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"),
+        ("PRIVATE KEY", r"-----BEGIN [A-Z ]*PRIVATE KEY[ A-Z]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[ A-Z]*-----|\Z)"),
     )
 )
 """Shapes of common keys, each with a piece of text that is looked for first: the expressions are slow on megabytes."""
+
+_PICTURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"%PDF")
+"""How files begin that outputs hold in base64."""
 
 _SHORTEST = 6
 """Shorter secrets (`x`, `EMPTY`: placeholders for local servers) would tear ordinary text apart."""
@@ -52,7 +74,7 @@ _SHORTEST = 6
 _DEEPEST = 100
 """Readers of JSON give up at some depth; deeper output is of no use to anyone."""
 
-_OWN_WORDS = frozenset({"kind", "status", "step", "role", "level", "outcome", "output_type", "ruling"})
+_KINDS_OF_OUTPUT = frozenset({"stream", "display_data", "execute_result", "error"})
 
 
 class Redactor:
@@ -66,7 +88,8 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = (), *, homes: Homes | None = None) -> None:
         self._homes = homes
-        self._known = sorted({secret for secret in secrets if len(secret) >= _SHORTEST}, key=len, reverse=True)
+        kept = (secret for secret in secrets if len(secret) >= _SHORTEST)
+        self._known = sorted({form for secret in kept for form in _forms(secret)}, key=len, reverse=True)
 
     def text(self, text: str) -> str:
         """The text without secrets, encodable as UTF-8."""
@@ -84,16 +107,56 @@ class Redactor:
     def _value(self, value: object, depth: int) -> object:
         if depth > _DEEPEST:
             return "[too deeply nested]"
-        if dataclasses.is_dataclass(value):
-            names = [field.name for field in dataclasses.fields(value)]
-            return {name: self._item(name, getattr(value, name), depth) for name in names}
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            own = _own_words(type(value))
+            fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+            return {name: item if name in own else self._value(item, depth + 1) for name, item in fields}
         if isinstance(value, dict):
-            return {self.text(key): self._item(key, item, depth) for key, item in value.items()}
+            return self._mapping(value, depth)
         if isinstance(value, list | tuple):
             return [self._value(item, depth + 1) for item in value]
         if isinstance(value, float) and not math.isfinite(value):
             return str(value)
         return self.text(value) if isinstance(value, str) else value
 
-    def _item(self, key: str, value: object, depth: int) -> object:
-        return value if key in _OWN_WORDS and isinstance(value, str) else self._value(value, depth + 1)
+    def _mapping(self, value: Mapping[str, object], depth: int) -> dict[str, object]:
+        """No two names become one."""
+        kept: dict[str, object] = {}
+        for key, item in value.items():
+            name = self.text(key)
+            while name in kept:
+                name += "'"
+            kept[name] = self._item(key, item, depth)
+        return kept
+
+    def _item(self, key: str, item: object, depth: int) -> object:
+        if not isinstance(item, str):
+            return self._value(item, depth + 1)
+        if key == "output_type" and item in _KINDS_OF_OUTPUT:
+            return item
+        content = _picture(item) if key.startswith(("image/", "application/pdf")) else None
+        if content is None:
+            return self.text(item)
+        return item if self.text(content) == content else REDACTED
+
+
+def _forms(secret: str) -> set[str]:
+    """A secret as it is, and as strings in code, JSON and addresses write it."""
+    secret = encodable(secret)
+    strings = (repr(secret), json.dumps(secret), json.dumps(secret, ensure_ascii=False))
+    return {secret, quote(secret, safe=""), *(string[1:-1] for string in strings)}
+
+
+def _picture(text: str) -> str | None:
+    """The bytes that a text stands for, a character each, where it is a file in base64: its letters mean nothing."""
+    try:
+        content = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return content.decode("latin-1") if content.startswith(_PICTURES) else None
+
+
+@cache
+def _own_words(kind: type) -> frozenset[str]:
+    """The fields of a value that are words of the events themselves, of which there are a few."""
+    return frozenset(name for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal)
