@@ -1,21 +1,26 @@
-"""`jupyter explora check`: whether a trace still holds. Exit status: 0 it does, 1 it does not, 2 nobody can tell."""
+"""`jupyter explora check`: whether traces still hold. Exit status: 0 it does, 1 it does not, 2 nobody can tell."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.interrupts import Interrupts, interrupts
-from exploracoder_jupyter.cli.output import emit, plain, say
+from exploracoder_jupyter.cli.output import emit, note, plain, say, write
 from exploracoder_jupyter.errors import ExploraError, UsageError
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from exploracoder_jupyter.session.check import Asked, Report
+    from exploracoder_jupyter.session.check.explored import Exploration
 
 _TOLERANCE = 1e-6
 _MOST_WHY = 200
@@ -23,7 +28,9 @@ _MOST_WHY = 200
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `check`."""
-    parser.add_argument("trace", metavar="TRACE", help="trace notebook of a run")
+    parser.add_argument(
+        "traces", nargs="+", metavar="TRACE", help="trace notebook of a run, or a notebook that has explored"
+    )
     parser.add_argument("--selected", action="store_true", help="only what was carried forward, and the solution")
     parser.add_argument(
         "--tolerance",
@@ -53,37 +60,117 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Check the trace and show what was found. Returns the exit status.
+    """Check the traces one after the other and show what was found. Returns the worst of the exit statuses.
 
     Raises:
-        ExploraError: it cannot be checked, or was interrupted.
+        ExploraError: it was interrupted; or there is one trace, and that cannot be checked.
     """
-    asked = _asked(arguments)
+    _refuse(arguments)
     with interrupts(during="what was begun is being ended") as taken:
         try:
-            report = _check(asked, taken)
+            return _check_all(arguments, taken)
         except KeyboardInterrupt:
-            raise _interrupted() from None
+            raise _Interrupted() from None
+
+
+class _Interrupted(ExploraError):
+    def __init__(self) -> None:
+        super().__init__("The check was interrupted before its end.")
+
+
+def _check_all(arguments: argparse.Namespace, taken: Interrupts) -> int:
+    paths, several = arguments.traces, len(arguments.traces) > 1
+    statuses: list[int] = []
+    for path in paths:
+        try:
+            targets = _targets(Path(path))
+            several = several or len(targets) > 1
+        except ExploraError as error:
+            statuses.append(_refused(path, error, arguments, several=several))
+            continue
+        for target in targets:
+            try:
+                statuses.append(_check_one(target, arguments, taken, several=several))
+            except ExploraError as error:
+                statuses.append(_refused(str(target.trace), error, arguments, several=several))
+    return max(statuses)
+
+
+def _refused(path: str, error: ExploraError, arguments: argparse.Namespace, *, several: bool) -> int:
+    """Say why this one of several cannot be checked.
+
+    Raises:
+        ExploraError: it is the only one, or all were interrupted.
+    """
+    if not several or isinstance(error, _Interrupted):
+        raise error
+    note(f"jupyter explora: {' '.join(str(error).split())}")
     if arguments.json:
-        emit(report.plain())
+        write(sys.stdout, json.dumps({"trace": path, "error": error.message, "remedy": error.remedy}))
+    return 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A trace, and the notebook of a person that led to it."""
+
+    trace: Path
+    explored: Exploration | None = None
+
+    @property
+    def told(self) -> dict[str, JsonValue]:
+        """For JSON."""
+        if self.explored is None:
+            return {"trace": str(self.trace)}
+        return {
+            "trace": str(self.trace),
+            "notebook": str(self.explored.notebook),
+            "edited_there": [*self.explored.edited],
+        }
+
+    @property
+    def sentence(self) -> str:
+        """For people; empty where they have named the trace itself."""
+        if self.explored is None:
+            return ""
+        edited = f" Edited in the notebook since: {', '.join(self.explored.edited)}." if self.explored.edited else ""
+        return f"{self.explored.notebook} has explored; checked is the trace of that, {self.trace}.{edited}"
+
+
+def _targets(path: Path) -> list[_Target]:
+    from exploracoder_jupyter.session.check.explored import explorations
+
+    return [_Target(found.trace, found) for found in explorations(path)] or [_Target(path)]
+
+
+def _check_one(target: _Target, arguments: argparse.Namespace, taken: Interrupts, *, several: bool) -> int:
+    report = _check(_asked(target, arguments), taken)
+    if arguments.json:
+        told = {**target.told, **report.plain()}
+        write(sys.stdout, json.dumps(told)) if several else emit(told)
     else:
+        if head := target.sentence or (f"{target.trace}:" if several else ""):
+            say(head)
         _show(report)
     return 0 if report.same else 1
 
 
-def _asked(arguments: argparse.Namespace) -> Asked:
+def _refuse(arguments: argparse.Namespace) -> None:
     if not 0 <= arguments.tolerance < 1:
         raise UsageError(f"--tolerance takes a number from 0 to 1, not {arguments.tolerance:g}.", remedy="Try 1e-6.")
     if arguments.kernel and (arguments.env or arguments.overrides):
         raise UsageError("--kernel and --env name two environments.", remedy="Give one of them.")
 
+
+def _asked(target: _Target, arguments: argparse.Namespace) -> Asked:
     from exploracoder_jupyter.session.check import Asked
 
     return Asked(
-        Path(arguments.trace),
+        target.trace,
         selected=arguments.selected,
         tolerance=arguments.tolerance,
         before=Path(arguments.before) if arguments.before else None,
+        otherwise=target.explored.before if target.explored else (),
         env=arguments.env,
         overrides=tuple(arguments.overrides),
         kernel=arguments.kernel,
@@ -105,19 +192,18 @@ def _check(asked: Asked, taken: Interrupts) -> Report:
             return await check(asked, advance)
         return None
 
-    with _progress() as advance, redirect_stdout(sys.stderr):
-        report = anyio.run(main)
+    try:
+        with _progress() as advance, redirect_stdout(sys.stderr):
+            report = anyio.run(main)
+    finally:
+        taken.answer = None  # the loop is closed
     if report is None:
-        raise _interrupted()
+        raise _Interrupted()
     return report
 
 
 def _soon(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
     loop.call_soon_threadsafe(what)
-
-
-def _interrupted() -> ExploraError:
-    return ExploraError("The check was interrupted before its end.")
 
 
 @contextmanager

@@ -75,14 +75,14 @@ def judge(recorded: Seen, again: Sequence[Seen], *, tolerance: float = TOLERANCE
     """What several executions anew say of a record: `same`, `varies`, or `changed`.
 
     It varies where they differ from one another while the structure of one is as recorded. With one execution there is
-    no telling: then what differs is changed.
+    no telling: then what differs is changed. What is shown by those of another structure is not judged.
     """
     framed = [one for one in again if not _frame(recorded, one)]
     if not framed:
         return Judged("changed", _frame(recorded, again[0]))
-    if len(framed) == len(again):
+    if len(framed) > 1 or len(framed) == len(again):
         for where, part in recorded.parts.items():
-            if why := _blame(part, [one.parts[where] for one in again], tolerance):
+            if why := _blame(part, [one.parts[where] for one in framed], tolerance):
                 return Judged("changed", f"{where}: {why}")
     why = difference(recorded, again[0], tolerance=tolerance)
     return Judged("varies", why) if why else Judged("same")

@@ -1,16 +1,19 @@
 """Which cells of a trace are not as the run made them: what is shown has to be what the records tell.
 
-Code and outputs of tried programs are compared with the notebook that the records make. Words are told from edited ones
-by their hash where another version of this package may have put them otherwise. Cells that a person has added are
-passed over.
+Code and outputs of tried programs are compared with the notebook that the records make, and so are what cells say of
+themselves in their metadata and the order in which they stand. Words are told from edited ones by their hash where
+another version of this package may have put them otherwise. Cells that a person has added are passed over, but not
+those that claim to be of a run.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from difflib import SequenceMatcher
+from typing import Final
 
 import nbformat
 from nbformat import NotebookNode
@@ -24,26 +27,103 @@ from exploracoder_jupyter.notebook.layout import source_hash
 from exploracoder_jupyter.notebook.parts import joined
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION, ours
+from exploracoder_jupyter.notebook.stored import facts_of
 from exploracoder_jupyter.notebook.trace import render
 from exploracoder_jupyter.types import ErrorInfo, Observation
 
-_PROGRAMS = ("candidate", "test", "solution")
+_PROGRAMS: Final = ("candidate", "test", "solution")
 """Roles of cells whose code was run."""
-_LARGE = re.compile(r"^- Large: .*$", re.MULTILINE)
+_LARGE: Final = re.compile(r"^- Large: .*$", re.MULTILINE)
 """What is said of outputs that stand in cells alone: it counts fewer when one of these was edited."""
+_OF_THE_FORM: Final = ("schema_version", "source_hash")
+"""What cells say of themselves that differs between versions of the form, or is known by what it is made of."""
+_FACTS: Final = (
+    "run_id",
+    "started",
+    "task",
+    "settings",
+    "model",
+    "environment",
+    "libraries",
+    "usage",
+    "verdict",
+    "files",
+)
+"""What a notebook says of its run beside the records."""
+
+_Place = tuple[bool, str]
+"""What a cell is in its run: its name, and whether it is the solution, which may be a candidate as well."""
+_Cells = Mapping[_Place, Sequence[NotebookNode]]
 
 
 def edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict[str, str]:
-    """What is different about cells of the run, by candidate (`2.3`, `s1-t2`) or role (`summary`); empty: nothing."""
+    """What is different about the notebook, by candidate (`2.3`, `s1-t2`), role (`summary`), or `notebook` for what it
+    says of the run as a whole; empty: nothing."""
+    rendered = render(records)
     run_id = next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
-    there = {_key(cell): _like_records(cell) for cell in notebook.cells if ours(cell, run_id)}
-    made = {_key(cell): cell for cell in render(records).cells}
-    told = _told_alike(notebook)
-    found = {key: _difference(cell, there.get(key), told=told) for key, cell in made.items()}
-    return {key: why for key, why in found.items() if why}
+    made, there = _by_place(rendered.cells), _by_place(cell for cell in notebook.cells if ours(cell, run_id))
+    found = [*_differing(made, there, told=_told_alike(notebook)), *_out_of_place(list(made), list(there))]
+    if fact := _other_fact(facts_of(rendered), facts_of(notebook)):
+        found.append(("notebook", f"what it says of the run was edited: {fact}"))
+    return dict(reversed(found))  # the first thing that is said of a cell counts
 
 
-def _key(cell: Mapping[str, JsonValue]) -> str:
+def edited_since(notebook: NotebookNode) -> tuple[str, ...]:
+    """The names of cells of runs, in whatever notebook, whose text is not what was written there."""
+    return tuple(
+        _name(cell)
+        for cell in notebook.cells
+        if (mark := ours(cell)) and source_hash(joined(cell.source)) != mark.get("source_hash")
+    )
+
+
+def _by_place(cells: Iterable[NotebookNode]) -> dict[_Place, list[NotebookNode]]:
+    """More than one at a place where a cell was copied."""
+    places: dict[_Place, list[NotebookNode]] = {}
+    for cell in cells:
+        places.setdefault(_place(cell), []).append(cell)
+    return places
+
+
+def _differing(made: _Cells, there: _Cells, *, told: bool) -> Iterator[tuple[str, str]]:
+    for place, [cell, *_] in made.items():
+        if place not in there:
+            yield place[1], "its cell was removed"
+        for one in there.get(place, ()):
+            if why := _difference(cell, _like_records(one), told=told):
+                yield place[1], why
+    yield from ((name, "the run has no such cell") for solution, name in there if (solution, name) not in made)
+
+
+def _out_of_place(made: Sequence[_Place], there: Sequence[_Place]) -> Iterator[tuple[str, str]]:
+    """The cells that do not stand where they stood among the others."""
+    common = set(made) & set(there)
+    wanted, now = ([place for place in places if place in common] for places in (made, there))
+    blocks = SequenceMatcher(None, wanted, now, autojunk=False).get_matching_blocks()
+    kept = {place for block in blocks for place in wanted[block.a : block.a + block.size]}
+    yield from ((place[1], "its cell was moved") for place in wanted if place not in kept)
+
+
+def _other_fact(made: Mapping[str, JsonValue], there: Mapping[str, JsonValue]) -> str:
+    clean = Redactor(homes=Homes())
+    named = (name for name in _FACTS if name in made and name in there)
+    return next((name for name in named if not _agree(made[name], _clean(there[name], clean))), "")
+
+
+def _agree(made: JsonValue, there: JsonValue) -> bool:
+    """Whether both say the same wherever both say something: a version may know more than another one."""
+    if isinstance(made, dict) and isinstance(there, dict):
+        return all(_agree(made[key], there[key]) for key in made.keys() & there.keys())
+    if isinstance(made, list) and isinstance(there, list):
+        return len(made) == len(there) and all(map(_agree, made, there))
+    return made == there
+
+
+def _place(cell: Mapping[str, JsonValue]) -> _Place:
+    return (ours(cell) or {}).get("role") == "solution", _name(cell)
+
+
+def _name(cell: Mapping[str, JsonValue]) -> str:
     mark = ours(cell) or {}
     candidate, input_ = str(mark.get("candidate", "")), mark.get("input")
     if mark.get("role") in _PROGRAMS:
@@ -75,17 +155,25 @@ def _told_alike(notebook: NotebookNode) -> bool:
     return (facts.get("schema_version"), facts.get("package_version")) == (SCHEMA_VERSION, __version__)
 
 
-def _difference(made: NotebookNode, there: NotebookNode | None, *, told: bool) -> str:
-    if there is None:
-        return "its cell was removed"
+def _difference(made: NotebookNode, there: NotebookNode, *, told: bool) -> str:
     role = made.metadata[NAMESPACE]["role"]
-    if role == "setup":
-        return ""  # it runs with the notebook, and fails where this package is not installed
-    if role not in _PROGRAMS:
-        return "" if _same_words(made, there, told=told) else "its text was edited"
+    if there.cell_type != made.cell_type:
+        return "it is a cell of another kind"
+    if role not in (*_PROGRAMS, "setup"):
+        return _of_itself(made, there) if _same_words(made, there, told=told) else "its text was edited"
     if joined(there.source).rstrip() != made.source.rstrip():
         return "its code was edited"
-    return _outputs(made, there, run_again=role == "solution")
+    if role == "setup":
+        return ""  # it runs with the notebook, and fails where this package is not installed
+    return _outputs(made, there, run_again=role == "solution") or _of_itself(made, there)
+
+
+def _of_itself(made: NotebookNode, there: NotebookNode) -> str:
+    """What a cell says of itself in another way; of versions that say more or less, what both say."""
+    said, now = made.metadata[NAMESPACE], there.metadata[NAMESPACE]
+    names = (name for name in said if name in now and name not in _OF_THE_FORM)
+    other = next((name for name in names if said[name] != now[name]), "")
+    return f"its metadata was edited: {other}" if other else ""
 
 
 def _same_words(made: NotebookNode, there: NotebookNode, *, told: bool) -> bool:

@@ -16,7 +16,8 @@ from typing import Final
 MASK: Final = "…"
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
-_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{9,16}\b|(?<=\bat )0x[0-9a-fA-F]{6,8}\b")
+"""Shorter ones are rather data, such as colours and checksums, but for what is said to be at one."""
 _OBJECT_ID = re.compile(r"(?<![\w.])(?:1[34]\d{13}|9[34]\d{12})(?![\w.])")
 """Where Linux puts what a process allocates; other systems' ids vary from run to run and are found by that."""
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")
@@ -58,7 +59,10 @@ _MADE_DAY = re.compile(r"\bdate(?:time)?\((\d{4}), (\d{1,2}), (\d{1,2})[^()]*(?:
 _CLOCK = re.compile(r"(?<!\d{4}-\d\d-\d\d[ T])(?<![\w:.])\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?![\w:])")
 _EPOCH = re.compile(r"(?<![\w.])1[5-9]\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d+)?(?!\w)")
 
-_BAR = re.compile(r"(?<!\d)\d{1,3}%\s{0,9}\||[━╸╺█▏▎▍▌▋▊▉░▒▓]{3,}")
+_PERCENT = re.compile(r"(?<!\d)\d{1,3}%\s{0,9}\|[^|]{0,200}\|\s{0,9}[\d?][^\s/]{0,20}/\S|\dit \[\d")
+_BLOCKS = re.compile(r"[━╸╺█▏▎▍▌▋▊▉░▒▓]{3,}")
+_MOVING = re.compile(r"\d:\d\d|-:--|/s(?:tep)?\b")
+"""What bars of blocks show beside them, and charts of blocks do not: times and speeds."""
 _DIGITS = re.compile(_NUMBER)
 
 _KEYS = re.compile(r"\bdict_keys\(\[([^\[\]{}()]*)\]\)")
@@ -107,7 +111,11 @@ def last_states(text: str) -> str:
 
 def without_progress(text: str) -> str:
     """Of progress bars, what they say beside numbers and blocks."""
-    return "\n".join(_bar(line) if _BAR.search(line) else line for line in text.split("\n"))
+    return "\n".join(_bar(line) if _is_bar(line) else line for line in text.split("\n"))
+
+
+def _is_bar(line: str) -> bool:
+    return bool(_PERCENT.search(line) or (_BLOCKS.search(line) and _MOVING.search(line)))
 
 
 def _bar(line: str) -> str:

@@ -63,9 +63,12 @@ class Text:
         return _SPACES.sub(" ", _NUMBER.sub("#", self.text))
 
     def _mixed(self, other: Text, tolerance: float) -> bool:
-        """Whether both say the same in another order: line by line, or within lines where several wrote at once."""
-        one, two = ("\n".join(sorted(text.split("\n"))) for text in (self.text, other.text))
-        return same_text(one, two, tolerance) or sorted("".join(one.split())) == sorted("".join(two.split()))
+        """Whether both say the same in another order: line by line, or within lines where one wrote before another
+        had ended its line."""
+        one, two = (sorted(filter(str.strip, text.split("\n"))) for text in (self.text, other.text))
+        if len(one) == len(two):
+            return same_text("\n".join(one), "\n".join(two), tolerance)
+        return sorted("".join(self.text.split())) == sorted("".join(other.text.split()))
 
 
 @dataclass(frozen=True, slots=True)

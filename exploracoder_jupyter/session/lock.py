@@ -9,22 +9,28 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryFile, mkdtemp
+from typing import IO
 
 import anyio
 from anyio import to_thread
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
+from exploracoder_jupyter.execution.processes import Census
+from exploracoder_jupyter.notebook.needed import PINNED, canonical, versions_of
 from exploracoder_jupyter.notebook.text import clip
 
 _OURSELVES = "exploracoder-jupyter"
-_PINNED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(\+[A-Za-z0-9.]+)?")
+_MINOR = re.compile(r"\d+\.\d+")
+_ALONE = ("-I", "-m")
+"""The folder in which somebody checks a stranger's trace is not where modules are looked for."""
 _ACCESS = re.compile(r"(?<=://)[^/@\s]+@")
 _MOST_TOLD = 300
 _WHY = ("No matching distribution", "No solution found", "ERROR", "error")
@@ -56,22 +62,25 @@ class Lock:
 
     @classmethod
     def of(cls, python: str, packages: Iterable[str], libraries: Iterable[str], overrides: Sequence[str]) -> Lock:
-        """The lock of recorded `name==version` lines, with others in their place.
+        """The lock of recorded `name==version` lines, with others in their place. Libraries that are not among these
+        are left out: an index may have something else of that name.
 
         Raises:
-            UsageError: an override has another form.
+            UsageError: an override has another form, or nobody knows of which Python the lines are.
         """
-        pinned = [found for line in packages if (found := _PINNED.fullmatch(line))]
-        replaced = [_override(text) for text in overrides]
-        versions = {canonical(found[1]): found[2] for found in (*pinned, *replaced)}
+        if not _MINOR.match(python):
+            raise UsageError("The trace does not record the version of Python.", remedy="Leave --env out.")
+        replaced = versions_of(map(_override, overrides))
+        versions = {**versions_of(packages), **replaced}
         versions.pop(_OURSELVES, None)
-        wanted = [*libraries, *(found[1] for found in replaced), "ipykernel"]
-        return cls(python, versions, tuple(dict.fromkeys(map(canonical, wanted))))
+        wanted = [*(name for name in map(canonical, libraries) if name in versions), *replaced, "ipykernel"]
+        return cls(python, versions, tuple(dict.fromkeys(wanted)))
 
     @property
     def minor(self) -> str:
         """The version of the interpreter without its last number: `3.11`."""
-        return ".".join(self.python.split(".")[:2])
+        found = _MINOR.match(self.python)
+        return found[0] if found else ""
 
     @property
     def digest(self) -> str:
@@ -82,11 +91,6 @@ class Lock:
     def requirements(self, names: Iterable[str]) -> list[str]:
         """What to ask an installer for."""
         return [f"{name}=={self.versions[name]}" if name in self.versions else name for name in names]
-
-
-def canonical(name: str) -> str:
-    """A distribution's name as indexes compare it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 async def interpreter_of(lock: Lock, cache: Path, advance: Callable[[str, int, int], None]) -> Path:
@@ -107,23 +111,30 @@ async def _build(lock: Lock, place: Path) -> None:
     draft = Path(mkdtemp(prefix=f"{place.name}-", dir=place.parent))
     try:
         await _fill(lock, draft)
-        if not place.exists():
-            await to_thread.run_sync(draft.rename, place)
+        await to_thread.run_sync(_put, draft, place)
     finally:
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(lambda: shutil.rmtree(draft, ignore_errors=True))
 
 
+def _put(draft: Path, place: Path) -> None:
+    """In place of one whose interpreter has gone; one that another process has put there meanwhile is as good."""
+    if place.exists() and not _python(place).exists():
+        shutil.rmtree(place)
+    with suppress(OSError):
+        draft.rename(place)
+
+
 async def _fill(lock: Lock, folder: Path) -> None:
     uv = shutil.which("uv")
     base = shutil.which(f"python{lock.minor}") or sys.executable
-    make = [uv, "venv", "--quiet", "--python", lock.minor] if uv else [base, "-m", "venv"]
+    make = [uv, "venv", "--quiet", "--python", lock.minor] if uv else [base, *_ALONE, "venv"]
     await _run([*make, str(folder)])
     constraints = folder / "constraints.txt"
     _write(constraints, lock.requirements(name for name in lock.versions if name not in lock.libraries))
     python = str(_python(folder))
     install = (
-        [uv, "pip", "install", "--quiet", "--python", python] if uv else [python, "-m", "pip", "install", "--quiet"]
+        [uv, "pip", "install", "--quiet", "--python", python] if uv else [python, *_ALONE, "pip", "install", "--quiet"]
     )
     install += ["--constraint", str(constraints)]
     await _run([*install, *lock.requirements(lock.libraries)])
@@ -148,24 +159,39 @@ async def _install_what_can_be(install: Sequence[str], requirements: Sequence[st
 
 async def _optional(lock: Lock, python: str) -> list[str]:
     """What the libraries can use beside what they need, and the run had: calls may depend on it."""
-    lines = json.loads(await _run([python, "-c", _OPTIONAL, *lock.libraries]))
+    lines = json.loads(await _run([python, "-I", "-c", _OPTIONAL, *lock.libraries]))
     named = (canonical(re.split(r"[^\w.-]", line, maxsplit=1)[0]) for line in lines if not _FOR_DEVELOPERS.search(line))
     return [name for name in dict.fromkeys(named) if name in lock.versions and name not in lock.libraries]
 
 
 async def _run(command: Sequence[str]) -> str:
-    """What a command prints.
+    """What a command prints; it is ended, with all that it has started, where nobody waits for it any more.
 
     Raises:
         MissingMeans: it fails.
     """
-    try:
-        done = await anyio.run_process(command, check=False)
-    except OSError as error:
-        raise _failed(str(error)) from error
-    if done.returncode != 0:
-        raise _failed((done.stderr + b"\n" + done.stdout).decode("utf-8", "replace"))
-    return done.stdout.decode("utf-8", "replace")
+    with TemporaryFile() as printed, TemporaryFile() as said:
+        try:
+            process = await anyio.open_process(
+                command, stdin=subprocess.DEVNULL, stdout=printed, stderr=said, start_new_session=True
+            )
+        except OSError as error:
+            raise _failed(str(error)) from error
+        try:
+            status = await process.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                if process.returncode is None:
+                    await Census(process.pid).end(root_follows=False)
+                await process.aclose()
+        if status != 0:
+            raise _failed(f"{_all_of(said)}\n{_all_of(printed)}")
+        return _all_of(printed)
+
+
+def _all_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
 
 
 def _failed(said: str) -> MissingMeans:
@@ -178,13 +204,12 @@ def _failed(said: str) -> MissingMeans:
     return MissingMeans(f"The recorded environment cannot be built: {why}.", remedy=remedy)
 
 
-def _override(text: str) -> re.Match[str]:
-    found = _PINNED.fullmatch(text.strip())
-    if found is None:
+def _override(text: str) -> str:
+    if PINNED.fullmatch(text.strip()) is None:
         raise UsageError(
             f"--with takes NAME==VERSION, not {text!r}.", remedy='Write for example --with "networkx==3.2".'
         )
-    return found
+    return text.strip()
 
 
 def _python(folder: Path) -> Path:

@@ -1,16 +1,17 @@
 """What a check says at its end, and what it asks of a trace before it begins."""
 
-import nbformat
+from dataclasses import replace
+
 import pytest
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.notebook.executions import Execution
 from exploracoder_jupyter.session.check import places
-from exploracoder_jupyter.session.check.again import with_ancestors
+from exploracoder_jupyter.session.check.again import never_ran, with_ancestors
 from exploracoder_jupyter.session.check.report import Report, Row, changed_calls
-from exploracoder_jupyter.session.check.subject import before_the_run, code_of
+from exploracoder_jupyter.session.check.subject import code_of
 from exploracoder_jupyter.session.lock import Lock
-from exploracoder_jupyter.types import Observation
+from exploracoder_jupyter.types import ErrorInfo, Observation
 from tests.unit.factories import stream
 
 
@@ -44,29 +45,22 @@ def test_the_sentence_counts_what_differs_and_names_calls():
 
 
 def test_what_had_not_been_run_when_it_was_recorded_is_no_difference():
-    report = Report((Row("1.1", "not run", counts=False),), {}, {}, (), ())
+    report = Report((Row("1.1", "not run", counts=False), Row("1.2", "same")), {}, {}, (), ())
     assert report.same
     assert report.plain()["cells"][0]["same"] is True
+    assert report.sentence == "Same: all 1 still show what is recorded (1 more had never run)."
+
+
+def test_only_what_really_had_no_state_counts_as_never_run():
+    lost = Observation("died", error=ErrorInfo("StateLost", "gone"))
+    assert never_ran(lost)
+    assert not never_ran(replace(lost, status="error"))
+    assert not never_ran(replace(lost, outputs=(stream("42"),)))
 
 
 def test_executing_something_takes_all_that_it_starts_from():
     every = [ran("1.1"), ran("1.2"), ran("2.1", parent="1.2"), ran("3.1", parent="2.1")]
     assert [one.id for one in with_ancestors(["3.1"], every)] == ["1.2", "2.1", "3.1"]
-
-
-def test_what_stands_before_an_exploration_is_its_persons_code():
-    code, words = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
-    cells = [
-        words("Hi"),
-        code("%load_ext exploracoder_jupyter"),
-        code("%load_ext exploracoder_jupyter\nx = 1"),
-        code("y = 2"),
-    ]
-    cells += [code("%%explora networkx\nDo it."), code("z = 3")]
-    assert before_the_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1", "y = 2")
-    mark = {"exploracoder_jupyter": {"role": "task", "run_id": "0" * 8}}
-    cells = [code("x = 1"), words("# Task", metadata=mark), code("z = 3")]
-    assert before_the_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1",)
 
 
 @pytest.mark.parametrize("text", ["def :", b"\xff\xfe\x00"])

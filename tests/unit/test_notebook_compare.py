@@ -60,6 +60,12 @@ def test_what_agrees_among_executions_anew_is_a_change():
     assert result(printed("42"), printed("43"), printed("43")) == "changed"
 
 
+def test_code_that_fails_now_and_then_is_judged_by_when_it_does_not():
+    failed = printed("", status="error", error=ErrorInfo("ValueError", "no"))
+    assert result(printed("42"), printed("42"), failed, printed("42")) == "same"
+    assert result(printed("41"), printed("42"), failed, printed("42")) == "changed"
+
+
 def test_values_that_vary_do_not_excuse_other_words():
     assert result(printed("lost 0.1"), printed("drew 0.2"), printed("drew 0.3")) == "changed"
 
@@ -114,6 +120,7 @@ def test_the_order_of_lines_counts_but_for_code_with_threads():
     assert result(printed(one, code=code), printed(other, code=code)) == "same"
     assert result(printed(one, code=code), printed("worker 2worker 1\n\n", code=code)) == "same"
     assert result(printed(one, code=code), printed("worker 3\nworker 1\n", code=code)) == "changed"
+    assert result(printed("1234\n", code=code), printed("4321\n", code=code)) == "changed"
 
 
 def test_markup_is_compared_tag_by_tag():

@@ -20,6 +20,7 @@ def plain(text, day=DAY):
     ("one", "other"),
     [
         ("<A at 0x7f2c3d4e5f60>", "<A at 0x55d0c3a1b200>"),
+        ("<A at 0x1F3A40>", "<A at 0x2B3A40>"),
         ("id 139872345678912", "id 140112345678912"),
         (f"{NOW}", f"{LATER}"),
         (f"{NOW:%Y-%m-%dT%H:%M:%S}Z", f"{LATER:%Y-%m-%dT%H:%M:%S}Z"),
@@ -37,6 +38,8 @@ def plain(text, day=DAY):
         ("40.1it/s", "7.25it/s"),
         (" 45%|████▌     | 45/100 [00:01<00:01, 40.1it/s]", "100%|██████████| 100/100 [00:02<00:00, 51.0it/s]"),
         ("\rload  10%|█  | 1/9\rload 100%|███| 9/9", "load 100%|███| 9/9"),
+        ("12it [00:00, 40.1it/s]", "12it [00:03, 7.25it/s]"),
+        ("5/5 ━━━━━━━━━━ 1s 3ms/step - loss: 0.5", "5/5 ━━━━━━━━━━ 2s 4ms/step - loss: 0.4"),
         ("Working ━━━━━━━━━━ 100% 0:00:01", "Working ━━━━━━━ 100% 0:00:04"),
         ("/tmp/tmpab12cd3e/x.txt", "/tmp/tmpzz99qq1w/x.txt"),
         ("/tmp/ipykernel_12/45.py:3: UserWarning: x", "/tmp/ipykernel_9/1.py:4: UserWarning: x"),
@@ -81,6 +84,12 @@ def test_what_differs_by_itself_is_the_same(one, other):
         ("process 3", "process 4"),
         ("  indented", "indented"),
         ("97 %", "98 %"),
+        ("| 25%   |  2.5 |", "| 25%   |  3.5 |"),
+        ("| a | 12% | 345 |", "| a | 12% | 346 |"),
+        ("25%|2|3", "25%|2|4"),
+        ("apples ████ 12", "apples ████ 13"),
+        ("0xff8800", "0xff8801"),
+        ("crc 0xdeadbeef", "crc 0xdeadbee0"),
     ],
 )
 def test_what_is_data_stays(one, other):

@@ -24,9 +24,9 @@ from exploracoder_jupyter.notebook.executions import Execution
 from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.pipeline.verify import probe
 from exploracoder_jupyter.session.check import places
-from exploracoder_jupyter.session.check.again import LOST, How, execute_again, with_ancestors
+from exploracoder_jupyter.session.check.again import How, execute_again, never_ran, settled, with_ancestors
 from exploracoder_jupyter.session.check.report import Report, Row, changed_calls
-from exploracoder_jupyter.session.check.start import begun, require, require_names
+from exploracoder_jupyter.session.check.start import Lacking, begun, require, require_names
 from exploracoder_jupyter.session.check.subject import Subject, code_of, read
 from exploracoder_jupyter.session.check.surroundings import described, differences, lock_of, sandbox_like, versions
 from exploracoder_jupyter.session.lock import interpreter_of
@@ -55,6 +55,8 @@ class Asked:
     tolerance: float = TOLERANCE
     before: Path | None = None
     """A file with what is to be run first."""
+    otherwise: tuple[str, ...] = ()
+    """What is to be run first where the run needs variables, and nothing else makes them."""
     env: bool = False
     """Whether an environment is built as it was recorded."""
     overrides: tuple[str, ...] = ()
@@ -75,24 +77,32 @@ async def check(asked: Asked, advance: Advance) -> Report:
         KernelError: no kernel could be had.
     """
     subject = await to_thread.run_sync(read, asked.path)
+    chosen = _chosen(subject, selected=asked.selected)
     code = code_of(asked.before) if asked.before else subject.before
     kernel = asked.kernel
     if asked.env or asked.overrides:
         lock = lock_of(subject, asked.overrides)
         kernel = str(await interpreter_of(lock, cache_folder() / "environments", advance))
-    checking = _Checking(asked, subject, code, kernel, advance, _chosen(subject, selected=asked.selected))
     try:
-        await checking.execute_all()
-    except Exception as error:
-        raise unwrapped(error) from None
-    return checking.report()
+        return await _Checking(asked, subject, code, kernel, advance, chosen).report()
+    except Lacking:
+        if code or not asked.otherwise:
+            raise
+    return await _Checking(asked, subject, asked.otherwise, kernel, advance, chosen).report()
 
 
 def _chosen(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
-    """What is compared."""
+    """What is compared.
+
+    Raises:
+        UsageError: nothing.
+    """
     if not selected:
         return subject.executions
-    return tuple(one for one in subject.executions if one.selected or one.id == subject.solution)
+    chosen = tuple(one for one in subject.executions if one.selected or one.id == subject.solution)
+    if not chosen:
+        raise UsageError("In that run nothing was carried forward.", remedy="Leave --selected out.")
+    return chosen
 
 
 @dataclass(slots=True)
@@ -114,12 +124,25 @@ class _Checking:
         """The working directory, as it stands in observations."""
         return _redactor().text(str((self.asked.workdir or self.subject.workdir).resolve()))
 
-    async def execute_all(self) -> None:
-        """Execute all that is compared, and what differs several times."""
+    async def report(self) -> Report:
+        """Execute all that is compared, and say what was found.
+
+        Raises:
+            Lacking: variables that the run had are not there.
+            ExploraError: it cannot be executed, for another reason.
+        """
+        try:
+            await self._execute_all()
+        except Exception as error:
+            raise unwrapped(error) from None
+        return self._report()
+
+    async def _execute_all(self) -> None:
+        """What differs several times, and what had no state to be run in."""
         wanted = self.chosen
         for _ in range(_MOST_PASSES):
             await self._execute(with_ancestors([one.id for one in wanted], self.subject.executions))
-            wanted = [one for one in wanted if self._row(one).result == "changed"]
+            wanted = [one for one in wanted if not self._row(one).same]
             if not wanted:
                 return
 
@@ -132,10 +155,10 @@ class _Checking:
             raise UsageError(f"There is no folder {str(workdir)!r}.", remedy="Name one with --workdir.")
         self.advance("Starting kernels", 0, 0)
         async with open_siblings(sandbox, workdir=workdir) as siblings:
-            base = await begun(await siblings.root(), self.code)
-            first = self.environment is None
+            root, first = await siblings.root(), self.environment is None
+            base = await settled(lambda: begun(root, self.code))
             if first:
-                await require(base, self.subject)
+                await settled(lambda: require(base, self.subject))
             self.environment = siblings.environment()
             again = await execute_again(base, executions, self._how(len(executions)))
         if first:
@@ -160,7 +183,7 @@ class _Checking:
 
     def _row(self, one: Execution) -> Row:
         """How an execution compares with its record, as far as is known."""
-        if one.observation.error and one.observation.error.name == LOST:
+        if never_ran(one.observation):
             return Row(one.id, "not run", "it was not run when it was recorded", counts=False)
         if one.id not in self.shown:
             return Row(one.id, "not run", f"the state after {one.parent} was lost")
@@ -177,8 +200,7 @@ class _Checking:
         told = [places.below(shown, self.workdir, itself=known) for shown in self.shown[one.id]]
         return [seen(shown, day=today, code=one.code) for shown in told]
 
-    def report(self) -> Report:
-        """What was found."""
+    def _report(self) -> Report:
         subject, recorded = self.subject, self.subject.started.environment
         rows = [self._with_edits(self._row(one)) for one in self.chosen]
         ids = {row.id for row in rows}

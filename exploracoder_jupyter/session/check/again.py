@@ -5,8 +5,10 @@ States form a tree. A branch is ended as soon as nothing that is still to come s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import anyio
 
@@ -20,8 +22,10 @@ from exploracoder_jupyter.pipeline.verify import Probe
 from exploracoder_jupyter.session.check import places
 from exploracoder_jupyter.types import Observation
 
-LOST = "StateLost"
-"""Type of the error of what was not run because the state before it was gone."""
+_T = TypeVar("_T")
+_LOST = "StateLost"
+_PATIENCE = 3
+"""How many times as long as it took an execution may take, where it took long: another machine may be slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,7 @@ class How:
     """How things are executed; the same for all."""
 
     timeout: float
+    """Seconds that an execution had in the run."""
     probe: Probe | None
     """What checks a solution."""
     parallel: int
@@ -50,17 +55,18 @@ def with_ancestors(wanted: Iterable[str], every: Sequence[Execution]) -> tuple[E
 async def execute_again(root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
     """What each shows now, by id; what could not be run because the state before it was lost is missing.
 
-    From the beginning where branches turn out to be made in another way from then on.
-
     Raises:
         KernelError: no kernel could be had.
     """
+    return await settled(lambda: _Pass.over(root, chosen, how))
+
+
+async def settled(work: Callable[[], Awaitable[_T]]) -> _T:
+    """What the work gives; done from the beginning where branches turn out to be made in another way from then on."""
     for _ in range(MOST_CHANGES):
-        try:
-            return await _Pass.over(root, chosen, how)
-        except BranchingChanged:
-            continue
-    return await _Pass.over(root, chosen, how)
+        with suppress(BranchingChanged):
+            return await work()
+    return await work()
 
 
 @dataclass(slots=True)
@@ -96,7 +102,7 @@ class _Pass:
             except BaseException:
                 await _close(branch)
                 raise
-        if not (observation.error and observation.error.name == LOST):
+        if not never_ran(observation):
             self.seen[one.id] = observation
         self.how.done(one.id)
         try:
@@ -116,9 +122,18 @@ class _Pass:
         return branch
 
 
+def never_ran(observation: Observation) -> bool:
+    """Whether the code was not run at all, because the state before it was gone."""
+    error = observation.error
+    return observation.status == "died" and error is not None and error.name == _LOST and not observation.outputs
+
+
 async def _observed(one: Execution, branch: Branch, how: How) -> Observation:
+    taken = 0.0 if one.observation.status == "timeout" else min(one.observation.seconds, how.timeout)
+    seconds = max(how.timeout, _PATIENCE * taken)
+
     async def step(code: str) -> Observation:
-        return await branch.run(places.at_home(code), timeout=how.timeout)
+        return await branch.run(places.at_home(code), timeout=seconds)
 
     if one.given is not None:
         return (await on_input(step, one.code, one.given)).observation

@@ -52,11 +52,12 @@ class Report:
     @property
     def sentence(self) -> str:
         """The result in one sentence, with the calls that changed."""
-        counted = {kind: sum(row.result == kind for row in self.rows) for kind in ("varies", "changed", "edited")}
+        held = [row for row in self.rows if row.counts]
+        unrun = len(self.rows) - len(held)
+        counted = {kind: sum(row.result == kind for row in held) for kind in ("varies", "changed", "edited")}
         if self.same:
-            varies = f" ({counted['varies']} of them vary from run to run)" if counted["varies"] else ""
-            return f"Same: all {len(self.rows)} still show what is recorded{varies}."
-        lost = sum(row.result == "not run" and row.counts for row in self.rows)
+            return f"Same: all {len(held)} still show what is recorded{_apart(counted['varies'], unrun)}."
+        lost = sum(row.result == "not run" for row in held)
         parts = [f"{counted['changed']} changed", f"{counted['edited']} edited", f"{lost} could not be run"]
         said = ", ".join(part for part in parts if not part.startswith("0 "))
         return f"Different: of {len(self.rows)}, {said}.{_calls(self.calls)}"
@@ -69,6 +70,11 @@ class Report:
             "environment": {"recorded": {**self.recorded}, "now": {**self.now}, "differs": [*self.differs]},
             "calls": [*self.calls],
         }
+
+
+def _apart(varies: int, unrun: int) -> str:
+    said = [f"{varies} of them vary from run to run" if varies else "", f"{unrun} more had never run" if unrun else ""]
+    return f" ({'; '.join(filter(None, said))})" if any(said) else ""
 
 
 def _calls(paths: Sequence[str]) -> str:

@@ -31,6 +31,10 @@ _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
 _REMEDY = "--before FILE runs a .py or .ipynb first that makes them."
 
 
+class Lacking(UsageError):
+    """Variables that the run found in a kernel are not there."""
+
+
 async def begun(root: Branch, code: Sequence[str]) -> Branch:
     """The root, or a branch of it in which this code was run, piece by piece.
 
@@ -56,7 +60,7 @@ async def require(base: Branch, subject: Subject) -> None:
 
     Raises:
         MissingMeans: a library is not installed.
-        UsageError: a variable is not there.
+        Lacking: a variable is not there.
     """
     modules = [info.name for info in subject.libraries if info.version]
     names = [name for name in subject.started.task.uses if name.isidentifier()]
@@ -78,7 +82,7 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
     """Make sure that no execution failed for want of what a live kernel had had.
 
     Raises:
-        UsageError: one did.
+        Lacking: one did.
     """
     if not subject.started.environment.state.startswith("live"):
         return
@@ -93,8 +97,8 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
         raise _lacking(names)
 
 
-def _lacking(names: Sequence[str]) -> UsageError:
-    return UsageError(f"The run used variables of a kernel that are not there now: {', '.join(names)}.", remedy=_REMEDY)
+def _lacking(names: Sequence[str]) -> Lacking:
+    return Lacking(f"The run used variables of a kernel that are not there now: {', '.join(names)}.", remedy=_REMEDY)
 
 
 def _answer(observation: Observation) -> tuple[list[str], list[str]]:

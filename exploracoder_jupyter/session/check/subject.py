@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 from pydantic import JsonValue
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import LibraryRead, Record, RunFinished, RunStarted
-from exploracoder_jupyter.notebook import load, ours, problems
+from exploracoder_jupyter.notebook import journal_path, load, problems
 from exploracoder_jupyter.notebook.edited import edited_cells
 from exploracoder_jupyter.notebook.executions import Execution, executions
-from exploracoder_jupyter.notebook.parts import joined
+from exploracoder_jupyter.notebook.migrate import too_new, version_of
 from exploracoder_jupyter.notebook.paths import FOLDER
+from exploracoder_jupyter.notebook.stored import facts_of
+from exploracoder_jupyter.session.check.claims import unfounded
+from exploracoder_jupyter.session.check.explored import before_the_run, notebook_at
 from exploracoder_jupyter.types import LibraryInfo
-
-_CALLS = re.compile(r"^%%explora\b", re.MULTILINE)
-_OURS = re.compile(r"^\s*(?:%explora\b|%(?:re)?load_ext +exploracoder_jupyter\b).*$", re.MULTILINE)
-_OUT = re.compile(r"--out[= ]+['\"]?([^\s'\"]+\.ipynb)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +57,14 @@ def read(path: Path) -> Subject:
     """The trace at this path, a notebook or the journal of a run that was cut off.
 
     Raises:
-        UsageError: it is no trace, or nothing was executed in its run.
+        UsageError: it is no trace, one of a later version, or nothing was executed in its run.
     """
-    notebook = _notebook(path)
-    try:
-        records = load(path)
-    except UsageError:
-        raise _no_trace(path, notebook) from None
+    notebook = notebook_at(path)
+    if notebook and (sentence := too_new(version_of(facts_of(notebook)))):
+        raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
+    if not path.exists() and not journal_path(path).exists():
+        raise UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
+    records = load(path)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -79,14 +77,17 @@ def read(path: Path) -> Subject:
         datetime.fromtimestamp(records[0].at, UTC).date(),
         libraries.libraries if isinstance(libraries, LibraryRead) else (),
         ran,
-        _edited(notebook, records) if notebook else {},
+        {**_edited(notebook, records), **unfounded(records, ran)},
         before_the_run(notebook) if notebook else (),
         solution.candidate if solution else "",
     )
 
 
-def _edited(notebook: NotebookNode, records: Sequence[Record]) -> dict[str, str]:
-    """What is not as the run wrote it: cells, and the notebook where it is no valid trace any more."""
+def _edited(notebook: NotebookNode | None, records: Sequence[Record]) -> dict[str, str]:
+    """What is not as the run wrote it: cells, and the notebook where it is no valid trace any more. Nothing is told of
+    a notebook that was cut off, where the journal beside it knows more."""
+    if notebook is None or len(facts_of(notebook).get("records", ())) < len(records):
+        return {}
     broken = problems(notebook)
     return {**edited_cells(notebook, records), **({"notebook": broken[0]} if broken else {})}
 
@@ -98,7 +99,7 @@ def code_of(path: Path) -> tuple[str, ...]:
         UsageError: it cannot be read, or is neither.
     """
     if path.suffix == ".ipynb":
-        notebook = _notebook(path)
+        notebook = notebook_at(path)
         if notebook is None:
             raise UsageError(f"--before: {str(path)!r} is not a notebook that can be read.", remedy="Name another.")
         return before_the_run(notebook)
@@ -109,48 +110,3 @@ def code_of(path: Path) -> tuple[str, ...]:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"--before: {str(path)!r} cannot be used: {why}.", remedy="Name a .py or .ipynb.") from error
     return (code,)
-
-
-def before_the_run(notebook: NotebookNode) -> tuple[str, ...]:
-    """The code cells that a person has written before the first cell of an exploration, without our own commands."""
-    codes: list[str] = []
-    for cell in notebook.cells:
-        source = joined(cell.source)
-        if ours(cell) or _CALLS.match(source):
-            break
-        if cell.cell_type == "code" and (code := _OURS.sub("", source).strip()):
-            codes.append(code)
-    return tuple(codes)
-
-
-def _notebook(path: Path) -> NotebookNode | None:
-    try:
-        notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    except Exception:  # of whatever kind: a torn one may have a journal beside it
-        return None
-    return notebook
-
-
-def _no_trace(path: Path, notebook: NotebookNode | None) -> UsageError:
-    """What to say of a file without records: where the trace is, if it is a notebook that explored."""
-    if not path.exists():
-        return UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
-    if notebook is None or not any(ours(cell) or _CALLS.match(joined(cell.source)) for cell in notebook.cells):
-        return UsageError(f"{str(path)!r} is not the trace of a run.", remedy="Name a notebook that a run wrote.")
-    traces = [str(found) for found in _traces_of(path, notebook)]
-    remedy = f"Check {' or '.join(traces)}." if traces else f"Traces are written to {FOLDER}/ beside it."
-    return UsageError(f"{str(path)!r} has explored, but is not the trace itself.", remedy=remedy)
-
-
-def _traces_of(path: Path, notebook: NotebookNode) -> Sequence[Path]:
-    """The traces of the explorations that a notebook has called, as far as they are there."""
-    named = [out for cell in notebook.cells for out in _OUT.findall(joined(cell.source))]
-    run_ids = {str(mark["run_id"]) for cell in notebook.cells if (mark := ours(cell))}
-    beside = [found for found in path.parent.glob(f"{FOLDER}/*.ipynb") if _run_id(found) in run_ids]
-    return list(dict.fromkeys([found for out in named if (found := path.parent / out).is_file()] + beside))
-
-
-def _run_id(path: Path) -> str:
-    notebook = _notebook(path)
-    marks = [mark for cell in notebook.cells if (mark := ours(cell))] if notebook else []
-    return str(marks[0]["run_id"]) if marks else ""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import packages_distributions
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 
 from pydantic import JsonValue, ValidationError
 
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.notebook.needed import canonical, imported, providers
 from exploracoder_jupyter.session.check.subject import Subject
-from exploracoder_jupyter.session.lock import Lock, canonical
+from exploracoder_jupyter.session.lock import Lock
 from exploracoder_jupyter.types import Environment
 
 _SHOWN = ("python", "platform", "kernel", "isolation", "branching", "state")
@@ -20,12 +20,16 @@ _INSTALLERS = {"pip", "setuptools", "wheel", "uv"}
 
 
 def sandbox_like(subject: Subject, *, network: bool, kernel: str | None, isolation: str | None = None) -> Sandbox:
-    """The recorded limits and isolation, in a fresh kernel of this machine, with the network only if it is given."""
+    """The recorded limits and isolation, in a fresh kernel of this machine, with the network only if it is given.
+
+    Only a person names an interpreter by its path: one that a trace names would be started before anything is confined.
+    """
     recorded = subject.started.settings.get("sandbox")
     known = recorded if isinstance(recorded, dict) else {}
     kept = {name: value for name, value in known.items() if name in Sandbox.model_fields}
-    ours: dict[str, JsonValue] = {"state": "fresh", "network": network, "gateway": None, "engine_python": None}
-    if kernel or kept.get("gateway"):  # a kernelspec of another machine is not one of this
+    ours: dict[str, JsonValue] = {"state": "fresh", "network": network}
+    ours |= dict.fromkeys(("gateway", "engine_python", "python"))
+    if kernel or kept.get("gateway") or _path_of_interpreter(subject):  # a kernelspec of another machine is none here
         ours["kernel"] = kernel
     if isolation:
         ours["isolation"] = isolation
@@ -33,6 +37,12 @@ def sandbox_like(subject: Subject, *, network: bool, kernel: str | None, isolati
         return Sandbox.model_validate({**kept, **ours})
     except ValidationError:  # of a version that allowed other values
         return Sandbox.model_validate(ours)
+
+
+def _path_of_interpreter(subject: Subject) -> str:
+    """The path of the run's interpreter, where that was named by its path."""
+    named = [str(subject.setting("sandbox", name) or "") for name in ("kernel", "python")]
+    return next((name for name in named if len(PurePath(name).parts) > 1 or "\\" in name), "")
 
 
 def described(environment: Environment, libraries: Mapping[str, str]) -> dict[str, JsonValue]:
@@ -63,24 +73,10 @@ def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
     if not recorded.packages:
         raise UsageError("The trace does not record which packages were installed.", remedy="Leave --env out.")
     known = packages(recorded)
-    imported = {name for one in subject.executions for name in _imported(one.code)}
-    provided = packages_distributions()
-    beside = {canonical(name) for module in imported for name in (module, *provided.get(module, ()))}
+    modules = sorted({name for one in subject.executions for name in imported(one.code)})
     libraries = [info.distribution or info.name for info in subject.libraries]
-    return Lock.of(recorded.python, recorded.packages, [*libraries, *sorted(beside & known.keys())], overrides)
-
-
-def _imported(code: str) -> Iterator[str]:
-    """The top-level modules that code imports."""
-    try:
-        nodes = list(ast.walk(ast.parse(code)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+    beside = [name for module in modules for name in providers(module, known)]
+    return Lock.of(recorded.python, recorded.packages, [*libraries, *beside], overrides)
 
 
 def differences(subject: Subject, now: Environment, *, network: bool) -> tuple[str, ...]:
@@ -98,6 +94,8 @@ def differences(subject: Subject, now: Environment, *, network: bool) -> tuple[s
         said.append("the run had the network, the check has not (--network)")
     if subject.setting("sandbox", "gateway"):
         said.append("the run's kernels were on another machine")
+    if path := _path_of_interpreter(subject):
+        said.append(f"the run's interpreter was {path} (--kernel)")
     return (*said, *_others(recorded, now, {canonical(info.distribution) for info in subject.libraries}))
 
 

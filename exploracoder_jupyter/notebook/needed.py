@@ -1,0 +1,62 @@
+"""Which of the packages that a run had installed its code needs: by what it imports, and what provides that."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from exploracoder_jupyter.inside.docs_walk import normal as canonical
+from exploracoder_jupyter.inside.docs_walk import owners
+
+__all__ = ["PINNED", "canonical", "imported", "imported_at_once", "providers", "versions_of"]
+
+PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
+"""Name and version. A local version, as in `2.9.0+cu130`, is left out: no index has it."""
+_NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
+    "PIL": ("pillow",),
+    "bs4": ("beautifulsoup4",),
+    "cv2": ("opencv-python", "opencv-python-headless", "opencv-contrib-python"),
+    "dateutil": ("python-dateutil",),
+    "fitz": ("pymupdf",),
+    "skimage": ("scikit-image",),
+    "sklearn": ("scikit-learn",),
+    "yaml": ("pyyaml",),
+}
+"""For runs in environments that are not here, where nobody can be asked."""
+
+
+def imported(code: str) -> set[str]:
+    """The top-level modules that the code imports, anywhere in it; none where it is not plain Python."""
+    return {name for node in ast.walk(_parsed(code)) for name in _named(node)}
+
+
+def imported_at_once(code: str) -> set[str]:
+    """Those of them without which it does not even begin: not within a function, an `if` or a `try`."""
+    return {name for node in _parsed(code).body for name in _named(node)}
+
+
+def _parsed(code: str) -> ast.Module:
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module.partition(".")[0]
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of `name==version` lines by the name as indexes compare it; of two lines the later one counts."""
+    return {canonical(found[1]): found[2] for line in packages if (found := PINNED.fullmatch(line))}
+
+
+def providers(module: str, versions: Mapping[str, str]) -> list[str]:
+    """The recorded distributions that provide a module."""
+    known = (*owners().get(module, ()), *_NAMED_OTHERWISE.get(module, ()), module)
+    return list(dict.fromkeys(canonical(name) for name in known if canonical(name) in versions))

@@ -1,0 +1,131 @@
+"""A notebook in which a person has explored: the traces of that, and what stands before each call."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.notebook import journal_path, ours
+from exploracoder_jupyter.notebook.edited import edited_since
+from exploracoder_jupyter.notebook.parts import joined
+from exploracoder_jupyter.notebook.paths import FOLDER
+from exploracoder_jupyter.notebook.stored import facts_of
+
+_CALL = re.compile(r"%%explora\b")
+_OURS = re.compile(r"^\s*(?:%explora\b|%(?:re)?load_ext +exploracoder_jupyter\b).*$", re.MULTILINE)
+_TOLD = re.compile(r"\bTrace: (?:<code>)?([^<>\n]+?\.ipynb)")
+"""Where the result of a call says that its trace is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """One that a notebook holds the call of, or what it gave."""
+
+    trace: Path
+    notebook: Path
+    before: tuple[str, ...]
+    """The code cells of a person that stand before its call."""
+    edited: tuple[str, ...]
+    """Cells of explorations in the notebook that somebody has edited since."""
+
+
+def explorations(path: Path) -> tuple[Exploration, ...]:
+    """What a notebook has explored; nothing where it is a trace itself, or no notebook that has explored.
+
+    Raises:
+        UsageError: no trace of what it has explored is there.
+    """
+    notebook = notebook_at(path)
+    if notebook is None or facts_of(notebook).get("records") or journal_path(path).exists():
+        return ()
+    calls = list(_calls(notebook))
+    if not calls:
+        return ()
+    places = _by_run(path.parent)
+    found: dict[Path, tuple[str, ...]] = {}
+    for names, run_id, before in calls:
+        named = [path.parent / Path(name).expanduser() for name in names]
+        for trace in [*named, *([places[run_id]] if run_id in places else [])]:
+            if trace.is_file():
+                found.setdefault(trace, before)
+    if not found:
+        remedy = f"Name that; traces are written to {FOLDER}/ beside the notebook, if --out names no other place."
+        raise UsageError(f"{str(path)!r} has explored, but the trace of that is not there.", remedy=remedy)
+    edited = edited_since(notebook)
+    return tuple(Exploration(trace, path, before, edited) for trace, before in found.items())
+
+
+def before_the_run(notebook: NotebookNode) -> tuple[str, ...]:
+    """The code cells that a person has written before the first exploration, without our own commands."""
+    first = (number for number, cell in enumerate(notebook.cells) if ours(cell) or _is_call(cell))
+    return _codes(notebook.cells[: next(first, len(notebook.cells))])
+
+
+def _calls(notebook: NotebookNode) -> Iterator[tuple[Sequence[str], str, tuple[str, ...]]]:
+    """What tells of an exploration: names of its trace, the id of its run, and the code that stood before its call."""
+    before = before_the_run(notebook)
+    for number, cell in enumerate(notebook.cells):
+        if mark := ours(cell):
+            yield (), str(mark.get("run_id")), before
+        elif _is_call(cell):
+            before = _codes(notebook.cells[:number])
+            yield [*_out(joined(cell.source)), *_told(cell)], "", before
+
+
+def _is_call(cell: NotebookNode) -> bool:
+    return bool(_CALL.match(joined(cell.source)))
+
+
+def _codes(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
+    """The code of a person in these cells."""
+    person = (cell for cell in cells if cell.cell_type == "code" and not ours(cell) and not _is_call(cell))
+    return tuple(code for cell in person if (code := _OURS.sub("", joined(cell.source)).strip()))
+
+
+def _out(source: str) -> list[str]:
+    """What `--out` names in the line of a call."""
+    try:
+        words = shlex.split(source.partition("\n")[0])
+    except ValueError:
+        return []
+    named = [after for word, after in itertools.pairwise(words) if word == "--out"]
+    return [*named, *(word.removeprefix("--out=") for word in words if word.startswith("--out="))]
+
+
+def _told(cell: NotebookNode) -> list[str]:
+    """Which trace the outputs of a call name."""
+    outputs = cell.get("outputs", [])
+    texts = [joined(text) for output in outputs for text in (output.get("text"), *output.get("data", {}).values())]
+    return [unescape(name) for text in texts for name in _TOLD.findall(text)]
+
+
+def _by_run(folder: Path) -> dict[str, Path]:
+    """The traces in this folder and in the one for traces below it, by the ids of their runs."""
+    found: dict[str, Path] = {}
+    for path in sorted([*folder.glob("*.ipynb"), *folder.glob(f"{FOLDER}/*.ipynb")]):
+        try:
+            facts = facts_of(json.loads(path.read_bytes()))
+        except (OSError, ValueError, RecursionError):
+            continue
+        if facts.get("records"):
+            found[str(facts.get("run_id"))] = path
+    return found
+
+
+def notebook_at(path: Path) -> NotebookNode | None:
+    """The notebook in this file, if there is one that can be read."""
+    try:
+        notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    except Exception:  # of whatever kind: a torn one may have a journal beside it
+        return None
+    return notebook
