@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import Record
 from exploracoder_jupyter.notebook.document import content, document
 from exploracoder_jupyter.notebook.export import without_losers
 from exploracoder_jupyter.notebook.homes import Homes
+from exploracoder_jupyter.notebook.paths import notebook_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.state import fold_all
 from exploracoder_jupyter.notebook.text import encodable
@@ -37,6 +39,7 @@ def exported(records: Iterable[Record], form: Form, trace: Path, *, pinned: bool
     redactor = Redactor(homes=Homes())
     trace = trace.with_name(encodable(trace.name))
     run = fold_all(redactor.record(record) for record in records)
+    _refuse_no_moment(run.started_at)
     match form:
         case "script":
             return script(run, trace, pinned=pinned)
@@ -46,7 +49,13 @@ def exported(records: Iterable[Record], form: Form, trace: Path, *, pinned: bool
             return content(without_losers(document(run, ()))).decode()
 
 
+def _refuse_no_moment(at: float) -> None:
+    try:
+        datetime.fromtimestamp(at, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"The trace says that its run began {at} seconds after 1970.", remedy="Mend that.") from None
+
+
 def path_beside(trace: Path, form: Form) -> Path:
     """Where an export goes if nobody says where: beside the trace, under its name."""
-    name = re.sub(r"(\.journal(\.old)?\.jsonl|\.ipynb)$", "", trace.name)
-    return trace.with_name(f"{name}{ENDINGS[form]}")
+    return trace.with_name(f"{notebook_path(trace).stem}{ENDINGS[form]}")

@@ -5,6 +5,8 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -13,6 +15,7 @@ from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.notebook import Trace, render
+from exploracoder_jupyter.report.forms import exported
 from tests.unit.factories import complete_run
 
 FORMS = {"script": ".py", "html": ".html", "notebook": "-selected.ipynb"}
@@ -147,6 +150,12 @@ def test_a_folder_is_no_file(trace, capsys, form):
     folder.mkdir()
     assert main(["export", str(trace), "--to", form, "--out", str(folder)]) == 2
     assert "is a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("at", [1e300, -1e11])
+def test_a_run_that_began_at_no_moment_is_refused(at):
+    with pytest.raises(UsageError, match="seconds after 1970"):
+        exported([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
 
 
 def test_an_export_has_no_run_to_export(trace, capsys):
