@@ -13,11 +13,12 @@ from typing import Final
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.notebook.layout import final_solution
+from exploracoder_jupyter.notebook.needed import imported_at_once
 from exploracoder_jupyter.notebook.paths import FOLDER
 from exploracoder_jupyter.notebook.state import SOLUTION, Run
 from exploracoder_jupyter.report import needs
 from exploracoder_jupyter.report.checked import main_block
-from exploracoder_jupyter.report.dependencies import Dependencies, dependencies, imported_at_once
+from exploracoder_jupyter.report.dependencies import Dependencies, dependencies
 from exploracoder_jupyter.report.plain import behind_futures, program
 from exploracoder_jupyter.types import Observation, Solution, Verdict
 

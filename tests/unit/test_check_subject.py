@@ -6,6 +6,7 @@ from dataclasses import replace
 import nbformat
 import pytest
 
+from exploracoder_jupyter.config import Sandbox, Settings
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import CandidateObserved, RunFinished, RunStarted, SolutionJudged
 from exploracoder_jupyter.notebook import journal_path, render
@@ -133,15 +134,23 @@ class TestSurroundings:
     def test_an_interpreter_that_only_the_trace_names_by_its_path_is_not_started(self, trace):
         for setting in ("kernel", "python"):
             subject = read(written(trace, recorded(events(settings(**{setting: "/tmp/evil/python"})))))
-            sandbox = sandbox_like(subject, network=False, kernel=None)
+            sandbox = sandbox_like(subject, Settings(), network=False, kernel=None)
             assert (sandbox.kernel, sandbox.python) == (None, None)
-            told = differences(subject, subject.started.environment, network=False)
+            told = differences(subject, subject.started.environment, sandbox)
             assert any("/tmp/evil/python" in clause for clause in told)
 
     def test_a_kernelspec_and_what_a_person_names_are_taken(self, trace):
         subject = read(written(trace, recorded(events(settings(kernel="my-kernel")))))
-        assert sandbox_like(subject, network=False, kernel=None).kernel == "my-kernel"
-        assert sandbox_like(subject, network=False, kernel="/opt/python").kernel == "/opt/python"
+        assert sandbox_like(subject, Settings(), network=False, kernel=None).kernel == "my-kernel"
+        assert sandbox_like(subject, Settings(), network=False, kernel="/opt/python").kernel == "/opt/python"
+
+    def test_what_is_stricter_now_stays_so(self, trace):
+        subject = read(written(trace, recorded(events(settings(memory_mb=99_000, isolation="best", branching="fork")))))
+        now = Settings(sandbox=Sandbox(memory_mb=1_000, isolation="require"))
+        sandbox = sandbox_like(subject, now, network=False, kernel=None)
+        assert (sandbox.memory_mb, sandbox.isolation, sandbox.branching) == (1_000, "require", "auto")
+        assert "memory_mb 99000 -> 1000" in differences(subject, subject.started.environment, sandbox)
+        assert sandbox_like(subject, now, network=False, kernel=None, isolation="best").isolation == "best"
 
     def test_only_packages_that_were_installed_are_asked_of_an_index(self, trace):
         """Not the standard library, nor a library that lies beside the notebook: an index may have others."""

@@ -15,6 +15,7 @@ from typing import Literal
 
 from anyio import to_thread
 
+from exploracoder_jupyter.config import Sandbox, resolve
 from exploracoder_jupyter.errors import UsageError, unwrapped
 from exploracoder_jupyter.events import CandidateObserved, Record
 from exploracoder_jupyter.execution import open_siblings
@@ -83,12 +84,13 @@ async def check(asked: Asked, advance: Advance) -> Report:
     if asked.env or asked.overrides:
         lock = lock_of(subject, asked.overrides)
         kernel = str(await interpreter_of(lock, cache_folder() / "environments", advance))
+    sandbox = sandbox_like(subject, resolve(), network=asked.network, kernel=kernel, isolation=asked.isolation)
     try:
-        return await _Checking(asked, subject, code, kernel, advance, chosen).report()
+        return await _Checking(asked, subject, code, sandbox, advance, chosen).report()
     except Lacking:
         if code or not asked.otherwise:
             raise
-    return await _Checking(asked, subject, asked.otherwise, kernel, advance, chosen).report()
+    return await _Checking(asked, subject, asked.otherwise, sandbox, advance, chosen).report()
 
 
 def _chosen(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
@@ -112,7 +114,7 @@ class _Checking:
     asked: Asked
     subject: Subject
     code: Sequence[str]
-    kernel: str | None
+    sandbox: Sandbox
     advance: Advance
     chosen: Sequence[Execution]
     shown: dict[str, list[Observation]] = field(default_factory=dict)
@@ -149,12 +151,11 @@ class _Checking:
     async def _execute(self, executions: Sequence[Execution]) -> None:
         """Execute these once, in kernels that are made for it."""
         asked = self.asked
-        sandbox = sandbox_like(self.subject, network=asked.network, kernel=self.kernel, isolation=asked.isolation)
         workdir = asked.workdir or self.subject.workdir
         if not workdir.is_dir():
             raise UsageError(f"There is no folder {str(workdir)!r}.", remedy="Name one with --workdir.")
         self.advance("Starting kernels", 0, 0)
-        async with open_siblings(sandbox, workdir=workdir) as siblings:
+        async with open_siblings(self.sandbox, workdir=workdir) as siblings:
             root, first = await siblings.root(), self.environment is None
             base = await settled(lambda: begun(root, self.code))
             if first:
@@ -211,7 +212,7 @@ class _Checking:
             (*rows, *more),
             described(recorded, {info.name: info.version for info in subject.libraries}),
             described(now, versions(subject, now)),
-            differences(subject, now, network=self.asked.network),
+            differences(subject, now, self.sandbox),
             changed_calls(rows, subject.executions),
         )
 

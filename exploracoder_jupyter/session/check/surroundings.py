@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import PurePath
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue, ValidationError
 
-from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.config import Sandbox, Settings
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.notebook.needed import canonical, imported, providers
+from exploracoder_jupyter.session.beyond import no_looser
 from exploracoder_jupyter.session.check.subject import Subject
 from exploracoder_jupyter.session.lock import Lock
 from exploracoder_jupyter.types import Environment
@@ -19,30 +19,38 @@ _MOST_NAMED = 3
 _INSTALLERS = {"pip", "setuptools", "wheel", "uv"}
 
 
-def sandbox_like(subject: Subject, *, network: bool, kernel: str | None, isolation: str | None = None) -> Sandbox:
-    """The recorded limits and isolation, in a fresh kernel of this machine, with the network only if it is given.
+def sandbox_like(
+    subject: Subject, now: Settings, *, network: bool, kernel: str | None, isolation: str | None = None
+) -> Sandbox:
+    """The recorded limits and isolation where those of now are not stricter, in a fresh kernel of this machine.
+
+    The network is there only if it is given.
 
     Only a person names an interpreter by its path: one that a trace names would be started before anything is confined.
     """
-    recorded = subject.started.settings.get("sandbox")
-    known = recorded if isinstance(recorded, dict) else {}
-    kept = {name: value for name, value in known.items() if name in Sandbox.model_fields}
+    present, known = now.sandbox.model_dump(mode="json"), _sandbox_of(subject)
+    kept = {name: value for name, value in no_looser({"sandbox": known}, now)["sandbox"].items() if name in present}
     ours: dict[str, JsonValue] = {"state": "fresh", "network": network}
     ours |= dict.fromkeys(("gateway", "engine_python", "python"))
-    if kernel or kept.get("gateway") or _path_of_interpreter(subject):  # a kernelspec of another machine is none here
+    if kernel or known.get("gateway") or _path_of_interpreter(subject):  # a kernelspec of another machine is none here
         ours["kernel"] = kernel
     if isolation:
         ours["isolation"] = isolation
     try:
-        return Sandbox.model_validate({**kept, **ours})
+        return Sandbox.model_validate({**present, **kept, **ours})
     except ValidationError:  # of a version that allowed other values
-        return Sandbox.model_validate(ours)
+        return Sandbox.model_validate({**present, **ours})
+
+
+def _sandbox_of(subject: Subject) -> dict[str, JsonValue]:
+    recorded = subject.started.settings.get("sandbox")
+    return recorded if isinstance(recorded, dict) else {}
 
 
 def _path_of_interpreter(subject: Subject) -> str:
     """The path of the run's interpreter, where that was named by its path."""
-    named = [str(subject.setting("sandbox", name) or "") for name in ("kernel", "python")]
-    return next((name for name in named if len(PurePath(name).parts) > 1 or "\\" in name), "")
+    named = [str(_sandbox_of(subject).get(name) or "") for name in ("kernel", "python")]
+    return next((name for name in named if "/" in name or "\\" in name), "")
 
 
 def described(environment: Environment, libraries: Mapping[str, str]) -> dict[str, JsonValue]:
@@ -79,7 +87,7 @@ def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
     return Lock.of(recorded.python, recorded.packages, [*libraries, *beside], overrides)
 
 
-def differences(subject: Subject, now: Environment, *, network: bool) -> tuple[str, ...]:
+def differences(subject: Subject, now: Environment, sandbox: Sandbox) -> tuple[str, ...]:
     """What is different about an environment, the task's libraries first."""
     recorded = subject.started.environment
     before, after = {info.name: info.version for info in subject.libraries}, versions(subject, now)
@@ -90,13 +98,22 @@ def differences(subject: Subject, now: Environment, *, network: bool) -> tuple[s
         said.append(f"Python {recorded.python} -> {now.python}")
     if (level := _level(recorded)) != _level(now):
         said.append(f"isolation {level} -> {_level(now)}")
-    if subject.setting("sandbox", "network") and not network:
+    if subject.setting("sandbox", "network") and not sandbox.network:
         said.append("the run had the network, the check has not (--network)")
     if subject.setting("sandbox", "gateway"):
         said.append("the run's kernels were on another machine")
     if path := _path_of_interpreter(subject):
         said.append(f"the run's interpreter was {path} (--kernel)")
+    said += _lower(_sandbox_of(subject), sandbox)
     return (*said, *_others(recorded, now, {canonical(info.distribution) for info in subject.libraries}))
+
+
+def _lower(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]:
+    """The limits that were higher in the run."""
+    for name, limit in sandbox:
+        before = recorded.get(name)
+        if type(before) is int and type(limit) is int and before > limit:
+            yield f"{name} {before} -> {limit}"
 
 
 def _level(environment: Environment) -> str:
