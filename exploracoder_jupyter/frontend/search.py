@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from exploracoder_jupyter.frontend.completion import installed
 from exploracoder_jupyter.frontend.search_process import answer
 from exploracoder_jupyter.frontend.search_progress import LineProgress, OutputProgress, Progress
 from exploracoder_jupyter.frontend.search_results import Results
+from exploracoder_jupyter.inside.docs_walk import normal
 from exploracoder_jupyter.options import OPTIONS, READING, Parser, add_reading_options, layer
 
 _MOST = 1000
@@ -122,12 +122,8 @@ def _names_library(word: str, last: Place) -> bool:
 
 
 def _installed(word: str, last: Place) -> bool:
-    known = {_plain(name) for name in (*installed(), *last.libraries.split(","))}
-    return all(_plain(name.partition(".")[0]) in known for name in word.split(",") if name)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+    known = {normal(name) for name in (*installed(), *last.libraries.split(","))}
+    return all(normal(name.partition(".")[0]) in known for name in word.split(",") if name)
 
 
 def _words(line: str) -> list[str]:
