@@ -21,6 +21,7 @@ from pydantic_core import to_json
 from exploracoder_jupyter.events import Record, RunStarted
 from exploracoder_jupyter.notebook.layout import Layout, Show, with_line
 from exploracoder_jupyter.notebook.once import MOST_TWICE, keep_once
+from exploracoder_jupyter.notebook.room import left_out
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION, Cell, ours
 from exploracoder_jupyter.notebook.state import Run
 from exploracoder_jupyter.notebook.stored import stored
@@ -63,10 +64,17 @@ def _kept(records: Sequence[Record], cells: list[Cell]) -> tuple[dict[str, JsonV
     if len(to_json(kept)) + len(to_json(cells)) <= MOST_TWICE:
         return kept, cells
     raw: Any = kept["records"]
+    gone, lost = left_out(records)
     count, size = keep_once(raw, cells)
-    said = f"Large: {plural(count, 'output')} ({size / 1e6:.1f} MB) stand in the cells alone, so clear no outputs here"
-    told = [with_line(cell, said) if (ours(cell) or {}).get("role") == "summary" else cell for cell in cells]
-    return {**kept, "trimmed": {"outputs": count, "bytes": size}}, told
+    said = f"Large: {_outputs(count, size)} stand in the cells alone, so clear no outputs here"
+    more = f"; {_outputs(gone, lost)} left out, for which there was no room" if gone else ""
+    told = [with_line(cell, said + more) if (ours(cell) or {}).get("role") == "summary" else cell for cell in cells]
+    missing: dict[str, JsonValue] = {"left_out": {"outputs": gone, "bytes": lost}} if gone else {}
+    return {**kept, "trimmed": {"outputs": count, "bytes": size, **missing}}, told
+
+
+def _outputs(count: int, size: int) -> str:
+    return f"{plural(count, 'output')} ({size / 1e6:.1f} MB)"
 
 
 def content(notebook: NotebookNode) -> bytes:

@@ -52,7 +52,7 @@ _TELL_NOTHING: Final = frozenset(
     {"admin", "app", "data", "default", "dev", "guest", "home", "jovyan", "jupyter", "nobody", "public", "python"}
     | {"root", "runner", "shared", "test", "tmp", "ubuntu", "user", "username", "users", "work"}
 )
-_NO_NAME: Final = re.compile(r"[^A-Za-z]*|[0-9a-f]{8}-[0-9a-f-]{27}")
+_NO_NAME: Final = re.compile(r"[\W\d_]*|[0-9a-f]{8}-[0-9a-f-]{27}")
 _SHORTEST: Final = 3
 _PLACES: Final = ("/home", "/Users")
 _MOST: Final = 50

@@ -36,8 +36,10 @@ class Journal:
         """Why the journal is not complete, if it is not."""
         self._synced = time.monotonic()
         self._file: int | None = None
+        self._identity: os.stat_result | None = None
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+            self._identity = os.fstat(self._file)
         except OSError as error:
             self._remember(error)
 
@@ -64,6 +66,13 @@ class Journal:
             self._remember(error)
         with contextlib.suppress(OSError):
             os.close(file)
+
+    def remove(self) -> None:
+        """Close it and take the file away, unless another run has a journal of its own there by now."""
+        self.close()
+        with contextlib.suppress(OSError):
+            if self._identity and os.path.samestat(self._identity, self.path.stat()):
+                self.path.unlink()
 
     def _write(self, file: int, line: bytes) -> None:
         whole = os.fstat(file).st_size
@@ -93,6 +102,6 @@ def read(path: Path) -> list[Record]:
 def _json(line: bytes) -> JsonValue:
     try:
         found: JsonValue = json.loads(line)
-    except ValueError:  # torn
+    except (ValueError, RecursionError):  # torn, or nothing of ours
         return None
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
@@ -20,10 +21,10 @@ from exploracoder_jupyter.notebook.schema import NAMESPACE, Cell
 
 MOST_TWICE: Final = 10_000_000
 """Bytes of JSON up to which a trace keeps everything twice."""
-_LARGE: Final = 2_000
-"""Characters from which a value is kept once."""
-_MOST: Final = 100_000_000
-"""Bytes that a compressed value may have: nobody knows who has packed it."""
+LARGE: Final = 2_000
+"""Characters from which a value is large."""
+_MOST_UNPACKED: Final = 300_000_000
+"""Bytes that all compressed values may have together: nobody knows who has packed them."""
 
 Place: TypeAlias = tuple[dict[str, Any], str]
 """An object and a field of it."""
@@ -31,16 +32,16 @@ Place: TypeAlias = tuple[dict[str, Any], str]
 
 def keep_once(records: Iterable[Mapping[str, Any]], cells: Iterable[Cell]) -> tuple[int, int]:
     """Take large values out of raw records; how many of them stand in the cells alone, and their characters."""
-    shown = {_digest(value) for holder, name in _shown(cells) if _is_large(value := holder[name])}
+    shown = {_digest(value) for holder, name in _shown(cells) if _is_long(value := holder[name])}
     count = size = 0
     for holder, name in _recorded(records):
-        if not _is_large(value := holder[name]):
+        if not is_large(value := holder[name]):
             continue
-        if (digest := _digest(value)) in shown:
+        if _is_long(value) and (digest := _digest(value)) in shown:
             holder[name] = {NAMESPACE: {"in_cell": digest}}
             count, size = count + 1, size + len(value)
         else:
-            holder[name] = {NAMESPACE: {"zlib": base64.b64encode(zlib.compress(value.encode(), 9)).decode()}}
+            holder[name] = {NAMESPACE: _packed(value)}
     return count, size
 
 
@@ -50,23 +51,61 @@ def put_back(records: Iterable[Mapping[str, Any]], cells: object) -> None:
     if not places:
         return
     texts = (_text(holder[name]) for holder, name in _shown(cells if isinstance(cells, list) else []))
-    shown = {_digest(text): text for text in texts if _is_large(text)}
+    shown = {_digest(text): text for text in texts if _is_long(text)}
+    room = _MOST_UNPACKED
     for holder, name in places:
-        value = _found(_mark(holder[name]), shown)
+        value, taken = _found(_mark(holder[name]), shown, room)
+        room -= taken
         if value is None and name != "text":
             del holder[name]
         else:
             holder[name] = value or "[left out: the outputs of this trace have been cleared]\n"
 
 
-def _found(mark: dict[str, Any], shown: Mapping[str, str]) -> str | None:
+def size_of(value: JsonValue) -> int:
+    """Characters of a text, or of the JSON of another value."""
+    return len(value if isinstance(value, str) else json.dumps(value))
+
+
+def is_large(value: JsonValue) -> bool:
+    """Whether a value is kept once."""
+    return isinstance(value, str | list | dict) and size_of(value) >= LARGE
+
+
+def _is_long(value: JsonValue) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) >= LARGE
+
+
+def _values(outputs: Iterable[Any]) -> Iterator[Place]:
+    """Where outputs have their values: of each MIME type, the text of a stream, the lines of an error."""
+    for output in outputs:
+        match output:
+            case {"data": dict(data)}:
+                yield from ((data, mime) for mime in [*data])
+            case {"text": _}:
+                yield output, "text"
+            case {"traceback": _}:
+                yield output, "traceback"
+
+
+def _found(mark: Mapping[str, Any], shown: Mapping[str, str], room: int) -> tuple[JsonValue, int]:
+    """What a mark stands for, and the bytes that were unpacked for it."""
     if "in_cell" in mark:
-        return shown.get(str(mark["in_cell"]))
+        return shown.get(str(mark["in_cell"])), 0
     try:
-        packed = base64.b64decode(str(mark.get("zlib")), validate=True)
-        return zlib.decompressobj().decompress(packed, _MOST).decode() or None
-    except (binascii.Error, zlib.error, ValueError):
-        return None
+        packed = base64.b64decode(str(mark.get("json", mark.get("zlib"))), validate=True)
+        unpacking = zlib.decompressobj()
+        content = unpacking.decompress(packed, max(room, 1))
+        found: JsonValue = json.loads(content) if "json" in mark else content.decode()
+    except (binascii.Error, zlib.error, ValueError, RecursionError):
+        return None, 0
+    return (found or None) if unpacking.eof else None, len(content)
+
+
+def _packed(value: JsonValue) -> dict[str, JsonValue]:
+    text = value if isinstance(value, str) else json.dumps(value)
+    packed = base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode()
+    return {"zlib" if isinstance(value, str) else "json": packed}
 
 
 def _mark(value: object) -> dict[str, Any]:
@@ -92,20 +131,6 @@ def _shown(cells: Iterable[Any]) -> Iterator[Place]:
         match cell:
             case {"outputs": [*outputs]}:
                 yield from _values(outputs)
-
-
-def _values(outputs: Iterable[Any]) -> Iterator[Place]:
-    """Where outputs have their values: of each MIME type, and the text of a stream."""
-    for output in outputs:
-        match output:
-            case {"data": dict(data)}:
-                yield from ((data, mime) for mime in [*data])
-            case {"text": _}:
-                yield output, "text"
-
-
-def _is_large(value: JsonValue) -> TypeGuard[str]:
-    return isinstance(value, str) and len(value) >= _LARGE
 
 
 def _text(value: JsonValue) -> JsonValue:

@@ -51,12 +51,16 @@ def prepare(path: Path, *, overwrite: bool = False) -> Path:
     Raises:
         UsageError: it is not the name of a notebook, a notebook of the user is there, or it cannot be written.
     """
-    path = path.expanduser().resolve()
+    try:
+        path = path.expanduser().resolve()
+        is_folder, is_there = path.is_dir(), path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # e.g. too long, a ring of links, no such user
+        raise _unwritable(path, error) from error
     if path.suffix != ".ipynb":
         raise UsageError(f"The trace {str(path)!r} is not the name of a notebook.", remedy="Let it end in .ipynb.")
-    if path.is_dir():
+    if is_folder:
         raise UsageError(f"The trace {str(path)!r} is a folder.", remedy="Name a notebook in it.")
-    if path.exists() and not (overwrite or _is_trace(path)):
+    if is_there and not (overwrite or _is_trace(path)):
         raise UsageError(f"{str(path)!r} is there and is not a trace.", remedy="Name another path with --out.")
     _try_writing(path)
     return path
@@ -95,22 +99,24 @@ def _reserved(folder: Path, stem: str) -> Path:
 def _try_writing(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".explora-") as probe:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".explora-", suffix=journal_path(path).name) as probe:
             probe.write(bytes(4096))
             probe.flush()
-    except (FileExistsError, NotADirectoryError) as error:
-        message = f"The trace {str(path)!r} cannot be written: there is a file where a folder is needed."
-        raise UsageError(message, remedy="Name another path with --out.") from error
     except OSError as error:
-        message = f"The trace {str(path)!r} cannot be written: {error.strerror or error}."
-        raise UsageError(message, remedy="Name another path with --out.") from error
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: Exception) -> UsageError:
+    in_the_way = isinstance(error, FileExistsError | NotADirectoryError)
+    why = "there is a file where a folder is needed" if in_the_way else getattr(error, "strerror", None) or error
+    return UsageError(f"The trace {str(path)!r} cannot be written: {why}.", remedy="Name another path with --out.")
 
 
 def _is_trace(path: Path) -> bool:
     try:
         content = path.read_bytes()
         return not content.strip() or NAMESPACE in json.loads(content)["metadata"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 

@@ -19,6 +19,7 @@ from itertools import accumulate
 from pydantic import JsonValue
 
 from exploracoder_jupyter.notebook.markup import safe_html, safe_latex, safe_markdown
+from exploracoder_jupyter.notebook.room import left_out_of
 from exploracoder_jupyter.notebook.svg import safe_svg
 from exploracoder_jupyter.notebook.text import encodable
 from exploracoder_jupyter.types import Output
@@ -97,6 +98,8 @@ def _rich(kind: str, output: Output, limit: int) -> Output:
     data = output.get("data")
     given = data if isinstance(data, dict) else {}
     safe: dict[str, JsonValue] = dict(_safe_items(given, limit))
+    if gone := ", ".join(name for name in left_out_of(output) if name not in given):
+        safe["text/plain"] = f"{safe.get('text/plain', '')}\n[{gone} left out: no room in this trace]".lstrip()
     if not safe:
         safe["text/plain"] = _left_out(given, limit)
     clean: Output = {"output_type": kind, "data": safe, "metadata": _image_sizes(output.get("metadata"), safe)}

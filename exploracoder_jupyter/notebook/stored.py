@@ -59,22 +59,21 @@ def read_raw(raw: list[Raw], version: int) -> list[Record]:
     """Whole records of a version as values. Those that cannot be read are left out; a later version is told."""
     known = [record for one in migrated(raw, version) if (record := _readable(one))]
     sentence = too_new(version)
-    return list(_with_notice(known, Notice(sentence, "warning"))) if sentence else known
+    return _with_notice(known, Notice(sentence, "warning")) if sentence and known else known
 
 
 def _readable(raw: Raw) -> Record | None:
     try:
         return load(json.dumps(raw))
-    except ValidationError:  # torn, or of a kind that is not known here
+    except (ValidationError, RecursionError):  # torn, or of a kind that is not known here
         return None
 
 
-def _with_notice(records: list[Record], notice: Notice) -> Iterator[Record]:
-    """The records with a notice where the run begins."""
-    for record in records:
-        yield record
-        if isinstance(record.event, RunStarted):
-            yield Record(record.seq, record.at, notice)
+def _with_notice(records: list[Record], notice: Notice) -> list[Record]:
+    """The records with a notice where the run begins; before all of them, where it is not known how it began."""
+    begun = next((place for place, record in enumerate(records, 1) if isinstance(record.event, RunStarted)), 0)
+    first = records[max(begun - 1, 0)]
+    return [*records[:begun], Record(first.seq, first.at, notice), *records[begun:]]
 
 
 def _taken(event: dict[str, Any]) -> list[JsonValue]:

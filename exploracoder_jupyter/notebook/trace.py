@@ -33,6 +33,7 @@ from exploracoder_jupyter.notebook.journal import Journal, read
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
 from exploracoder_jupyter.notebook.paths import journal_path
 from exploracoder_jupyter.notebook.redact import Redactor
+from exploracoder_jupyter.notebook.room import Room
 from exploracoder_jupyter.notebook.state import Run, fold, fold_all
 from exploracoder_jupyter.notebook.stored import facts_of, restored, without_prompts
 
@@ -51,6 +52,7 @@ class Trace:
     def __init__(self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0) -> None:
         self.path = path
         self._redactor = Redactor(secrets, homes=own_homes())
+        self._room = Room()
         self._interval = interval
         self._records: list[Record] = []
         self._run = Run()
@@ -75,6 +77,7 @@ class Trace:
     def append(self, record: Record) -> None:
         """Take one record: into the journal at once, into the notebook at the end of the step."""
         record = self._redactor.record(record if keeps_prompts(self._run) else without_prompts(record))
+        record = self._room.fit(record)
         self._records.append(record)
         self._journal.append(record)
         self._run = fold(self._run, record)
@@ -94,8 +97,7 @@ class Trace:
         self._journal.close()
         self._complete = self._reads_back()
         if self._complete:
-            with contextlib.suppress(OSError):
-                self._journal.path.unlink()
+            self._journal.remove()
 
     def _write(self) -> None:
         began = time.monotonic()
@@ -135,7 +137,7 @@ def load(path: Path | str) -> list[Record]:
     path = Path(path)
     journal = path if path.suffix == ".jsonl" else journal_path(path)
     notebook = _read(path)
-    records = max(restored(notebook), _records_in(journal), key=len)
+    records = _together(restored(notebook), _records_in(journal))
     if not records and (sentence := too_new(version_of(facts_of(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be read. {sentence}", remedy="Update exploracoder_jupyter.")
     if not records:
@@ -143,6 +145,21 @@ def load(path: Path | str) -> list[Record]:
             f"{str(path)!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote."
         )
     return records
+
+
+def _together(saved: list[Record], noted: list[Record]) -> list[Record]:
+    """What a notebook and the journal beside it tell. A journal of another run is the later run's, which came no
+    further than that."""
+    if _id_of(saved) != _id_of(noted) and _id_of(noted):
+        return noted
+    most, fewer = (noted, saved) if len(noted) > len(saved) else (saved, noted)
+    known = {record.seq for record in most}
+    more = [record for record in fewer if record.seq not in known]
+    return sorted([*most, *more], key=lambda record: record.seq) if more else most
+
+
+def _id_of(records: Iterable[Record]) -> str:
+    return next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
 
 
 def _records_in(journal: Path) -> list[Record]:
@@ -155,7 +172,7 @@ def _records_in(journal: Path) -> list[Record]:
 def _read(path: Path) -> object:
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
 
 

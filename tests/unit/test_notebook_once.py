@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import zlib
 
 import nbformat
 import pytest
@@ -95,6 +96,36 @@ def test_where_outputs_were_cleared_the_rest_is_still_told(trace, tmp_path):
         r.event.observation for r in records if r.event.kind == "candidate_observed" and r.event.candidate == "s1"
     )
     assert "have been cleared" in solution.outputs[0]["text"]
+
+
+def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
+    tree = {"data": [{"x": [number * 1.5 for number in range(5_000)], "name": "é"}]}
+    error = {"output_type": "error", "ename": "E", "evalue": "e", "traceback": ["line\n" * 5_000, "end"]}
+    output = {"output_type": "display_data", "data": {"application/vnd.plotly.v1+json": tree}, "metadata": {}}
+    code = [one for n in range(160) for one in (proposed(f"2.{n}", f"g({n})"), ran(f"2.{n}", output, error))]
+    events = recorded([started(), planned("Show"), *code, finished()])
+    path = tmp_path / "run.ipynb"
+    trace = Trace(path, interval=1e6)
+    for record in events:
+        trace.append(record)
+    trace.close()
+    assert trace.problem is None
+    assert load(path) == events
+    assert problems(nbformat.read(path, 4)) == []
+    assert len(str(events)) > 4 * len(json.dumps(facts(path)["records"]))
+
+
+def test_what_somebody_has_packed_to_fill_the_memory_is_left_out(trace, tmp_path, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.notebook.once._MOST_UNPACKED", 3_000_000)
+    bomb = base64.b64encode(zlib.compress(b"x" * 2_000_000)).decode()
+
+    def pack(notebook):
+        for record in notebook.metadata.exploracoder_jupyter.records[3:9:2]:
+            record.event.observation.outputs[0].data["text/html"] = {"exploracoder_jupyter": {"zlib": bomb}}
+
+    records = load(changed(trace, tmp_path, pack))
+    found = [records[place].event.observation.outputs[0]["data"].get("text/html", "") for place in (3, 5, 7)]
+    assert [len(text) for text in found] == [2_000_000, 0, 0]
 
 
 @pytest.mark.parametrize("packed", ["no base64!", "AAAA", "", None, 7])

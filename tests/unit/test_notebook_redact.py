@@ -140,6 +140,7 @@ def test_a_trace_in_which_everything_was_replaced_is_valid(tmp_path, mine):
         (r"C:\Users\me\x", r"~\x"),
         (r"'C:\\Users\\me\\x'", r"'~\\x'"),
         (r"'a\n/home/me/x'", r"'a\n~/x'"),
+        ("/home/мария/x", "~/x"),
         (r"'a\nC:\\Users\\me\\x'", r"'a\n~\\x'"),
         ("\x1b[01;34m/home/me/x\x1b[0m", "\x1b[01;34m~/x\x1b[0m"),
         (r'"\/home\/me\/x"', r'"~\/x"'),

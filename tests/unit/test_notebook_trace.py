@@ -243,6 +243,54 @@ def test_the_journal_of_an_earlier_crash_is_set_aside(tmp_path):
     assert load(path) == complete_run()
 
 
+def test_two_runs_at_one_path_lose_nothing_of_each_other(tmp_path):
+    path = tmp_path / "run.ipynb"
+    another = recorded([started(run_id="89ef0123"), *[record.event for record in complete_run()[1:]]])
+    first = traced(path, complete_run()[:9], interval=1000)
+    second = traced(path, another[:9], interval=1000)
+    for record in complete_run()[9:]:
+        first.append(record)
+    first.close()  # its journal is another name by now: that of the second is not its own
+    assert read(journal_path(path)) == another[:9]
+    second.append(another[9])
+    assert load(path) == another[:10]
+    assert read(tmp_path / "run.journal.old.jsonl") == complete_run()
+
+
+def test_a_journal_tells_of_the_later_run_where_its_notebook_could_not_be_written(tmp_path):
+    path = tmp_path / "run.ipynb"
+    traced(path, complete_run()).close()
+    another = recorded([started(run_id="89ef0123"), *[record.event for record in complete_run()[1:9]]])
+    journal = Journal(journal_path(path))
+    for record in another:
+        journal.append(record)
+    journal.close()
+    assert load(path) == another
+
+
+def test_what_the_journal_lacks_is_taken_from_the_notebook(tmp_path):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    path.write_text(nbformat.writes(render(records[:12])))
+    journal = Journal(journal_path(path))
+    for record in (*records[:3], *records[6:20]):  # there was no room for a while
+        journal.append(record)
+    journal.close()
+    assert load(path) == records[:20]
+
+
+DEEP = "[" * 200_000
+
+
+def test_what_is_nested_too_deeply_is_no_trace_and_not_overwritten(tmp_path):
+    path = tmp_path / "run.ipynb"
+    path.write_text(f'{{"metadata": {{"exploracoder_jupyter": {DEEP}')
+    journal_path(path).write_text(f'{{"seq": {DEEP}\n')
+    with pytest.raises(UsageError, match="not the trace of a run"):
+        load(path)
+    with pytest.raises(UsageError, match="is not a trace"):
+        prepare(path)
+
+
 def test_load_refuses_what_is_not_a_trace(tmp_path):
     path = tmp_path / "mine.ipynb"
     for content in (None, "", "[]", '{"metadata": {}, "cells": []}', '{"metadata": {"exploracoder_jupyter": {}}}'):
@@ -347,6 +395,8 @@ def test_prepare_refuses_in_one_sentence(tmp_path):
     file = tmp_path / "file"
     file.write_text("x")
     (tmp_path / "folder.ipynb").mkdir()
+    ring = tmp_path / "ring"
+    ring.symlink_to(ring)
     mine = tmp_path / "mine.ipynb"
     mine.write_text(nbformat.writes(nbformat.v4.new_notebook()))
     for path, words in [
@@ -356,6 +406,11 @@ def test_prepare_refuses_in_one_sentence(tmp_path):
         (tmp_path / "folder.ipynb", "is a folder"),
         (mine, "is not a trace"),
         (Path("/proc/nowhere/run.ipynb"), "cannot be written"),
+        (tmp_path / f"{'x' * 250}.ipynb", "cannot be written: File name too long"),
+        (tmp_path / f"{'x' * 235}.ipynb", "cannot be written: File name too long"),
+        (tmp_path / "a\0b.ipynb", "cannot be written: embedded null byte"),
+        (ring / "run.ipynb", "cannot be written"),
+        (Path("~nobody-of-this-name/run.ipynb"), "cannot be written"),
     ]:
         with pytest.raises(UsageError, match=words) as caught:
             prepare(path)

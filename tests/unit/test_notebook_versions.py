@@ -70,6 +70,15 @@ def test_a_trace_of_a_later_version_opens_with_a_warning(tmp_path):
     assert "later version" in "".join(cell.source for cell in render(records).cells)
 
 
+def test_a_later_trace_of_which_nobody_knows_how_it_began_warns_too(tmp_path):
+    notebook = render(complete_run())
+    facts(notebook)["schema_version"] = LATER
+    facts(notebook)["records"][0]["event"] = {"kind": "begun_otherwise"}
+    records = load(written(tmp_path / "run.ipynb", notebook))
+    assert f"form {LATER}" in records[0].event.text
+    assert records[1:] == complete_run()[1:]
+
+
 def test_a_journal_of_a_later_version_opens_with_a_warning(tmp_path):
     path = tmp_path / "run.journal.jsonl"
     journal = Journal(path)
