@@ -22,6 +22,9 @@ from exploracoder_jupyter.frontend.view import Place, link_below, run_view
 from exploracoder_jupyter.page import CellChange, CellsMessage, FromKernel, RunView, Snapshot, StateMessage
 
 _BETWEEN_STATES = 0.2
+_NAMESPACE = "exploracoder_jupyter"
+_UNDER_WAY = ("running", "exploring")
+"""Statuses of cells that nothing comes after, once the engine is gone."""
 
 Cell = dict[str, JsonValue]
 
@@ -116,6 +119,8 @@ class LiveRun:
         """The run has gone on; told at most five times a second, and at the end."""
         with self._lock:
             self._state = state
+            if state.failure:
+                self._interrupt()
             rest = self._told + _BETWEEN_STATES - time.monotonic()
             if state.over or rest <= 0:
                 self._tell_state()
@@ -163,6 +168,11 @@ class LiveRun:
         with self._lock:
             self._dismissed.update(id for id, cell in self._cells.items() if _role(cell) == "solution")
 
+    def _interrupt(self) -> None:
+        """The engine is gone: it will not say any more what became of what was under way."""
+        dead = [cell for cell in self._cells.values() if _mark(cell).get("status") in _UNDER_WAY]
+        self.cells_changed([_interrupted(cell) for cell in dead])
+
     def _shown(self, id: str) -> bool:
         return not self._all_dismissed and id not in self._dismissed
 
@@ -201,6 +211,17 @@ class LiveRun:
 
 
 def _role(cell: Cell) -> object:
+    return _mark(cell).get("role")
+
+
+def _mark(cell: Cell) -> dict[str, JsonValue]:
     metadata = cell.get("metadata")
-    ours = metadata.get("exploracoder_jupyter") if isinstance(metadata, dict) else None
-    return ours.get("role") if isinstance(ours, dict) else None
+    ours = metadata.get(_NAMESPACE) if isinstance(metadata, dict) else None
+    return ours if isinstance(ours, dict) else {}
+
+
+def _interrupted(cell: Cell) -> CellChange:
+    metadata = cell["metadata"]
+    assert isinstance(metadata, dict)
+    mark = {**_mark(cell), "status": "interrupted"}
+    return CellChange(action="replace", id=str(cell["id"]), cell={**cell, "metadata": {**metadata, _NAMESPACE: mark}})

@@ -231,7 +231,7 @@ def failed(state: State, reason: str, *, at: float) -> State:
     The reason names the trace if there is one.
     """
     if state.trace and state.trace not in reason:
-        reason = f"{reason} What was learned is in {state.trace}."
+        reason = f"{reason} What was learned is in {state.trace}; --resume goes on from there."
     ended = _closed(replace(state, last=state.last if state.verdict else at))
     return replace(ended, failure=reason, activity=reason)
 

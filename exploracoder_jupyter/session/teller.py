@@ -91,7 +91,7 @@ class Teller:
         self._finish(str(error))
         if not isinstance(error, ExploraError) or not self._trace:
             return error
-        where = f"What was learned is in {self._path}."
+        where = f"What was learned is in {self._path}; --resume goes on from there."
         return type(error)(error.message, remedy=f"{error.remedy} {where}".strip())
 
     def _keep(self) -> None:

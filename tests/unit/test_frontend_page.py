@@ -276,6 +276,27 @@ def test_a_snapshot_says_what_the_engine_took_back_and_not_what_came_again(live)
     assert (cells(live), live.snapshot(1).removed) == ([], ["b"])
 
 
+def marked(id, status):
+    mark = {"status": status, "role": "candidate"}
+    cell = {"id": id, "metadata": {"tags": [], "exploracoder_jupyter": mark}}
+    return CellChange(action="insert", id=id, after="anchor", cell=cell)
+
+
+def test_what_was_under_way_when_the_engine_died_is_shown_as_interrupted(live, audience):
+    live.cells_changed([marked("a", "ok"), marked("b", "running"), change("insert", "c", "b")])
+    live.changed(State(failure="The engine ended unexpectedly."))
+    [told] = [message for message in audience.of("cells") if message.seq == 2]
+    [replaced] = told.changes
+    assert (replaced.action, replaced.id) == ("replace", "b")
+    assert replaced.cell["metadata"] == {
+        "tags": [],
+        "exploracoder_jupyter": {"status": "interrupted", "role": "candidate"},
+    }
+    assert [message.type for message in audience.messages][-2:] == ["cells", "state"]
+    live.changed(State(failure="The engine ended unexpectedly."))
+    assert len(audience.of("cells")) == 2
+
+
 def test_an_insert_that_comes_twice_does_no_harm(live):
     live.cells_changed([change("insert", "a", "anchor"), change("insert", "b", "a")] * 2)
     assert cells(live) == ["a", "b"]

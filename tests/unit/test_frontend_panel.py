@@ -245,7 +245,7 @@ def test_a_run_that_broke_off_costs_no_more_time():
 def test_the_reason_of_a_failure_names_the_trace_once():
     known = begun(state_after(START), "a/b.ipynb")
     said = headline(failed(known, "It was killed.", at=1050.0))
-    assert said == "It was killed. What was learned is in a/b.ipynb."
+    assert said == "It was killed. What was learned is in a/b.ipynb; --resume goes on from there."
     assert headline(failed(known, said, at=1050.0)) == said
 
 
