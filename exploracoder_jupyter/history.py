@@ -150,10 +150,10 @@ class HistoryStore:
         self._file = KeptFile(path, _MIGRATIONS)
 
     def write(self, run: PastRun) -> None:
-        """Write the line of a run, in place of the one that it has."""
+        """Write the line of a run, in place of the one that it has. The last one, which none follows, is waited for."""
         row = (run.id, run.started, _RUN.dump_json(run).decode())
         insert = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
-        self._file.attempt(lambda db: db.execute(insert, row), None, wait=BRIEF_WAIT)
+        self._file.attempt(lambda db: db.execute(insert, row), None, wait=WAIT if run.outcome else BRIEF_WAIT)
 
     def limit(self, *, days: int, runs: int) -> None:
         """Let the lines go that are older than so many days, then the oldest of more than so many runs."""

@@ -124,7 +124,8 @@ def test_a_history_that_cannot_be_written_stops_no_run(remember, store, monkeypa
         store.write(past("a"))
         other = sqlite3.connect(history_path())
         other.execute("BEGIN EXCLUSIVE")
-        monkeypatch.setattr("exploracoder_jupyter.history.BRIEF_WAIT", 0.01)
+        for name in ("BRIEF_WAIT", "WAIT"):
+            monkeypatch.setattr(f"exploracoder_jupyter.history.{name}", 0.01)
     else:
         monkeypatch.setattr(HistoryStore, "write", lambda *_: 1 / 0)
     records = lately(complete_run())
