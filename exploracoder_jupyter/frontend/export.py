@@ -11,7 +11,7 @@ from pathlib import Path
 from exploracoder_jupyter.errors import UsageError
 
 _MAIN = "import sys; from exploracoder_jupyter.cli import main; sys.exit(main())"
-_WANTED = re.compile(r"(?:--to(?:\s+|=)(?P<form>\S+))?\s*(?P<path>(?!--)\S.*)?")
+_FORM = re.compile(r"(?:^|(?<=\s))--to(?:\s+|=)(\S+)(?=\s|$)")
 
 
 def export_trace(trace: Path, wanted: str) -> Path:
@@ -19,17 +19,17 @@ def export_trace(trace: Path, wanted: str) -> Path:
 
     Args:
         trace: the trace notebook.
-        wanted: `[--to script|html|notebook] [PATH]`, as on the line of the magic; empty: the notebook without the
-            candidates that lost, beside the trace.
+        wanted: `--to script|html|notebook` and a path, in any order, as on the line of the magic; empty: the notebook
+            without the candidates that lost, beside the trace.
 
     Raises:
         UsageError: it could not be written; the sentence is the command line's.
     """
-    asked = _WANTED.fullmatch(wanted.strip())
-    if asked is None:
+    asked, path = _FORM.search(wanted), _FORM.sub("", wanted, count=1).strip()
+    if path.startswith("--"):
         raise UsageError("%explora export takes `--to script|html|notebook` and a path.")
-    form = ("--to", asked["form"]) if asked["form"] else ()
-    out = ("--out", str(Path(asked["path"].strip("'\"")).expanduser())) if asked["path"] else ()
+    form = ("--to", asked[1]) if asked else ()
+    out = ("--out", str(Path(path.strip("'\"")).expanduser())) if path else ()
     done = _command("export", str(trace), *form, *out, "--json")
     try:
         told = json.loads(done.stdout)

@@ -16,7 +16,7 @@ from exploracoder_jupyter.notebook.markup import safe_html
 from exploracoder_jupyter.report.tags import wide
 
 _FORMULA = re.compile(
-    r"\$\$.{1,2000}?\$\$|\$(?!\s)[^$\n]+?(?<![\s\\])\$(?!\d)|\\\(.{1,2000}?\\\)|\\\[.{1,2000}?\\\]", re.DOTALL
+    r"\$\$.{1,1000}?\$\$|\$(?!\s)[^$\n]+?(?<![\s\\])\$(?!\d)|\\\(.{1,1000}?\\\)|\\\[.{1,1000}?\\\]", re.DOTALL
 )
 """Not longer, for the end of each beginning is looked for."""
 

@@ -23,7 +23,7 @@ from exploracoder_jupyter.report.plain import behind_futures, program
 from exploracoder_jupyter.types import Observation, Solution, Verdict
 
 _WIDTH: Final = 100
-_NO_VERDICT: Final = "It was cut off before its end."
+_NO_VERDICT: Final = "The run is under way, or was cut off."
 _BLOCK: Final = re.compile(r"^# ///", re.MULTILINE)
 """How a line begins that would be taken for another block of metadata."""
 _FIGURES: Final = "A notebook shows figures by itself; here add `plt.show()`, or save them."

@@ -174,6 +174,7 @@ def test_an_export_has_no_run_to_export(trace, capsys):
         ("--to html", "my run.html"),
         ("--to=script", "my run.py"),
         ("--to html {}/a b.html", "a b.html"),
+        ("'{}/a --to.page' --to html", "a --to.page"),
         ("'{}/c d.py'", "c d.py"),
     ],
 )
