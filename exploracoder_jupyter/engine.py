@@ -15,6 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
@@ -47,7 +48,7 @@ from exploracoder_jupyter.wire import (
 )
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.session import Given, KernelLine, Order, RunSteering
+    from exploracoder_jupyter.session import Given, KernelLine, Order, Replay, RunSteering
 
 GRACE = 4.5
 """Seconds between being asked to end and being gone, whatever is still under way."""
@@ -139,7 +140,7 @@ class Engine:
         """Importing the session takes a second or more, in which a stop must work already: it is imported here."""
         import anyio
 
-        from exploracoder_jupyter.session import KernelLine, RunSteering, run
+        from exploracoder_jupyter.session import KernelLine, RunSteering, replay, run
 
         steering, line = RunSteering(), KernelLine(self._outbox.send)
         self._line = line
@@ -148,6 +149,9 @@ class Engine:
         async def ordered() -> dict[str, JsonValue]:
             cells = self._cells_changed if start.cells else None
             order = _order(start, line)
+            if start.replay:
+                again = _replay(start.replay, order)
+                return dict(await replay(again, self._listen, steering=steering, begun=self.trace_begun, cells=cells))
             return dict(await run(order, self._listen, steering=steering, begun=self.trace_begun, cells=cells))
 
         return anyio.run(ordered)
@@ -279,6 +283,13 @@ def _order(start: Start, line: KernelLine) -> Order:
     )
     resume = start.resume
     return resumed(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
+
+
+def _replay(wanted: wire.Replay, order: Order) -> Replay:
+    from exploracoder_jupyter.session import replayed
+
+    trace, out = Path(order.workdir, wanted.trace), Path(order.workdir, wanted.out)
+    return replayed(trace, out, delay=wanted.delay, kernel=wanted.kernel, order=replace(order, steerable=False))
 
 
 def _given(given: wire.Given) -> Given:

@@ -247,6 +247,20 @@ OPTIONS: tuple[Option, ...] = (
         metavar="CELL",
     ),
     Option("hint", "with --resume: a hint for the model, at what is explored first", metavar="TEXT"),
+    Option(
+        "replay",
+        "show the run of this trace again, with its replies and without a model; of the other options only --delay, "
+        "--out, --kernel and --wait go with it",
+        metavar="TRACE",
+        places=_MAGIC,
+    ),
+    Option(
+        "delay",
+        "with --replay: let the replies take as long as they did (none)",
+        "choice",
+        choices=("recorded", "none"),
+        places=_MAGIC,
+    ),
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 

@@ -64,6 +64,20 @@ class Resume(BaseModel):
     """For the model, at what is explored first."""
 
 
+class Replay(BaseModel):
+    """A recorded run that is shown again."""
+
+    model_config = _MESSAGE
+    trace: str
+    """Path of its trace or journal."""
+    out: str
+    """Path of the new trace."""
+    delay: Literal["recorded", "none"] = "none"
+    """Whether the replies take as long as they did."""
+    kernel: str | None = None
+    """Where its code is run; none: where it was run then."""
+
+
 class Start(BaseModel):
     """Kernel to engine, first line: what to do. Never holds a key: the engine finds it itself."""
 
@@ -93,6 +107,8 @@ class Start(BaseModel):
     """Set where this run goes on from another."""
     resume: Resume | None = None
     """Set where that other run is known by its trace."""
+    replay: Replay | None = None
+    """Set where a recorded run is shown again, instead of all else that is said of the run."""
 
 
 class Stop(BaseModel):

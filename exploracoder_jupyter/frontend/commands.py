@@ -39,7 +39,7 @@ from exploracoder_jupyter.frontend.sending import Forks, send
 from exploracoder_jupyter.frontend.server import Reach, server_root
 from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.page import Continue
-from exploracoder_jupyter.wire import Given, Resume, Start
+from exploracoder_jupyter.wire import Given, Replay, Resume, Start
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -71,13 +71,13 @@ class Commands:
         """
         caller = find_caller(self._shell)
         layers = with_this_interpreter([call.layer, self._configured()])
-        known = None if call.resume is None else self._recorded(call.resume, task, layers)
+        known = self._recorded(call, task, layers)
         if known:
             layers = _beside(known, call, layers)
             call, task = known.completed(call, self._shell.user_ns), task or known.text
-        resume = Resume(trace=str(known.trace), cell=call.start, hint=call.hint) if known else None
+        resume, replay = (_resume(known, call), _replay(known, call)) if known else (None, None)
         background = caller.watched and not call.wait
-        going_on, origin = _resumed(resume) if resume else self._going_on(caller)
+        going_on, origin = (None, _origin(known, call)) if known else self._going_on(caller)
         page = self.controls.call(caller.session) if caller.watched else lambda: ""
         settings = resolve(*layers, *([known.layer(*layers)] if known else []))
         if settings.exploration.review and not background and not (page() and self.controls.apart):
@@ -103,6 +103,7 @@ class Commands:
             cells=caller.cell is not None,
             given=going_on,
             resume=resume,
+            replay=replay,
         )
         self._finder.last = Place(",".join(call.libraries), call.layer)
         self.runs.stop_called_by(caller.cell)
@@ -167,8 +168,11 @@ class Commands:
         if run.state.solution and not run.live.owner:  # else the page shows it as a cell
             self._insert(run, run.state.solution)
 
-    def _recorded(self, named: str, task: str, layers: Sequence[Layer]) -> Recorded:
-        """The recorded run that a cell goes on from; traces of this session and at `--out` may be anywhere."""
+    def _recorded(self, call: Call, task: str, layers: Sequence[Layer]) -> Recorded | None:
+        """The recorded run that a cell goes on from or shows; traces of this session and at `--out` may be anywhere."""
+        named = call.replay or call.resume
+        if named is None:
+            return None
         places = [resolve(*layers).view.out, *(run.state.trace for run in self.runs.all)]
         return recorded(named, task, self._folder() or Path.cwd(), also=[Path(place) for place in places if place])
 
@@ -273,11 +277,31 @@ class Commands:
         return f"The key is in {save_key(_ask_key())} now, readable by you only."
 
 
-def _resumed(resume: Resume) -> tuple[None, str]:
-    """What a run is that goes on from a trace, in a few words."""
-    where = f" from {resume.cell}" if resume.cell else ""
-    hint = f", hint: {resume.hint}" if resume.hint else ""
-    return None, f"{Path(resume.trace).name} carried on{where}{hint}"
+def _resume(known: Recorded, call: Call) -> Resume | None:
+    return None if call.replay else Resume(trace=str(known.trace), cell=call.start, hint=call.hint)
+
+
+def _replay(known: Recorded, call: Call) -> Replay | None:
+    """What is shown again, and where the trace of that goes: to `--out`, else beside the recorded one."""
+    if not call.replay:
+        return None
+    out = call.layer.get("view", {}).get("out") or known.trace.with_name(f"{known.stem}-replayed.ipynb")
+    kernel = call.layer.get("sandbox", {}).get("kernel")
+    return Replay(
+        trace=str(known.trace),
+        out=str(Path(str(out)).absolute()),
+        delay=call.delay,
+        kernel=str(kernel) if kernel else None,
+    )
+
+
+def _origin(known: Recorded, call: Call) -> str:
+    """What a run is that goes on from a trace, or shows it again; in a few words."""
+    if call.replay:
+        return f"{known.trace.name} shown again"
+    where = f" from {call.start}" if call.start else ""
+    hint = f", hint: {call.hint}" if call.hint else ""
+    return f"{known.trace.name} carried on{where}{hint}"
 
 
 def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: bool) -> Display:

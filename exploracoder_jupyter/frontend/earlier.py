@@ -32,6 +32,11 @@ class Recorded:
     settings: dict[str, Any]
 
     @property
+    def stem(self) -> str:
+        """The name of its trace without what says of which kind the file is."""
+        return self.trace.name.removesuffix(".ipynb").removesuffix(_JOURNAL)
+
+    @property
     def text(self) -> str:
         """The task in words."""
         return str(self.task.get("text", ""))

@@ -132,7 +132,7 @@ class ExploraMagics(Magics):
         """Explore libraries for a task."""
         with _plainly():
             call = read_line(line)
-            if not cell.strip() and not call.resume:
+            if not cell.strip() and not (call.resume or call.replay):
                 raise UsageError("There is no task.", remedy="Write it in words below the %%explora line.")
             self.commands.explore(call, cell.strip())
 

@@ -45,9 +45,16 @@ def _in_section(now: Section | None, before: Section) -> Iterator[str]:
             outcomes = f"gave {_outcome(again.observation)}, not {_outcome(attempt.observation)}"
             yield f"It took another course at {name}: candidate {again.candidate.id} {outcomes}."
     if before.selected and _code(now.selected if now else None) != _code(before.selected):
-        yield f"It took another course at {name}: {before.selected.candidate.id} was not carried forward."
+        yield f"It took another course at {name}: {_selected(now)}, not {before.selected.candidate.id}."
     if now and before.settled and before.status != now.status:
         yield f"It took another course at {name}: it is {now.status}, not {before.status}."
+
+
+def _selected(section: Section | None) -> str:
+    """What was carried forward, and why that."""
+    if section is None or section.selection is None:
+        return "nothing was carried forward"
+    return f"{section.selection.candidate} was carried forward ({'; '.join(section.selection.reasons)})"
 
 
 def _outcome(observation: Observation) -> str:

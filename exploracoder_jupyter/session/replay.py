@@ -6,6 +6,7 @@ is run again, so a library that has changed, or a program that depends on chance
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from typing import Literal
 from exploracoder_jupyter.config import Layer, resolve
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import EndpointError, UsageError
-from exploracoder_jupyter.events import KnowledgeSearched, PlanMade, Record, RunStarted, Steered
+from exploracoder_jupyter.events import KnowledgeSearched, Notice, PlanMade, Record, RunStarted, Steered
 from exploracoder_jupyter.knowledge.soup import RecordedSoup
 from exploracoder_jupyter.models import ReplayModel
 from exploracoder_jupyter.notebook import load, summary
@@ -26,15 +27,15 @@ from exploracoder_jupyter.notebook.state import Run, Section, fold_all
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.session.beyond import interpreters, no_looser
+from exploracoder_jupyter.session.check import start
 from exploracoder_jupyter.session.check.places import at_home
-from exploracoder_jupyter.session.check.start import begun, require
 from exploracoder_jupyter.session.check.subject import code_of, read
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import carried, exchanges
 from exploracoder_jupyter.session.order import Order, Recording, RunSteering
 from exploracoder_jupyter.session.resume import with_variables
-from exploracoder_jupyter.session.run import run
-from exploracoder_jupyter.session.teller import Listener, Summary
+from exploracoder_jupyter.session.run import CellListener, run
+from exploracoder_jupyter.session.teller import Listener, Place, Summary
 from exploracoder_jupyter.types import Task
 
 Delay = Literal["recorded", "none"]
@@ -51,7 +52,13 @@ class Replay:
 
 
 def replayed(
-    trace: Path, out: Path, *, delay: Delay = "none", before: Path | None = None, kernel: str | None = None
+    trace: Path,
+    out: Path,
+    *,
+    delay: Delay = "none",
+    before: Path | None = None,
+    kernel: str | None = None,
+    order: Order | None = None,
 ) -> Replay:
     """What shows the run of this trace again, and writes a trace of that.
 
@@ -61,6 +68,7 @@ def replayed(
         delay: whether replies take as long as they did.
         before: a file with what is run first, for runs that used variables of a notebook.
         kernel: where the code is run; none: where it was run then.
+        order: who asks, with a live kernel or variables where there are any.
 
     Raises:
         UsageError: it is not the trace of a run, both paths are one, variables that the run used are not here, or it
@@ -75,9 +83,10 @@ def replayed(
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
     begin, code = _given(records, known), _code(trace, before)
     layer = _of_replay(out, kernel)
-    order = Order(
-        _task(known.started.task),
-        (layer, _recorded(known.started, layer)),
+    order = replace(
+        order or Order(Task("", ())),
+        task=_task(known.started.task),
+        layers=(layer, _recorded(known.started, layer)),
         given=begin,
         recording=_recording(records, known, trace, delay, code, steered=_steered(records) > bool(begin.hint)),
     )
@@ -86,8 +95,16 @@ def replayed(
     return Replay(order, known, out)
 
 
-async def replay(asked: Replay, listen: Listener, *, steering: RunSteering | None = None) -> Summary:
-    """Show the run again and return its summary, with `replay`: whether it took the same course, or where not.
+async def replay(
+    asked: Replay,
+    listen: Listener,
+    *,
+    steering: RunSteering | None = None,
+    begun: Place | None = None,
+    cells: CellListener | None = None,
+) -> Summary:
+    """Show the run again and return its summary, with `replay`: whether it took the same course, or where not. For
+    `begun` and `cells` see `run`.
 
     Raises:
         UsageError, MissingMeans: it cannot be shown here; no trace was written.
@@ -100,10 +117,11 @@ async def replay(asked: Replay, listen: Listener, *, steering: RunSteering | Non
         listen(record)
 
     try:
-        found = await run(asked.order, both, steering=steering)
+        found = await run(asked.order, both, steering=steering, begun=begun, cells=cells)
     except EndpointError:  # only the recording raises it: it is at its end
         found = summary(told, trace=asked.out)
     said = course(fold_all(told), asked.recorded)
+    listen(Record(len(told) + 1, time.time(), Notice(said)))  # of both runs: it is in neither trace
     return found | {"replay": {"of": asked.recorded.run_id, "same_course": said == SAME, "course": said}}
 
 
@@ -151,18 +169,18 @@ def _code(trace: Path, before: Path | None) -> tuple[str, ...]:
     return ()
 
 
-async def _begun(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
+async def _from_the_start(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
     """The state that the run began in.
 
     Raises:
         UsageError, MissingMeans: it cannot be had here.
     """
-    branch = await begun(root, code)
+    branch = await start.begun(root, code)
     try:
         subject = read(trace)
     except UsageError:  # nothing was executed, so nothing needs anything
         return branch
-    await require(branch, subject)
+    await start.require(branch, subject)
     return branch
 
 
@@ -195,7 +213,7 @@ def _recording(
         RecordedSoup(searches, online=online),
         f"This shows the run of {when} ({trace.name}, {known.run_id}) again: replies are recorded ones, no model is"
         f" asked.{by_hand}",
-        partial(_begun, trace=trace, code=code),
+        partial(_from_the_start, trace=trace, code=code),
     )
 
 

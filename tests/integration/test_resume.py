@@ -88,10 +88,15 @@ def begun(author, folder, *, until):
     said = folder / "said.txt"
     with said.open("w") as err:
         process = subprocess.Popen(run_of(author), cwd=folder, stdout=err, stderr=err)
+    until_said(process, said, until)
+    return process
+
+
+def until_said(process, said, until):
+    """Wait until the process has said so, or has ended."""
     end = time.monotonic() + 120
     while until not in said.read_text() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
-    return process
 
 
 def explora(folder, *arguments, status=0):
@@ -254,10 +259,7 @@ def test_a_run_is_shown_again_without_model_network_and_stores(author, done, mon
     assert summary["replay"]["same_course"], summary["replay"]
     assert (len(httpserver.log), snippets_path().stat().st_mtime_ns) == (asked, stored)
     first, again = load(done / "t.ipynb"), load(done / "again.ipynb")
-    steps = [
-        [one.event.exchange.step for one in records if one.event.kind == "model_called"] for records in (first, again)
-    ]
-    assert steps[0] == steps[1]
+    assert steps(first) == steps(again)
     assert again[0].event.model == "toy"
 
 
@@ -280,3 +282,45 @@ def test_where_a_library_behaves_otherwise_a_replay_says_where(author, done):
     )
     assert shown.returncode == 1, shown.stderr
     assert "It took another course at subtask 1: candidate 1.1 gave ZeroDivisionError, not ok." in shown.stdout
+
+
+def test_a_run_is_shown_again_in_a_notebook_in_cells_of_its_own(author, done, httpserver):
+    httpserver.clear_all_handlers()
+    said = []
+    with kernel_in(done) as (_, client):
+        reply = client.execute_interactive("%%explora --replay t.ipynb", timeout=120, output_hook=said.append)
+    assert reply["content"]["status"] == "ok", said
+    assert "It took the same course as the recorded run." in json.dumps([one["content"] for one in said], default=str)
+    again = load(done / "t-replayed.ipynb")
+    assert again[-1].event.verdict.outcome == "solved"
+    assert steps(again) == steps(load(done / "t.ipynb"))
+
+
+def test_a_run_that_is_still_going_on_is_not_resumed(author, tmp_path):
+    process = begun(author, tmp_path, until="Subtask 1 done")
+    process.send_signal(signal.SIGSTOP)
+    try:
+        told = explora(tmp_path, "run", "--resume", "t.ipynb", status=2)
+        assert told["error"] == "The run of t.ipynb is still going on."
+    finally:
+        process.kill()
+        process.wait(10)
+    resumed(author, tmp_path)
+
+
+def test_a_resumed_run_that_was_killed_while_it_took_over_is_resumed(author, tmp_path):
+    process = begun(author, tmp_path, until="Subtask 2 done")
+    process.kill()
+    process.wait(10)
+    before = kept(tmp_path / "t.ipynb")
+    said = tmp_path / "again.txt"
+    with said.open("w") as err:
+        again = subprocess.Popen([*COMMAND, "run", "--resume", "t.ipynb"], cwd=tmp_path, stdout=err, stderr=err)
+    until_said(again, said, "Plan:")
+    again.kill()
+    again.wait(10)
+    author.answered.clear()
+    summary = explora(tmp_path, "run", "--resume", "t-resumed.ipynb")
+    assert summary["status"] == "solved"
+    assert [one for one in author.answered if one in before] == []
+    assert statuses(load(tmp_path / "t-resumed-2.ipynb")) == ["done"] * 3

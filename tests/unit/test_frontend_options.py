@@ -41,6 +41,12 @@ def test_a_cell_to_go_on_from_comes_with_a_hint():
     assert (call.start, call.hint) == ("2", "use scipy")
 
 
+def test_a_run_is_shown_again_by_its_trace_alone():
+    call = read_line("--replay old.ipynb --delay recorded --out new.ipynb")
+    assert (call.replay, call.delay, call.layer) == ("old.ipynb", "recorded", {"view": {"out": "new.ipynb"}})
+    assert (read_line("--replay old.ipynb").delay, read_line("x").replay) == ("none", "")
+
+
 def test_documents_may_be_given_several_times():
     call = read_line("mylib otherlib --docs ref/ --docs 'my api.yaml'")
     assert call.libraries == ("mylib", "otherlib")
@@ -73,6 +79,10 @@ def test_nothing_given_sets_nothing():
         ("x --from 2.3", "--from belongs to --resume. Add --resume, with the trace to go on from."),
         ("x --hint more --candidates 2", "--hint belongs to --resume."),
         ("x --resume t.ipynb --from", "--from expected one argument."),
+        ("x --delay recorded", "--delay belongs to --replay."),
+        ("x --replay old.ipynb", "x does not go with --replay, which shows a run as it was."),
+        ("--replay old.ipynb --candidates 2", "--candidates does not go with --replay"),
+        ("--replay ''", "--replay names no trace."),
         ("x --check nowhere.py", "The check file 'nowhere.py' does not exist."),
     ],
 )

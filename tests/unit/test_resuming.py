@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import Notice, PlanMade, Record, ReviewAsked, Steered, dump
+from exploracoder_jupyter.events import CandidateSelected, Notice, PlanMade, Record, ReviewAsked, Steered, dump
 from exploracoder_jupyter.models import RememberingModel, ReplayModel, ScriptedModel
 from exploracoder_jupyter.notebook import load, render
 from exploracoder_jupyter.notebook.state import fold_all
@@ -18,7 +18,7 @@ from exploracoder_jupyter.session import replayed
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import exchanges, given, hinted
 from exploracoder_jupyter.session.going_on import onward
-from exploracoder_jupyter.types import Sampling
+from exploracoder_jupyter.types import Sampling, Selection
 from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.test_pipeline import answers, fenced
 from tests.unit.world import FewPassages, InlineBranch, a_run, happened
@@ -276,6 +276,14 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
     assert told == "It took another course at subtask 1: candidate 1.1 gave KeyError, not ok."
     assert course(fold_all(whole), fold_all(whole[:20])) == SAME
     assert "the plan is another one" in course(fold_all(whole[:3]), fold_all(whole))
+
+
+async def test_what_else_a_replay_carried_forward_is_told_with_its_reasons():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    place = next(place for place, one in enumerate(whole) if one.event.kind == "candidate_selected")
+    other = Record(place, 0.0, CandidateSelected(Selection("1", "1.2", ("ran", "shorter"))))
+    told = course(fold_all([*whole[:place], other, *whole[place + 1 :]]), fold_all(whole))
+    assert told == "It took another course at subtask 1: 1.2 was carried forward (ran; shorter), not 1.1."
 
 
 def debugged(records):
