@@ -219,9 +219,9 @@ class HistoryStore:
 
 
 def clock(seconds: float) -> str:
-    """A span of time as `0:07` or `12:05`."""
+    """A span of time as `0:07`, `12:05` or `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes}:{rest:02}"
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
 
 
 def _limit(db: sqlite3.Connection, days: int, runs: int) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.output import emit, note, say
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.oneline import one_line
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -20,6 +23,8 @@ _FEW = 20
 _HEADS = ("run", "began", "ended as", "calls", "tokens", "executions", "time", "libraries")
 _NUMBERS = range(3, 7)
 """Columns that are aligned at their right."""
+_LEAST_TASK, _MOST_TASK = 20, 200
+"""Characters of a task in a terminal that is very narrow, and where there is none."""
 _NOT_TOLD = ("process", "outcome")
 """`status` says what follows from them."""
 
@@ -136,10 +141,11 @@ def _list(runs: Sequence[PastRun]) -> None:
     """A table, with what does not fit into one below each row: the task, the trace, what can be done."""
     rows = [_HEADS, *map(_row, runs)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
+    room = shutil.get_terminal_size().columns - widths[0] - 2 if sys.stdout.isatty() else _MOST_TASK
     say(_aligned(_HEADS, widths))
     for run, row in zip(runs, rows[1:], strict=True):
         say(_aligned(row, widths))
-        for text in _below(run):
+        for text in _below(run, room):
             say(f"{'':{widths[0]}}  {text}")
 
 
@@ -165,8 +171,8 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cells).rstrip()
 
 
-def _below(run: PastRun) -> list[str]:
+def _below(run: PastRun, room: int) -> list[str]:
     from_ = f"goes on from {run.resumes}" if run.resumes else ""
     place = f"{run.trace} (gone)" if run.gone else run.trace
     again = f"to go on: jupyter explora run {run.resumable}" if run.resumable else ""
-    return [text for text in (run.task, from_, place, again) if text]
+    return [text for text in (one_line(run.task, max(room, _LEAST_TASK)), from_, place, again) if text]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from exploracoder_jupyter.oneline import one_line
 from exploracoder_jupyter.trace_ends import facts_of as facts_of
 
 _MOST = 32_768
@@ -44,21 +45,20 @@ def _look(path: Path) -> OlderTrace:
     found = facts_of(path, "task", "verdict", "started", "run_id", most=_MOST)
     changed = path.stat().st_mtime
     task, verdict = found["task"], found["verdict"]
-    text = _words(task.get("text")) if isinstance(task, dict) else ""
     return OlderTrace(
         path,
         changed,
         _seconds(found["started"]),
-        text if len(text) <= _MOST_TASK else f"{text[: _MOST_TASK - 1]}…",
+        _words(task.get("text")) if isinstance(task, dict) else "",
         _words(verdict.get("outcome")) if isinstance(verdict, dict) else "",
         _words(found["run_id"]),
     )
 
 
 def _words(value: object) -> str:
-    """A text on one line, without what a terminal would obey: the file may be anybody's."""
-    line = " ".join(value.split()) if isinstance(value, str) else ""
-    return "".join(filter(str.isprintable, line))
+    """A text on one line, clipped, without what a terminal would obey: the file may be anybody's."""
+    line = one_line(value, _MOST) if isinstance(value, str) else ""
+    return one_line("".join(filter(str.isprintable, line)), _MOST_TASK)
 
 
 def _seconds(moment: object) -> float | None:

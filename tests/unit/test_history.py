@@ -288,6 +288,16 @@ def test_runs_are_listed_newest_first_with_what_can_be_done(explored, capsys):
     assert told.err == f"3 of 3 in {history_path()}.\n"
 
 
+def test_in_a_terminal_a_task_takes_one_line(store, capsys, monkeypatch):
+    store.write(past("aaaaaaaa", task="word " * 30, outcome="solved", seconds=7331.0))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["history"]) == 0
+    _, row, task = capsys.readouterr().out.splitlines()
+    assert " 2:02:11 " in row
+    assert task.strip().startswith("word word") and task.endswith("…") and len(task) <= 60
+
+
 def test_few_and_those_of_a_library_are_listed_by_either_name(explored, capsys):
     assert main(["history", "-n", "1"]) == 0
     assert "bbbbbbbb  " not in (told := capsys.readouterr()).out and told.err.startswith("1 of 3 ")
