@@ -112,28 +112,20 @@ def test_only_what_was_carried_forward_is_executed_where_that_is_asked_for(copy)
     assert list(results(checked(copy, selected=True))) == selected
 
 
-def test_an_output_that_was_edited_in_the_file_is_named(copy):
+def test_exactly_the_cells_that_were_edited_in_the_file_are_named(copy):
     rewrite(copy, lambda cell: cell.outputs[0].update(text="8\n"), candidate="2.1")
-    report = checked(copy)
-    assert unlike(report) == {"2.1": "edited"}
-    assert "output" in why(report, "2.1")
-
-
-def test_code_that_was_edited_in_the_file_is_named(copy):
     rewrite(copy, lambda cell: cell.update(source=cell.source.replace("41", "42")), candidate="1.3")
-    assert unlike(checked(copy)) == {"1.3": "edited"}
-
-
-def test_words_that_were_edited_in_the_file_are_named(copy):
     rewrite(copy, lambda cell: cell.update(source=cell.source.replace("olved", "erfect")), role="summary")
-    assert unlike(checked(copy)) == {"summary": "edited"}
-
-
-def test_cells_that_a_person_has_added_are_passed_over(copy):
     notebook = nbformat.read(copy, 4)
-    notebook.cells.append(nbformat.v4.new_code_cell("1 / 0"))
+    notebook.cells.append(nbformat.v4.new_code_cell("1 / 0"))  # somebody's own, and passed over
     nbformat.write(notebook, copy)
-    assert unlike(checked(copy)) == {}
+    report = checked(copy)
+    assert unlike(report) == {"2.1": "edited", "1.3": "edited", "summary": "edited"}
+    assert [why(report, id_).split(":")[0] for id_ in ("2.1", "1.3", "summary")] == [
+        "its outputs were edited",
+        "its code was edited",
+        "its text was edited",
+    ]
 
 
 def test_an_output_of_a_large_trace_which_stands_in_its_cell_alone_is_named(tmp_path, monkeypatch):
@@ -141,7 +133,6 @@ def test_an_output_of_a_large_trace_which_stands_in_its_cell_alone_is_named(tmp_
     codes = ["print('line\\n' * 2000)", "print('other\\n' * 2000)"]
     trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch)
     assert "in_cell" in trace.read_text()
-    assert unlike(checked(trace)) == {}
     rewrite(trace, lambda cell: cell.outputs[0].update(text="lime\n" * 2000), candidate="1.1")
     assert unlike(checked(trace)) == {"1.1": "edited"}
 
@@ -258,7 +249,8 @@ def test_what_libraries_show_is_the_same_again(tmp_path, monkeypatch):
 
 
 def test_a_trace_whose_branches_repeat_is_checked_by_repeating(made):
-    report = checked(made("repeated", VARYING, "print(1)", branching="rerun"))
+    subtasks = {"random": VARYING["random"][:2], "what follows": VARYING["what follows"]}
+    report = checked(made("repeated", subtasks, "print(1)", branching="rerun"))
     assert report.now["branching"] == "rerun"
     assert unlike(report) == {}
 
@@ -291,27 +283,26 @@ def index_is_there():
     return subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
 
-def test_an_environment_is_built_as_recorded_and_with_another_version(toy, tmp_path, monkeypatch):
+def test_an_environment_is_built_with_another_version_and_kept(toy, tmp_path, monkeypatch):
     if not index_is_there():
         pytest.skip("pip has no index to install ipykernel from")
     subtasks = {"double": ["import toylib\nprint(toylib.double(21))", "import toylib\nprint(toylib.half(3), 'half')"]}
     trace = explore(tmp_path, subtasks, "print(1)", library="toylib", monkeypatch=monkeypatch)
     wheels = tmp_path / "wheels"
     wheels.mkdir()
-    wheel(wheels, "1.0", TOY)
     wheel(wheels, "0.9", TOY.replace("2 * x", "x + x + 1"))
     toy("3.0", "raise ImportError('not this one')")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
-    assert unlike(checked(trace, env=True)) == {}
     report = checked(trace, overrides=("toylib==0.9",))
     assert unlike(report) == {"1.1": "changed"}
     assert report.calls == ("toylib.double",)
+    assert report.differs[0] == "toylib 1.0 -> 0.9"
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    assert unlike(checked(trace, env=True)) == {}
+    assert unlike(checked(trace, overrides=("toylib==0.9",))) == {"1.1": "changed"}
     with pytest.raises(MissingMeans, match=r"cannot be built: .*toylib==0\.8"):
         checked(trace, overrides=("toylib==0.8",))
     [folder] = Path(os.environ["XDG_CACHE_HOME"]).glob("*/environments")
-    assert len(list(folder.iterdir())) == 2
+    assert len(list(folder.iterdir())) == 1
 
 
 def observed(trace):
@@ -330,13 +321,36 @@ def test_the_command_tells_by_its_status_and_in_json(copy):
     done = command(copy, "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    assert answer["same"] is True
+    assert (answer["same"], answer["trace"]) == (True, str(copy))
     assert answer["cells"][0] == {"id": "1.1", "same": True, "result": "same", "why": ""}
     assert answer["environment"]["recorded"]["python"] == answer["environment"]["now"]["python"]
-    rewrite(copy, lambda cell: cell.outputs[0].update(text="8\n"), candidate="2.1")
-    done = command(copy, "--selected")
+
+
+def test_several_are_checked_one_after_the_other_and_the_worst_counts(copy):
+    edited = copy.with_name("edited.ipynb")
+    edited.write_bytes(copy.read_bytes())
+    rewrite(edited, lambda cell: cell.outputs[0].update(text="8\n"), candidate="2.1")
+    done = command(copy, edited, "--selected")
     assert done.returncode == 1, done.stderr
-    assert "2.1  edited" in done.stdout
+    first, second = done.stdout.split(f"{edited}:")
+    assert "Same:" in first
+    assert "2.1  edited" in second
+    done = command("nowhere.ipynb", copy, "--selected", "--json")
+    assert done.returncode == 2
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["trace"], one.get("same")) for one in told] == [("nowhere.ipynb", None), (str(copy), True)]
+    assert "no file" in told[0]["error"]
+
+
+def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(tmp_path, monkeypatch):
+    trace = explore(tmp_path, {"a": ["print('ok')"]}, "print(1)", monkeypatch=monkeypatch)
+    needs_df(trace)
+    cells = ["%load_ext exploracoder_jupyter\ndf = 3", "%%explora statistics --out explorations/trace.ipynb\nDo it."]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbformat.write(notebook, tmp_path / "mine.ipynb")
+    done = command(tmp_path / "mine.ipynb")
+    assert done.returncode == 0, done.stderr
+    assert f"{tmp_path / 'mine.ipynb'} has explored; checked is the trace of that, {trace}." in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -344,7 +358,7 @@ def test_the_command_tells_by_its_status_and_in_json(copy):
     [
         (["nowhere.ipynb"], "no file"),
         (["notes.ipynb"], "not the trace of a run"),
-        (["asked.ipynb"], "explorations/trace.ipynb"),
+        (["asked.ipynb"], "trace of that is not there"),
         (["explorations/trace.ipynb", "--before", "nowhere.py"], "--before"),
         (["explorations/trace.ipynb", "--tolerance", "-1"], "--tolerance"),
         (["explorations/trace.ipynb", "--with", "x>2"], "NAME==VERSION"),
@@ -355,7 +369,7 @@ def test_the_command_tells_by_its_status_and_in_json(copy):
 def test_what_cannot_be_checked_is_said_in_one_sentence(copy, monkeypatch, arguments, said):
     monkeypatch.chdir(copy.parent.parent)
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), "notes.ipynb")
-    call = nbformat.v4.new_code_cell("%%explora statistics --out explorations/trace.ipynb\nDo it.")
+    call = nbformat.v4.new_code_cell("%%explora statistics --out explorations/gone.ipynb\nDo it.")
     nbformat.write(nbformat.v4.new_notebook(cells=[call]), "asked.ipynb")
     done = command(*arguments)
     assert done.returncode == 2, done.stderr

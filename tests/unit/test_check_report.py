@@ -8,7 +8,7 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.notebook.executions import Execution
 from exploracoder_jupyter.session.check import places
 from exploracoder_jupyter.session.check.again import never_ran, with_ancestors
-from exploracoder_jupyter.session.check.report import Report, Row, changed_calls
+from exploracoder_jupyter.session.check.report import Report, Row, changed_calls, in_order
 from exploracoder_jupyter.session.check.subject import code_of
 from exploracoder_jupyter.session.lock import Lock
 from exploracoder_jupyter.types import ErrorInfo, Observation
@@ -42,6 +42,11 @@ def test_the_sentence_counts_what_differs_and_names_calls():
         "Different: of 3, 1 changed, 1 edited, 1 could not be run. This call changed: a.b."
     )
     assert told(rows[0], calls=("a.b", "a.c")).endswith("These 2 calls changed: a.b, a.c.")
+
+
+def test_executions_are_told_as_they_stand_in_a_trace():
+    ids = ["1.2", "1.10", "1.10r1", "2.1", "s1", "s1-t1", "s1-t2", "s2", "s10"]
+    assert sorted(ids[::-1], key=in_order) == ids
 
 
 def test_what_had_not_been_run_when_it_was_recorded_is_no_difference():

@@ -26,7 +26,7 @@ from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.pipeline.verify import probe
 from exploracoder_jupyter.session.check import places
 from exploracoder_jupyter.session.check.again import How, execute_again, never_ran, settled, with_ancestors
-from exploracoder_jupyter.session.check.report import Report, Row, changed_calls
+from exploracoder_jupyter.session.check.report import Report, Row, changed_calls, in_order
 from exploracoder_jupyter.session.check.start import Lacking, begun, require, require_names
 from exploracoder_jupyter.session.check.subject import Subject, code_of, read
 from exploracoder_jupyter.session.check.surroundings import described, differences, lock_of, sandbox_like, versions
@@ -203,7 +203,7 @@ class _Checking:
 
     def _report(self) -> Report:
         subject, recorded = self.subject, self.subject.started.environment
-        rows = [self._with_edits(self._row(one)) for one in self.chosen]
+        rows = [self._with_edits(self._row(one)) for one in sorted(self.chosen, key=lambda one: in_order(one.id))]
         ids = {row.id for row in rows}
         ran = {one.id for one in subject.executions}
         more = [Row(id_, "edited", why) for id_, why in subject.edited.items() if id_ not in ids | ran]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -70,6 +71,11 @@ class Report:
             "environment": {"recorded": {**self.recorded}, "now": {**self.now}, "differs": [*self.differs]},
             "calls": [*self.calls],
         }
+
+
+def in_order(id_: str) -> list[int | str]:
+    """What sorts ids as they stand in a trace: 1.2, 1.10, 1.10r1, 2.1, s1, s1-t1."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", id_)]
 
 
 def _apart(varies: int, unrun: int) -> str:
