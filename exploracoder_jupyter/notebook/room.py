@@ -86,6 +86,30 @@ def left_out(records: Iterable[Record]) -> tuple[int, int]:
     return len(sizes), sum(sizes)
 
 
+def as_kept(kept: Observation, again: Observation) -> Observation:
+    """What the same execution shows again, without what its record had no room for."""
+    if not any(map(left_out_of, kept.outputs)):
+        return again
+    streams = {one.get("name") for one in kept.outputs if "text" in left_out_of(one)}
+    displays = iter([one for one in kept.outputs if "data" in one])
+    shown = [
+        _less(one, next(displays, one)) if "data" in one else one
+        for one in again.outputs
+        if "data" in one or one.get("name") not in streams
+    ]
+    cut = (one for one in kept.outputs if "text" in one and one.get("name") in streams)
+    return replace(again, outputs=(*shown, *cut))
+
+
+def _less(output: Output, kept: Output) -> Output:
+    """A display without the values that its record lacks; of a long text the same ends."""
+    data, held, gone = output.get("data"), kept.get("data"), left_out_of(kept)
+    if not isinstance(data, dict) or not isinstance(held, dict):
+        return output
+    ends = {name: value for name, value in held.items() if name in gone}
+    return {**output, "data": {**{name: value for name, value in data.items() if name not in gone}, **ends}}
+
+
 def _observed(records: Iterable[Record]) -> Iterator[Observation]:
     for record in records:
         if isinstance(record.event, CandidateObserved):

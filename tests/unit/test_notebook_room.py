@@ -4,6 +4,7 @@ import base64
 import json
 import random
 from dataclasses import replace
+from datetime import date
 from functools import partial
 
 import nbformat
@@ -11,7 +12,8 @@ import pytest
 
 from exploracoder_jupyter.events import Record
 from exploracoder_jupyter.notebook import Trace, load, problems, render
-from exploracoder_jupyter.notebook.room import Room, left_out, left_out_of
+from exploracoder_jupyter.notebook.compare import judge, seen
+from exploracoder_jupyter.notebook.room import Room, as_kept, left_out, left_out_of
 from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.test_notebook_testing import INPUTS, a_trial
 
@@ -63,6 +65,22 @@ def test_what_has_room_is_as_it_was():
     for event in (ran("1.1", stream("x"), shown(image_png="x" * 5_000)), failed("1.2"), planned("Show")):
         record = Record(0, 0.0, event)
         assert Room().fit(record) == record
+
+
+def test_what_was_left_out_is_not_looked_for_when_it_is_executed_again():
+    outputs = [shown(image_png=a_picture(1), text_plain="<Figure>"), shown(text_plain="z" * 9_000), stream("y" * 9_000)]
+    again = ran("1.1", stream("y" * 4_000), outputs[0], stream("y" * 5_000), outputs[1]).observation
+    kept = Room(most=0).fit(Record(0, 0.0, ran("1.1", *outputs))).event.observation
+    assert result(kept, again) == "changed"
+    assert result(kept, as_kept(kept, again)) == "same"
+    other = replace(again, outputs=(*again.outputs[:1], shown(text_plain="<Axes>"), *again.outputs[2:]))
+    assert result(kept, as_kept(kept, other)) == "changed"
+    assert as_kept(again, other) is other
+
+
+def result(recorded, again):
+    day = date(2026, 3, 4)
+    return judge(seen(recorded, day=day), [seen(again, day=day)]).result
 
 
 ROOM = 12_000_000

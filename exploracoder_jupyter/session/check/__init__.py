@@ -23,6 +23,7 @@ from exploracoder_jupyter.notebook import Redactor
 from exploracoder_jupyter.notebook.compare import TOLERANCE, Seen, judge, seen
 from exploracoder_jupyter.notebook.executions import Execution
 from exploracoder_jupyter.notebook.homes import own_homes
+from exploracoder_jupyter.notebook.room import as_kept, left_out_of
 from exploracoder_jupyter.pipeline.verify import probe
 from exploracoder_jupyter.session.check import places
 from exploracoder_jupyter.session.check.again import How, execute_again, never_ran, settled, with_ancestors
@@ -189,7 +190,9 @@ class _Checking:
         if one.id not in self.shown:
             return Row(one.id, "not run", f"the state after {one.parent} was lost")
         judged = judge(self._recorded(one), self._shown(one), tolerance=self.asked.tolerance)
-        return Row(one.id, judged.result, judged.why)
+        gone = ", ".join(sorted({name for output in one.observation.outputs for name in left_out_of(output)}))
+        unseen = f"not compared: {gone}, for which the trace had no room" if gone else ""
+        return Row(one.id, judged.result, "; ".join(filter(None, (judged.why, unseen))))
 
     def _recorded(self, one: Execution) -> Seen:
         found = places.tails(self.shown[one.id], self.workdir)
@@ -198,7 +201,8 @@ class _Checking:
 
     def _shown(self, one: Execution) -> list[Seen]:
         today, known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)
-        told = [places.below(shown, self.workdir, itself=known) for shown in self.shown[one.id]]
+        kept = (as_kept(one.observation, shown) for shown in self.shown[one.id])
+        told = [places.below(shown, self.workdir, itself=known) for shown in kept]
         return [seen(shown, day=today, code=one.code) for shown in told]
 
     def _report(self) -> Report:
