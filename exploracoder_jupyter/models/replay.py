@@ -9,7 +9,9 @@ from dataclasses import replace
 import anyio
 
 from exploracoder_jupyter.errors import EndpointError
+from exploracoder_jupyter.pipeline.calling import asked
 from exploracoder_jupyter.pipeline.ports import Model, ModelRequest, Reply
+from exploracoder_jupyter.pipeline.prompts import without_offer
 from exploracoder_jupyter.types import Exchange, Message, Usage
 
 
@@ -64,8 +66,12 @@ class ReplayModel:
 
 
 class RememberingModel:
-    """Gives what a model of the same name has said to exactly the same request before, each exchange once and at no
-    cost; all else is asked of the model itself."""
+    """Gives what a model of the same name has said to the same request before, each exchange once and at no cost; all
+    else is asked of the model itself.
+
+    How many look-ups a request offers makes no difference, for that depends on what a run has spent; but what asked for
+    one is given only where it is answered.
+    """
 
     def __init__(
         self, model: Model, exchanges: Sequence[Exchange], *, clean: Callable[[str], str] = lambda text: text
@@ -73,7 +79,8 @@ class RememberingModel:
         """`clean` does to a text what was done to those of the exchanges when they were recorded."""
         self._model = model
         self._clean = clean
-        self._known = [one for one in exchanges if one.replies and one.problem != "interrupted"]
+        whole = [one for one in exchanges if one.replies and one.problem != "interrupted"]
+        self._known = [(one, self._asked(one.messages)) for one in whole]
 
     @property
     def name(self) -> str:
@@ -95,16 +102,21 @@ class RememberingModel:
                 yield reply
 
     def _take(self, request: ModelRequest) -> Exchange | None:
-        asked = self._asked(request.messages) if self._known else ()
-        for exchange in self._known:
+        wanted = self._asked(request.messages) if self._known else ()
+        for place, (exchange, known) in enumerate(self._known):
             alike = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
-            if alike and self._asked(exchange.messages) == asked:
-                self._known.remove(exchange)
+            if alike and known == wanted and (request.tools or not _looks_up(exchange)):
+                del self._known[place]
                 return exchange
         return None
 
     def _asked(self, messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
-        return tuple((message.role, self._clean(message.content)) for message in messages)
+        return tuple((message.role, without_offer(self._clean(message.content))) for message in messages)
+
+
+def _looks_up(exchange: Exchange) -> bool:
+    """Whether a reply asks for an API before it goes on."""
+    return any(exchange.calls) or any(asked(text) for text in exchange.replies)
 
 
 def _replies(exchange: Exchange) -> list[Reply]:

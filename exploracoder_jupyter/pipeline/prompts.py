@@ -9,6 +9,7 @@ message says what that means.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cache
@@ -31,6 +32,17 @@ def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
     context = template.new_context(values)
     system, user = ("".join(template.blocks[role](context)).strip() for role in ("system", "user"))
     return Message("system", f"{system}\n\n{RULE}"), Message("user", user)
+
+
+def without_offer(text: str) -> str:
+    """The words of a prompt without the offer of look-ups, which depends on the tokens that a run has left."""
+    return " ".join(_offer().sub(" ", text).split())
+
+
+@cache
+def _offer() -> re.Pattern[str]:
+    before, after = _environment().get_template("lookups.j2").render(lookups="\0").strip().split("\0")
+    return re.compile(rf"{re.escape(before)}\d+{re.escape(after)}")
 
 
 @cache

@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from exploracoder_jupyter.config import Retrieval
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import CandidateSelected, Notice, PlanMade, Record, ReviewAsked, Steered, dump
 from exploracoder_jupyter.models import RememberingModel, ReplayModel, ScriptedModel
@@ -14,6 +15,7 @@ from exploracoder_jupyter.notebook import load, render
 from exploracoder_jupyter.notebook.state import fold_all
 from exploracoder_jupyter.pipeline import Given, run_task
 from exploracoder_jupyter.pipeline.agenda import CHANGED_BY_USER
+from exploracoder_jupyter.pipeline.controls import Choose
 from exploracoder_jupyter.session import replayed
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import exchanges, given, hinted
@@ -21,6 +23,8 @@ from exploracoder_jupyter.session.going_on import onward
 from exploracoder_jupyter.types import Sampling, Selection
 from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.test_pipeline import answers, fenced
+from tests.unit.test_steering import Hand
+from tests.unit.test_testing import INPUTS, NAIVE, RIGHT, SOUND, WRONG
 from tests.unit.world import FewPassages, InlineBranch, a_run, happened
 
 pytestmark = pytest.mark.anyio
@@ -44,9 +48,10 @@ def script(**more):
     return answers(**{"repair": fenced("print('solved')"), **steps})._script
 
 
-async def gone(model, *, given=None, first=None, **more):
+async def gone(model, *, given=None, first=None, lookups=3, **more):
     """A run to its end, and its records, which begin with `first`."""
     run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, soup=FewPassages())
+    run = replace(run, retrieval=Retrieval(lookups=lookups))
     ending = await run_task(run)
     return run, recorded([first or started(), *run.emit.__self__]), ending
 
@@ -74,6 +79,47 @@ async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
         assert not carried & over
         assert len(asked(after)) <= len(asked(whole))
     assert happened(first, "run_finished")
+
+
+async def test_wherever_the_testing_of_a_solution_was_cut_off_it_goes_on():
+    def judged(request):
+        return RIGHT if "isqrt" in request.messages[-1].content else f"{WRONG}\n{fenced(SOUND)}"
+
+    def author():
+        return ScriptedModel(answers(solve=NAIVE, invent=INPUTS, judge=judged)._script)
+
+    wanted = {"text": "Take the whole root", "name": "root", "tests": True}
+    _, whole, ending = await gone(author(), **wanted)
+    assert (ending.verdict.outcome, ending.solution.candidate) == ("solved", "s2")
+    for end in range(1, len(whole)):
+        before, inner = whole[:end], author()
+        begin = given(before, fold_all(before))
+        _, _, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin, **wanted)
+        repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
+        assert not repeated, f"cut off after {before[-1].event}"
+        assert ended == ending
+
+
+async def test_wherever_a_run_that_was_steered_was_cut_off_it_goes_on():
+    hand = Hand()
+
+    def steering(request):
+        if request.step == "propose" and request.subject == "3" and not hand.came.is_set():
+            hand.ask(Choose("1.2"))
+        return script()(request)
+
+    run = replace(a_run(ScriptedModel(steering), candidates=2, debug_rounds=1), steering=hand, steerable=True)
+    ending = await run_task(replace(run, soup=FewPassages()))
+    whole = recorded([started(), *run.emit.__self__])
+    chosen = next(place for place, one in enumerate(whole) if one.event.kind == "steered")
+    for end in range(chosen + 1, len(whole)):
+        before, inner = whole[:end], ScriptedModel(script())
+        begin = given(before, fold_all(before))
+        again, _, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        assert ended == ending, f"cut off after {before[-1].event}"
+        assert texts(again)["1.1"] == "['1b']"
+        known = {(one.step, one.messages) for one in exchanges(whole[chosen:end])}
+        assert not known & {(one.step, one.messages) for one in inner.requests}
 
 
 async def test_a_run_that_was_cut_off_goes_on_although_it_went_on_before():
@@ -107,6 +153,27 @@ async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
     run = a_run(RememberingModel(few, exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1)
     await run_task(run)
     assert "plan" in [one.step for one in few.requests]
+
+
+@pytest.mark.parametrize(("then", "now"), [(1, 3), (3, 1), (0, 2), (2, 0)])
+async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(then, now):
+    _, whole, _ = await gone(ScriptedModel(script()), lookups=then)
+    inner = ScriptedModel(script())
+    run, _, _ = await gone(RememberingModel(inner, exchanges(whole)), lookups=now)
+    assert inner.requests == []
+    [told] = [e.exchange.messages[-1].content for e in happened(run, "model_called") if e.exchange.step == "solve"]
+    assert (f"{now} times at most" in told) == (now > 0)
+
+
+async def test_what_asked_for_a_look_up_is_not_taken_where_none_is_answered():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    asking = [
+        replace(one, replies=("APISearch(a root)",) * len(one.replies)) if one.step == "propose" else one
+        for one in exchanges(whole)
+    ]
+    inner = ScriptedModel(script())
+    await gone(RememberingModel(inner, asking), lookups=0)
+    assert "propose" in [one.step for one in inner.requests]
 
 
 async def test_what_was_cut_short_is_asked_again():
