@@ -155,6 +155,8 @@ class TraceView(BaseModel):
     """`solved`, `unchecked`, ..., `running` or `cut off`; empty where it is not known."""
     libraries: str = ""
     """With their versions, for people."""
+    cost: str = ""
+    """What it took, for people; empty where it is not known."""
     resume: str = ""
     """The option that goes on from it, where it was cut off and left something."""
 

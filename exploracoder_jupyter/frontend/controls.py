@@ -171,6 +171,7 @@ class Controls:
                 task=one.task,
                 outcome=one.outcome,
                 libraries=one.libraries,
+                cost=one.cost,
                 resume=one.resumable,
             )
             for one in told(before[:_MOST_TRACES], Reach(folder, server_root()))

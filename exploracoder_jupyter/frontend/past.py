@@ -27,6 +27,15 @@ _BOX = (
 )
 _CELL = f"text-align:left;vertical-align:top;padding:4px 12px 4px 0;border-top:1px solid {_LINE}"
 _HEADS = ("Began", "Ended as", "Task", "Libraries", "Cost", "Trace")
+_COLUMNS = (
+    "white-space:nowrap",
+    "white-space:nowrap",
+    "min-width:12em;overflow-wrap:anywhere",
+    "min-width:6em",
+    "min-width:8em",
+    "min-width:12em;overflow-wrap:anywhere",
+)
+"""Paths are broken anywhere, and leave the words of the others whole."""
 _FEW = 20
 """So many are shown where no number is given."""
 _EXPORTED = "-selected.ipynb"
@@ -172,6 +181,5 @@ def _cells(one: Past) -> Iterator[str]:
         path = f'<a href="{quote(one.link)}">{escape(one.link)}</a>'
     _, *notes = _place(one)
     place = "<br>".join(filter(None, [path, *map(escape, notes)]))
-    yield f'<td style="{_CELL};white-space:nowrap">{one.when}</td>'
-    for text in (*map(escape, (one.outcome, one.task, one.libraries, one.cost)), place):
-        yield f'<td style="{_CELL};overflow-wrap:anywhere">{text}</td>'
+    texts = (one.when, *map(escape, (one.outcome, one.task, one.libraries, one.cost)), place)
+    yield from (f'<td style="{_CELL};{style}">{text}</td>' for style, text in zip(_COLUMNS, texts, strict=True))

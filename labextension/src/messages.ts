@@ -161,6 +161,7 @@ export interface TraceView {
   task: string;
   outcome: string;
   libraries: string;
+  cost: string;
   resume: string;
 }
 /**

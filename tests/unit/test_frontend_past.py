@@ -178,6 +178,7 @@ def test_a_page_is_told_what_was_explored_here_and_elsewhere(server, explored):
     desk = Controls(None, folder=lambda: explored / "mine")
     here, there, beside, gone = told_to_page(desk)
     assert (here["link"], here["libraries"], here["outcome"]) == ("explorations/a b.ipynb", "networkx 3.4", "solved")
+    assert here["cost"] == "2 calls, 1,234 tokens, 3 executions, 1:05"
     assert (there["link"], there["outcome"]) == ("../theirs/explorations/b.ipynb", "cut off")
     assert there["resume"] == f"--resume {explored}/theirs/explorations/b.ipynb"
     assert (beside["link"], beside["path"]) == ("", f"{explored.parent}/beside/c.ipynb")

@@ -143,8 +143,9 @@ function TraceFacts({ trace }: { trace: TraceView }): React.JSX.Element {
   const when = moment(began(trace));
   const words = outcomeWords(trace.outcome, trans);
   const notes = [
-    unquoted(trace.task),
+    clip(unquoted(trace.task), 80),
     trace.libraries,
+    trace.cost,
     trace.link || (trace.resume ? '' : trace.path),
     trace.gone ? trans.__('Its trace is gone.') : '',
     trace.resume && trans.__('To go on: %1', `%%explora ${trace.resume}`)

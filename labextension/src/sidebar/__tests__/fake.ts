@@ -145,6 +145,7 @@ export function trace(change: Partial<TraceView> = {}): TraceView {
     task: '',
     outcome: '',
     libraries: '',
+    cost: '',
     resume: '',
     ...change
   };

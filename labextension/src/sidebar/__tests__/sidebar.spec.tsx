@@ -98,7 +98,8 @@ const EARLIER = [
     link: '../other/a.ipynb',
     started: NOW - 1,
     outcome: 'solved',
-    libraries: 'networkx 3.4'
+    libraries: 'networkx 3.4',
+    cost: '2 calls, 1,234 tokens, 3 executions, 1:05'
   }),
   trace({
     link: '',
@@ -169,6 +170,7 @@ describe('what was explored before', () => {
     const [here, elsewhere, cut, lost, none] = shown();
     expect(here).toContain(`Solved, ${moment(NOW - 1)}`);
     expect(here).toContain('networkx 3.4');
+    expect(here).toContain('2 calls, 1,234 tokens, 3 executions, 1:05');
     expect(elsewhere).toContain('Running');
     expect(elsewhere).toContain('/elsewhere/b.ipynb');
     expect(cut).toContain('Cut off');
