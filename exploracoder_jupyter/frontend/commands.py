@@ -74,7 +74,7 @@ class Commands:
         known = self._recorded(call, task, layers)
         if known:
             layers = _beside(known, call, layers)
-            call, task = known.completed(call, self._shell.user_ns), task or known.text
+            call, task = known.completed(call, self._shell.user_ns), task or known.task.text
         resume, replay = (_resume(known, call), _replay(known, call)) if known else (None, None)
         background = caller.watched and not call.wait
         going_on, origin = (None, _origin(known, call)) if known else self._going_on(caller)

@@ -10,9 +10,12 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.frontend.traces import facts_of
+from exploracoder_jupyter.trace_ends import facts_of
+from exploracoder_jupyter.types import Task
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.config import Layer
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 _MOST = 300_000
 """Bytes of a trace that are read: task and settings stand at one end of it, in a journal in one of the first lines."""
 _JOURNAL = ".journal.jsonl"
+_TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +32,13 @@ class Recorded:
     """A recorded run, as far as a cell has to know it."""
 
     trace: Path
-    task: dict[str, Any]
+    task: Task
     settings: dict[str, Any]
 
     @property
     def stem(self) -> str:
         """The name of its trace without what says of which kind the file is."""
         return self.trace.name.removesuffix(".ipynb").removesuffix(_JOURNAL)
-
-    @property
-    def text(self) -> str:
-        """The task in words."""
-        return str(self.task.get("text", ""))
-
-    @property
-    def check(self) -> str | None:
-        """What its solution had to pass."""
-        check = self.task.get("check")
-        return check if isinstance(check, str) else None
 
     def layer(self, *stronger: Layer) -> Layer:
         """Its settings, where these say nothing else."""
@@ -63,16 +56,16 @@ class Recorded:
         Raises:
             UsageError: that run used variables that are not in this namespace.
         """
-        used = [str(name) for name in self.task.get("uses", ())]
-        if missing := [name for name in used if name not in namespace]:
+        task = self.task
+        if missing := [name for name in task.uses if name not in namespace]:
             names = ", ".join(missing)
             raise UsageError(f"That run used variables that are not here now: {names}.", remedy="Make them first.")
         return replace(
             call,
-            libraries=call.libraries or tuple(map(str, self.task.get("libraries", ()))),
-            uses=tuple(dict.fromkeys([*used, *call.uses])),
-            check=self.check if call.check is None else call.check,
-            solution_name=call.solution_name or self.task.get("solution_name"),
+            libraries=call.libraries or task.libraries,
+            uses=tuple(dict.fromkeys([*task.uses, *call.uses])),
+            check=task.check if call.check is None else call.check,
+            solution_name=call.solution_name or task.solution_name,
         )
 
 
@@ -93,7 +86,7 @@ def recorded(named: str, task: str, folder: Path, *, also: Iterable[Path] = ()) 
     wanted = task.replace(str(Path.home()), "~")  # as a trace has it
     for path in _newest_first([*_traces(folder / "explorations", "*"), *_at(also)]):
         found = _read(path)
-        if found and found.text.strip() in (task, wanted):
+        if found and found.task.text.strip() in (task, wanted):
             return found
     raise UsageError(
         f"No trace of this task is in {folder / 'explorations'}.", remedy="Name one: --resume TRACE, or explore anew."
@@ -141,9 +134,10 @@ def _read(path: Path) -> Recorded | None:
     """The run of a trace, or of the journal beside it where the trace is not there or torn."""
     readers = [_of_journal] if path.suffix == ".jsonl" else [_of_notebook, _of_journal_beside]
     facts = next((found for reader in readers if (found := reader(path))), {})
-    task, settings = facts.get("task"), facts.get("settings")
-    if isinstance(task, dict) and isinstance(settings, dict):
-        return Recorded(path.resolve(), task, settings)
+    settings = facts.get("settings")
+    with suppress(ValidationError):  # somebody has changed it
+        task = _TASK.validate_python(facts.get("task"))
+        return Recorded(path.resolve(), task, settings) if isinstance(settings, dict) else None
     return None
 
 

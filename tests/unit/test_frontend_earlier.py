@@ -1,5 +1,6 @@
 """Which recorded run a cell goes on from, found without the engine."""
 
+import json
 import os
 
 import nbformat
@@ -47,7 +48,7 @@ def test_a_run_under_way_is_found_by_what_is_on_the_disk(tmp_path):
     trace = Trace(tmp_path / "explorations" / "now.ipynb")
     for record in records_of([started(settings=SETTINGS, task=TASK)]):
         trace.append(record)
-    assert recorded("", TASK.text, tmp_path).check == "assert n == 45"
+    assert recorded("", TASK.text, tmp_path).task.check == "assert n == 45"
 
 
 def test_a_run_that_is_not_there_is_told(tmp_path):
@@ -82,3 +83,14 @@ def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
     with pytest.raises(UsageError, match=r"^That run used variables that are not here now: df\. Make them first\.$"):
         found.completed(read_line("--resume"), {})
     assert found.layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
+
+
+@pytest.mark.parametrize("changed", [{"uses": None}, {"libraries": 7}, {"text": ["x"]}, {"check": {}}])
+def test_a_trace_whose_task_somebody_has_changed_beyond_reading_is_none(tmp_path, changed):
+    path = write(tmp_path, "t.journal.jsonl", at=1000)
+    head, *rest = path.read_text().splitlines()
+    record = json.loads(head)
+    record["event"]["task"] |= changed
+    path.write_text("\n".join([json.dumps(record), *rest]))
+    with pytest.raises(UsageError, match="is not the trace of a run"):
+        recorded(str(path), "", tmp_path)
