@@ -34,6 +34,8 @@ class Journal:
         self.path = path
         self.problem: str | None = None
         """Why the journal is not complete, if it is not."""
+        self.whole = 0
+        """How many records it has, from the first on, before one is missing."""
         self._synced = time.monotonic()
         self._file: int | None = None
         self._identity: os.stat_result | None = None
@@ -49,6 +51,7 @@ class Journal:
             return
         try:
             self._write(self._file, (dump(record) + "\n").encode())
+            self.whole += not self.problem
             if isinstance(record.event, SubtaskFinished) or time.monotonic() - self._synced > 1:
                 os.fsync(self._file)
                 self._synced = time.monotonic()

@@ -88,11 +88,11 @@ class Trace:
     def close(self) -> None:
         """Write the notebook a last time; drop the journal if the notebook reads back complete. Idempotent.
 
-        Where there is no room for the whole of it, the notebook goes without the records, which the journal holds.
+        Where there is no room for the whole of it, the notebook goes without the records, if the journal holds them.
         """
         if self._saved < len(self._records):
             self._write()
-            if self._problem:
+            if self._problem and self._journal.whole >= self._saved:
                 self._try_writing(document(self._run, ()))
         self._journal.close()
         self._complete = self._reads_back()

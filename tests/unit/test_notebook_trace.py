@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import stat
+import time
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -225,6 +226,36 @@ def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path
     nbformat.validate(notebook)
     assert ours(notebook.cells[-1])["status"] == "solved"
     assert "records" not in notebook.metadata.exploracoder_jupyter
+    assert load(path) == records
+
+
+def test_what_only_the_last_whole_notebook_tells_is_not_given_up_for_more_cells(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:2], interval=0)
+    real_write, real_fsync, most = os.write, os.fsync, 0
+
+    def write(file, data):
+        if most == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real_write(file, data)
+
+    def fsync(file):
+        if os.fstat(file).st_size > most:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real_fsync(file)
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "fsync", fsync)
+    trace.append(records[2])  # the journal will never have it
+    most = 10**9
+    monkeypatch.setattr(time, "monotonic", lambda: 1e12)
+    for record in records[3:-1]:
+        trace.append(record)
+    assert records[2] in load(path)
+    most = 20_000
+    trace.append(records[-1])
+    trace.close()
+    assert "No space left on device" in trace.problem
     assert load(path) == records
 
 
