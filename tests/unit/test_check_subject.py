@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.config import Sandbox, Settings
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import CandidateObserved, RunFinished, RunStarted, SolutionJudged
+from exploracoder_jupyter.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
 from exploracoder_jupyter.notebook import journal_path, render
 from exploracoder_jupyter.notebook.document import content
 from exploracoder_jupyter.notebook.executions import executions
@@ -44,6 +44,20 @@ def settings(**sandbox):
 @pytest.fixture
 def trace(tmp_path):
     return written(tmp_path / "explorations" / "networkx.ipynb", recorded(events()))
+
+
+def noted(path, records):
+    """A journal of these records, as a run leaves it that is cut off."""
+    journal = Journal(journal_path(path))
+    for record in records:
+        journal.append(record)
+    journal.close()
+
+
+def told_of(subject):
+    """What is told to be different where nothing is."""
+    sandbox = sandbox_like(subject, Settings(), network=False, kernel=None)
+    return differences(subject, subject.started.environment, sandbox)
 
 
 def claims(change, **options):
@@ -108,15 +122,30 @@ class TestReading:
         assert [one.id for one in subject.executions] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
 
     def test_a_notebook_that_was_cut_off_is_not_blamed_for_what_its_journal_knows(self, trace):
-        records = recorded(events())
-        written(trace, records[:-8])
-        journal = Journal(journal_path(trace))
-        for record in records:
-            journal.append(record)
-        journal.close()
-        subject = read(trace)
+        noted(trace, recorded(events()))
+        subject = read(written(trace, recorded(events())[:-8]))
         assert subject.executions[-1].id == "s2"
-        assert subject.edited == {}
+        assert (subject.edited, subject.complete) == ({}, False)
+        assert any("journal" in clause for clause in told_of(subject))
+
+    def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
+        noted(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
+        trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
+        assert read(trace).edited == {"1.1": "its code was edited"}
+
+    def test_a_file_that_is_no_notebook_any_more_is_no_cover_either(self, trace):
+        notebook = json.loads(trace.read_text())
+        del notebook["nbformat"]
+        trace.write_text(json.dumps(notebook))
+        assert read(trace).edited == {"notebook": "it cannot be read as a notebook"}
+
+    @pytest.mark.parametrize("lacking", ["source", "outputs", "cell_type"])
+    def test_one_that_is_no_valid_notebook_any_more_is_told(self, trace, lacking):
+        notebook = json.loads(trace.read_text())
+        del next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")[lacking]
+        trace.write_text(json.dumps(notebook))
+        assert explorations(trace) == ()
+        assert "no valid notebook" in read(trace).edited["notebook"]
 
     def test_one_of_a_later_version_is_refused(self, trace):
         notebook = json.loads(trace.read_text())
@@ -136,8 +165,7 @@ class TestSurroundings:
             subject = read(written(trace, recorded(events(settings(**{setting: "/tmp/evil/python"})))))
             sandbox = sandbox_like(subject, Settings(), network=False, kernel=None)
             assert (sandbox.kernel, sandbox.python) == (None, None)
-            told = differences(subject, subject.started.environment, sandbox)
-            assert any("/tmp/evil/python" in clause for clause in told)
+            assert any("/tmp/evil/python" in clause for clause in told_of(subject))
 
     def test_a_kernelspec_and_what_a_person_names_are_taken(self, trace):
         subject = read(written(trace, recorded(events(settings(kernel="my-kernel")))))

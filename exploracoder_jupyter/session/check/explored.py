@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.validator import isvalid
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.notebook import journal_path, ours
@@ -46,7 +47,7 @@ def explorations(path: Path) -> tuple[Exploration, ...]:
         UsageError: no trace of what it has explored is there.
     """
     notebook = notebook_at(path)
-    if notebook is None or facts_of(notebook).get("records") or journal_path(path).exists():
+    if notebook is None or not is_whole(notebook) or facts_of(notebook).get("records") or journal_path(path).exists():
         return ()
     calls = list(_calls(notebook))
     if not calls:
@@ -129,3 +130,8 @@ def notebook_at(path: Path) -> NotebookNode | None:
     except Exception:  # of whatever kind: a torn one may have a journal beside it
         return None
     return notebook
+
+
+def is_whole(notebook: NotebookNode) -> bool:
+    """Whether it is a valid notebook: else its cells may lack what makes them cells."""
+    return bool(isvalid(notebook))  # type: ignore[no-untyped-call]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -18,9 +19,9 @@ from exploracoder_jupyter.notebook.edited import edited_cells
 from exploracoder_jupyter.notebook.executions import Execution, executions
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
 from exploracoder_jupyter.notebook.paths import FOLDER
-from exploracoder_jupyter.notebook.stored import facts_of
+from exploracoder_jupyter.notebook.stored import facts_of, restored
 from exploracoder_jupyter.session.check.claims import unfounded
-from exploracoder_jupyter.session.check.explored import before_the_run, notebook_at
+from exploracoder_jupyter.session.check.explored import before_the_run, is_whole, notebook_at
 from exploracoder_jupyter.types import LibraryInfo
 
 
@@ -40,6 +41,8 @@ class Subject:
     """Code cells of a person that stand before the first of the run."""
     solution: str
     """Id of the solution that the run ended with, if any."""
+    complete: bool
+    """Whether the notebook holds the whole run; else its journal knows more."""
 
     @property
     def workdir(self) -> Path:
@@ -64,7 +67,7 @@ def read(path: Path) -> Subject:
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
     if not path.exists() and not journal_path(path).exists():
         raise UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
-    records = load(path)
+    records, saved = load(path), _saved(path)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -77,19 +80,31 @@ def read(path: Path) -> Subject:
         datetime.fromtimestamp(records[0].at, UTC).date(),
         libraries.libraries if isinstance(libraries, LibraryRead) else (),
         ran,
-        {**_edited(notebook, records), **unfounded(records, ran)},
-        before_the_run(notebook) if notebook else (),
+        {**_edited(notebook, saved), **unfounded(records, ran)},
+        before_the_run(notebook) if notebook and is_whole(notebook) else (),
         solution.candidate if solution else "",
+        complete=records == saved,
     )
 
 
-def _edited(notebook: NotebookNode | None, records: Sequence[Record]) -> dict[str, str]:
-    """What is not as the run wrote it: cells, and the notebook where it is no valid trace any more. Nothing is told of
-    a notebook that was cut off, where the journal beside it knows more."""
-    if notebook is None or len(facts_of(notebook).get("records", ())) < len(records):
+def _saved(path: Path) -> list[Record]:
+    """The records that the notebook itself holds; a run that was cut off has more of them in its journal."""
+    try:
+        return restored(json.loads(path.read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return []
+
+
+def _edited(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:
+    """What is not as the run wrote it: cells, and the notebook where it is no valid trace any more."""
+    if not saved:
         return {}
+    if notebook is None:
+        return {"notebook": "it cannot be read as a notebook"}
     broken = problems(notebook)
-    return {**edited_cells(notebook, records), **({"notebook": broken[0]} if broken else {})}
+    if not is_whole(notebook):
+        return {"notebook": broken[0]}
+    return {**edited_cells(notebook, saved), **({"notebook": broken[0]} if broken else {})}
 
 
 def code_of(path: Path) -> tuple[str, ...]:
@@ -100,7 +115,7 @@ def code_of(path: Path) -> tuple[str, ...]:
     """
     if path.suffix == ".ipynb":
         notebook = notebook_at(path)
-        if notebook is None:
+        if notebook is None or not is_whole(notebook):
             raise UsageError(f"--before: {str(path)!r} is not a notebook that can be read.", remedy="Name another.")
         return before_the_run(notebook)
     try:

@@ -94,6 +94,8 @@ def differences(subject: Subject, now: Environment, sandbox: Sandbox) -> tuple[s
     said = [
         f"{name} {before[name]} -> {after[name]}" for name in after if before.get(name) not in (None, "", after[name])
     ]
+    if not subject.complete:
+        said.append("the notebook does not hold the whole run: checked is what the journal beside it tells")
     if recorded.python != now.python:
         said.append(f"Python {recorded.python} -> {now.python}")
     if (level := _level(recorded)) != _level(now):
