@@ -5,11 +5,16 @@ import os
 
 import nbformat
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
+import exploracoder_jupyter
+from exploracoder_jupyter.config import resolve
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import dump
 from exploracoder_jupyter.frontend.earlier import recorded
 from exploracoder_jupyter.frontend.options import read_line
+from exploracoder_jupyter.frontend.runs import Runs
 from exploracoder_jupyter.notebook import Trace, render
 from exploracoder_jupyter.types import Task
 from tests.unit.factories import complete_run, started
@@ -19,11 +24,11 @@ TASK = Task("Count the triangles.", ("networkx",), uses=("df",), check="assert n
 SETTINGS = {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
 
 
-def write(folder, name, task=TASK, *, at):
+def write(folder, name, task=TASK, *, at, settings=SETTINGS):
     """A trace or a journal of this task, as old as said."""
     (folder / "explorations").mkdir(exist_ok=True)
     path = folder / "explorations" / name
-    records = [*records_of([started(settings=SETTINGS, task=task)]), *complete_run()[1:]]
+    records = [*records_of([started(settings=settings, task=task)]), *complete_run()[1:]]
     if name.endswith(".jsonl"):
         path.write_text("".join(f"{dump(record)}\n" for record in records) + '{"seq": 9')
     else:
@@ -94,3 +99,57 @@ def test_a_trace_whose_task_somebody_has_changed_beyond_reading_is_none(tmp_path
     path.write_text("\n".join([json.dumps(record), *rest]))
     with pytest.raises(UsageError, match="is not the trace of a run"):
         recorded(str(path), "", tmp_path)
+
+
+# ---- what a cell orders
+
+
+@pytest.fixture
+def ordered(tmp_path, monkeypatch):
+    """The order that a cell makes, in a folder of its own; no engine is started."""
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    exploracoder_jupyter.load_ipython_extension(shell)
+    monkeypatch.chdir(tmp_path)
+    shell.user_ns["df"] = [1, 2]
+    taken = []
+
+    def start(self, order, *, resources, **_):
+        resources.close()
+        taken.append(order)
+        raise UsageError("It was taken.")
+
+    monkeypatch.setattr(Runs, "start", start)
+
+    def order(cell):
+        assert "It was taken." in str(shell.run_cell(cell).error_in_exec)
+        return taken[-1]
+
+    yield order
+    exploracoder_jupyter.unload_ipython_extension(shell)
+    InteractiveShell.clear_instance()
+
+
+def test_a_cell_with_out_goes_on_from_the_trace_that_is_there(tmp_path, ordered):
+    trace = write(tmp_path, "mine.ipynb", at=1000)
+    order = ordered(f"%%explora networkx --out explorations/mine.ipynb --resume\n{TASK.text}")
+    assert order.resume.trace == str(trace.resolve())
+    assert resolve(*order.layers, environ={}).view.out is None
+    named = ordered("%%explora --out explorations/mine.ipynb --resume explorations/mine.ipynb")
+    assert resolve(*named.layers, environ={}).view.out == "explorations/mine.ipynb"
+
+
+def test_a_review_that_nobody_would_read_is_left_out_of_what_goes_on(tmp_path, ordered):
+    write(tmp_path, "mine.ipynb", at=1000, settings={"exploration": {"review": True}})
+    order = ordered("%%explora --resume explorations/mine.ipynb")
+    assert not resolve(*order.layers, environ={}).exploration.review
+
+
+def test_a_trace_is_shown_again_beside_itself(tmp_path, ordered):
+    trace = write(tmp_path, "mine.ipynb", at=1000)
+    order = ordered("%%explora --replay explorations/mine.ipynb --delay recorded")
+    assert (order.replay.trace, order.replay.delay) == (str(trace.resolve()), "recorded")
+    assert order.replay.out == str(trace.resolve().with_name("mine-replayed.ipynb"))
+    assert (order.resume, order.task, order.uses) == (None, TASK.text, ["df"])
+    order = ordered("%%explora --replay explorations/mine.ipynb --out new.ipynb --kernel python3")
+    assert (order.replay.out, order.replay.kernel) == (str(tmp_path / "new.ipynb"), "python3")
