@@ -1,11 +1,13 @@
 """What a check says at its end, and what it asks of a trace before it begins."""
 
 from dataclasses import replace
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.notebook.executions import Execution
+from exploracoder_jupyter.notebook.homes import Homes
 from exploracoder_jupyter.session.check import places
 from exploracoder_jupyter.session.check.again import never_ran, with_ancestors
 from exploracoder_jupyter.session.check.report import Report, Row, changed_calls, in_order
@@ -97,6 +99,29 @@ def test_paths_below_the_working_directory_are_told_relative_to_it():
 def test_paths_of_a_home_are_those_of_whoever_executes_them(monkeypatch):
     monkeypatch.setenv("HOME", "/home/you")
     assert places.at_home("open('~/data.csv')\n~x") == "open('/home/you/data.csv')\n~x"
+
+
+def test_the_home_of_a_windows_machine_is_written_as_any_string_may_hold_it(monkeypatch):
+    monkeypatch.setattr(Path, "home", lambda: PureWindowsPath(r"C:\Users\me"))
+    assert places.at_home("open('~/x')") == "open('C:/Users/me/x')"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('/home/somebody/x')",
+        "create_engine('sqlite:////home/somebody/x.db')",
+        "urlopen('file:///home/somebody/x')",
+        "!cp /home/somebody/x /home/somebody/y",
+        "PATH = '/home/somebody/bin:/home/somebody/.local/bin'",
+        'text = """\n/home/somebody/x\n"""',
+        r"print('a\n/home/somebody/x')",
+        "f'{a}~/x' + 'b~/c' + r'~\\d'",
+    ],
+)
+def test_code_with_a_home_that_a_trace_has_hidden_is_as_it_was(monkeypatch, code):
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/somebody"))
+    assert places.at_home(Homes(["/home/somebody"]).hidden(code)) == code
 
 
 def test_a_lock_pins_what_was_recorded_but_for_overrides_and_this_package():

@@ -15,13 +15,14 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.types import Observation
 
-_HOME = re.compile(r"(?<=['\"])~(?=/)")
+_HOME = re.compile(r"(?:(?<![\w.~/)}\\-])|(?<=\\[abfnrtv])|(?<=file://)|(?<=:///))~(?=/)")
+"""Wherever a trace hides one: no code but strings, comments and commands has these two signs."""
 _END = r"[^\s'\"<>:;,()\[\]{}|*?\\]"
 
 
 def at_home(code: str) -> str:
     """The code with paths that a trace tells from somebody's home in the home of whoever executes it."""
-    return _HOME.sub(lambda _: str(Path.home()), code)
+    return _HOME.sub(lambda _: Path.home().as_posix(), code)
 
 
 def tails(observations: Iterable[Observation], folder: str) -> frozenset[str]:
