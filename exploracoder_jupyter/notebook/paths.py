@@ -41,18 +41,19 @@ def resumed_path(trace: Path) -> Path:
     return _reserved(trace.parent, f"{re.sub(r'-resumed(-[0-9]+)?$', '', notebook_path(trace).stem)}-resumed")
 
 
-def prepare(path: Path, *, overwrite: bool = False) -> Path:
+def prepare(path: Path, *, folder: Path | None = None, overwrite: bool = False) -> Path:
     """Make the folder of a trace and make sure that the trace can be written there; the absolute path.
 
     Args:
-        path: where the trace is wanted.
+        path: where the trace is wanted, also as `~/x.ipynb`.
+        folder: what it is relative to; none: the process's own.
         overwrite: whether any file that is there may be replaced; a trace always may.
 
     Raises:
         UsageError: it is not the name of a notebook, a notebook of the user is there, or it cannot be written.
     """
     try:
-        path = path.expanduser().resolve()
+        path = ((folder or Path()) / path.expanduser()).resolve()
         is_folder, is_there = path.is_dir(), path.exists()
     except (OSError, RuntimeError, ValueError) as error:  # e.g. too long, a ring of links, no such user
         raise _unwritable(path, error) from error

@@ -144,7 +144,7 @@ def _place(order: Order, settings: Settings) -> Path:
         UsageError: it cannot.
     """
     if settings.view.out:
-        path = prepare(Path(order.workdir, settings.view.out))
+        path = prepare(Path(settings.view.out), folder=order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
             raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
         refuse_held(path)

@@ -422,6 +422,16 @@ def test_prepare_makes_the_folder_and_leaves_nothing_in_it(tmp_path):
     assert prepare(path) == path
 
 
+def test_a_path_in_a_home_or_relative_to_a_folder_is_where_people_expect_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    folder = tmp_path / "work"
+    assert prepare(Path("~/runs/run.ipynb"), folder=folder) == tmp_path / "home" / "runs" / "run.ipynb"
+    assert prepare(Path("runs/run.ipynb"), folder=folder) == folder / "runs" / "run.ipynb"
+    assert prepare(tmp_path / "run.ipynb", folder=folder) == tmp_path / "run.ipynb"
+    assert names(tmp_path) == ["home", "work"]
+
+
 def test_prepare_refuses_in_one_sentence(tmp_path):
     file = tmp_path / "file"
     file.write_text("x")
