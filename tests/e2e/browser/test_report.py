@@ -1,12 +1,14 @@
 """The page of a run in a browser: by day, by night, on a telephone and on paper."""
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from exploracoder_jupyter.events import CandidateObserved, InputsInvented, SolutionJudged, SolutionTested
 from exploracoder_jupyter.report.forms import exported
 from exploracoder_jupyter.types import InputRun, InventedInput, Judgement, Observation, Output
-from tests.unit.factories import complete_events, recorded, shown, stream
+from tests.unit.factories import complete_events, finished, proposed, ran, recorded, shown, started, stream
 
 WINDOWS = {
     "light": {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}},
@@ -26,6 +28,23 @@ OUTPUTS: tuple[Output, ...] = (
     {"output_type": "display_data", "data": {"image/svg+xml": SVG, "text/plain": "<Figure>"}, "metadata": {}},
     stream("a long line " * 40 + "\n" * 60 + "its end"),
     stream("a warning", "stderr"),
+)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)></svg>",
+    '<a href="javascript:alert(1)" autofocus onfocus=alert(1)>x</a>',
+    "[x](javascript:alert(1)) ![x](http://127.0.0.1:9/markdown)",
+    '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+    '<meta http-equiv=refresh content="0;url=http://127.0.0.1:9/meta">',
+    "<b title=\"<img ><meta http-equiv=refresh content='0;url=http://127.0.0.1:9/title'>\">x</b>",
+    '<style>@import "http://127.0.0.1:9/style";</style>',
+    '<div style="background:url(http://127.0.0.1:9/background)">x</div>',
+    '<video poster="http://127.0.0.1:9/poster" src="http://127.0.0.1:9/video" autoplay></video>',
+    "<form action=http://127.0.0.1:9/form><input autofocus onfocus=alert(1)></form>",
+    '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
+    "</style></title></pre></textarea><script>alert(1)</script>",
+    "</div></details></section></main><h1>Mine</h1>",
 )
 
 
@@ -88,6 +107,33 @@ def test_it_fetches_nothing_and_breaks_no_rule_of_its_own(window, page):
     window.goto(page.as_uri())
     assert [url for url in asked if not url.startswith("data:")] == [page.as_uri()]
     assert said == []
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """The page of a stranger's run, without the policy that would hold back what slipped through."""
+    everything = "\n\n".join(HOSTILE)
+    kinds = [{"text_html": one} for one in HOSTILE] + [{"text_markdown": one} for one in HOSTILE]
+    outputs = [*(shown(**kind) for kind in kinds), stream(everything)]
+    events = [started(everything, model=everything, settings={everything: everything}), proposed("1.1", everything)]
+    events += [ran("1.1", *outputs, note=everything), finished(code=everything, reason=everything)]
+    made = exported(recorded(events), "html", tmp_path / "'\"><script>alert(1)</script>.ipynb")
+    without = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", made)
+    assert without != made
+    path = tmp_path / "hostile.html"
+    path.write_text(without)
+    return path
+
+
+def test_what_a_stranger_wrote_does_nothing(window, hostile):
+    done = []
+    window.on("dialog", lambda dialog: (done.append(dialog.message), dialog.dismiss()))
+    window.on("request", lambda request: done.append(request.url))
+    window.goto(hostile.as_uri())
+    unfold(window)
+    window.wait_for_load_state("networkidle")
+    assert [one for one in done if not one.startswith("data:")] == [hostile.as_uri()]
+    assert window.locator("h1, main").count() == 2
 
 
 def test_all_of_it_is_printed(window, page):
