@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.inside.secretive import secretive
 from exploracoder_jupyter.trace_ends import facts_of
 from exploracoder_jupyter.types import Task
 
@@ -54,12 +55,17 @@ class Recorded:
         """The call with what it leaves to the recorded run.
 
         Raises:
-            UsageError: that run used variables that are not in this namespace.
+            UsageError: that run used variables that are not in this namespace, or that look like credentials in it.
         """
         task = self.task
         if missing := [name for name in task.uses if name not in namespace]:
             names = ", ".join(missing)
             raise UsageError(f"That run used variables that are not here now: {names}.", remedy="Make them first.")
+        unsaid = {name: namespace[name] for name in task.uses if name not in call.uses}
+        if found := " ".join(secretive(unsaid)):  # a trace may be anybody's
+            raise UsageError(
+                f"That run used variables that look like credentials here: {found}.", remedy=f"Add --use {found}."
+            )
         return replace(
             call,
             libraries=call.libraries or task.libraries,

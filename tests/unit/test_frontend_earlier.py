@@ -21,6 +21,7 @@ from tests.unit.factories import complete_run, started
 from tests.unit.factories import recorded as records_of
 
 TASK = Task("Count the triangles.", ("networkx",), uses=("df",), check="assert n == 45", solution_name="count")
+KEY = {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"}
 SETTINGS = {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
 
 
@@ -87,6 +88,11 @@ def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
     assert found.completed(read_line("polars --resume --name f"), {"df": 1}).libraries == ("polars",)
     with pytest.raises(UsageError, match=r"^That run used variables that are not here now: df\. Make them first\.$"):
         found.completed(read_line("--resume"), {})
+    with pytest.raises(UsageError, match=r"look like credentials here: df\. Add --use df\."):
+        found.completed(read_line("--resume"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"})
+    assert found.completed(read_line("--resume --use df"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"}).uses == (
+        "df",
+    )
     assert found.layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
 
 
