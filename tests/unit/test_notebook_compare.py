@@ -140,10 +140,10 @@ def test_trees_are_compared_by_what_they_hold():
     assert judged.why == "application/json: a[1]: 2 -> 3"
 
 
-def drawn(size=(40, 40), *, changed=0, text=b""):
-    """A PNG picture in base64, written by hand: grey, with so many white pixels, and a word in its metadata."""
+def drawn(size=(40, 40), *, changed=0, to=255, text=b""):
+    """A PNG picture in base64, written by hand: grey, with so many lighter pixels, and a word in its metadata."""
     width, height = size
-    grey = [255 if n < changed else 128 for n in range(width * height)]
+    grey = [to if n < changed else 128 for n in range(width * height)]
     rows = b"".join(b"\0" + bytes(grey[n * width : (n + 1) * width]) for n in range(height))
 
     def chunk(kind, data):
@@ -168,8 +168,28 @@ def test_pictures_are_compared_by_what_is_drawn(monkeypatch, pillow):
 
 def test_a_picture_of_which_few_pixels_differ_is_the_same():
     pytest.importorskip("PIL")
-    assert pixels.unlike(drawn(), drawn(changed=15)) == ""
-    assert pixels.unlike(drawn(), drawn(changed=17)) == "1.1% of the pixels differ"
+    assert pixels.unlike(drawn(), drawn(changed=15, to=160)) == ""
+    assert pixels.unlike(drawn(), drawn(changed=17, to=160)) == "1.1% of the pixels differ"
+
+
+def test_a_picture_in_which_a_detail_is_another_one_is_another_one():
+    pytest.importorskip("PIL")
+    assert pixels.unlike(drawn((400, 400)), drawn((400, 400), changed=4)) == ""
+    assert pixels.unlike(drawn((400, 400)), drawn((400, 400), changed=5)) == "a detail differs"
+
+
+@pytest.mark.parametrize(("one", "other"), [("0.41", "0.47"), ("0.38", "0.33"), ("10", "18")])
+def test_another_number_in_a_figure_is_seen(one, other):
+    figure = pytest.importorskip("matplotlib.figure")
+
+    def shown(title):
+        out, made = BytesIO(), figure.Figure()
+        made.add_subplot(title=title).plot([1, 2, 3])
+        made.savefig(out, dpi=72)
+        return base64.b64encode(out.getvalue()).decode()
+
+    assert pixels.unlike(shown(one), shown(one)) == ""
+    assert pixels.unlike(shown(one), shown(other)) == "a detail differs"
 
 
 def test_what_is_no_picture_is_compared_as_it_is():
