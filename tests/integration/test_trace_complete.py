@@ -2,12 +2,17 @@
 
 import json
 import platform
+from functools import partial
 
+import anyio
 import nbformat
 
 from exploracoder_jupyter.notebook import load, problems
 from exploracoder_jupyter.notebook.executions import executions
+from exploracoder_jupyter.notebook.room import Room, left_out
+from exploracoder_jupyter.session.check import Asked, check
 from tests.integration.test_session import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
+from tests.integration.traces import explore
 
 
 def traced(order):
@@ -61,3 +66,16 @@ def test_a_home_that_code_names_and_a_key_are_not_in_the_trace_of_a_real_run(end
     assert "~/thesis/data.csv" in written
     assert "mariachen" not in written
     assert KEY not in written
+
+
+def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.notebook.trace.Room", partial(Room, most=0, most_of_solutions=0))
+    figure = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
+    many = "print('\\n'.join(map(str, range(2_000))))\nnumbers = list(range(900))\nnumbers"
+    path = explore(tmp_path, {"Draw": [figure], "Count": [many]}, "print('end')", monkeypatch=monkeypatch)
+    count, _ = left_out(load(path))
+    assert count == 3
+    report = anyio.run(check, Asked(path, workdir=tmp_path), lambda what, done, of: None)
+    told = {row.id: (row.result, row.why) for row in report.rows}
+    assert told["1.1"] == ("same", "not compared: image/png, for which the trace had no room")
+    assert told["2.1"] == ("same", "not compared: text, text/plain, for which the trace had no room")
