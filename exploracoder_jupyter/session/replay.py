@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -33,7 +32,7 @@ from exploracoder_jupyter.session.check.subject import code_of, read
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import carried, exchanges
 from exploracoder_jupyter.session.order import Order, Recording, RunSteering
-from exploracoder_jupyter.session.resume import with_variables
+from exploracoder_jupyter.session.resume import elsewhere, when, with_variables
 from exploracoder_jupyter.session.run import CellListener, run
 from exploracoder_jupyter.session.teller import Listener, Place, Summary
 from exploracoder_jupyter.types import Task
@@ -82,13 +81,19 @@ def replayed(
     if known.started is None:
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
     begin, code = _given(records, known), _code(trace, before)
-    layer = _of_replay(out, kernel)
+    layer, order = _of_replay(out, kernel), order or Order(Task("", ()))
     order = replace(
-        order or Order(Task("", ())),
+        order,
         task=_task(known.started.task),
         layers=(layer, _recorded(known.started, layer)),
         given=begin,
-        recording=_recording(records, known, trace, delay, code, steered=_steered(records) > bool(begin.hint)),
+        recording=Recording(
+            ReplayModel(exchanges(records), paced=delay == "recorded"),
+            _soup(records, known.started),
+            f"This shows the run{when(known)} ({trace.name}, {known.run_id}) again: replies are recorded ones, no model"
+            f" is asked.{_by_hand(records, begin)}{elsewhere(known, order.workdir)}",
+            partial(_from_the_start, trace=trace, code=code),
+        ),
     )
     if not code:
         with_variables(order, order.task, remedy="--before FILE runs a .py or .ipynb first that makes them.")
@@ -199,24 +204,14 @@ def _given(records: list[Record], known: Run) -> Given:
     return Given(titles, taken, hint, introduction=introduction)
 
 
-def _recording(
-    records: list[Record], known: Run, trace: Path, delay: Delay, code: Sequence[str], *, steered: bool
-) -> Recording:
-    assert known.started
+def _soup(records: list[Record], started: RunStarted) -> RecordedSoup:
     searches = [record.event for record in records if isinstance(record.event, KnowledgeSearched)]
-    retrieval = known.started.settings.get("retrieval")
+    retrieval = started.settings.get("retrieval")
     online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"
-    when = datetime.fromtimestamp(known.started_at).strftime("%Y-%m-%d %H:%M")
-    by_hand = " That run was steered by hand, which a replay does not repeat." if steered else ""
-    return Recording(
-        ReplayModel(exchanges(records), paced=delay == "recorded"),
-        RecordedSoup(searches, online=online),
-        f"This shows the run of {when} ({trace.name}, {known.run_id}) again: replies are recorded ones, no model is"
-        f" asked.{by_hand}",
-        partial(_from_the_start, trace=trace, code=code),
-    )
+    return RecordedSoup(searches, online=online)
 
 
-def _steered(records: list[Record]) -> int:
-    """How often the user took the wheel; the hint that a run began with is told in the same way."""
-    return sum(isinstance(record.event, Steered) for record in records)
+def _by_hand(records: list[Record], begin: Given) -> str:
+    """That what the user steered is not repeated; the hint that a run began with is told in the same way."""
+    steered = sum(isinstance(record.event, Steered) for record in records)
+    return " That run was steered by hand, which a replay does not repeat." if steered > bool(begin.hint) else ""

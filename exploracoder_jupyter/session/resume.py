@@ -6,6 +6,7 @@ that was cut off had asked is not asked again, as long as it would be asked in t
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.notebook.state import Run, fold_all
 from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.session.beyond import no_looser, refuse_beyond
@@ -56,7 +58,7 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Ord
         task=_task(order, run.started.task),
         layers=(*order.layers, _settings(run.started, order.layers)),
         given=begin,
-        earlier=Earlier(run.run_id, trace, _said(run, trace, begin, cell), asked, cell, begin.hint),
+        earlier=Earlier(run.run_id, trace, _said(run, trace, begin, cell, order.workdir), asked, cell, begin.hint),
     )
 
 
@@ -70,6 +72,20 @@ def with_variables(order: Order, task: Task, *, remedy: str) -> Task:
         names = ", ".join(task.uses)
         raise UsageError(f"That run used variables of a notebook ({names}), which are not here.", remedy=remedy)
     return task
+
+
+def when(run: Run) -> str:
+    """The moment that the run began, to the minute, behind its preposition; nothing where the trace tells none."""
+    with suppress(ValueError, OverflowError, OSError):
+        return f" of {datetime.fromtimestamp(run.started_at):%Y-%m-%d %H:%M}"
+    return ""
+
+
+def elsewhere(run: Run, workdir: Path) -> str:
+    """That files are looked for in another folder than in the recorded run; a sentence behind others, or nothing."""
+    then = run.started.environment.folder if run.started else ""
+    now = own_homes().hidden(str(workdir.resolve()))
+    return f" Its files were in {then}; they are looked for in {now}." if then not in ("", now) else ""
 
 
 def _refuse_ended(run: Run, trace: Path) -> None:
@@ -108,9 +124,8 @@ def _settings(started: RunStarted, stronger: tuple[Layer, ...]) -> Layer:
     return layer
 
 
-def _said(run: Run, trace: Path, begin: Given, cell: str) -> str:
+def _said(run: Run, trace: Path, begin: Given, cell: str, workdir: Path) -> str:
     """What is gone on from, what is taken over and what it had cost."""
-    when = datetime.fromtimestamp(run.started_at).strftime("%Y-%m-%d %H:%M")
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
     where = f" from {cell}" if cell else ""
     taken = sum(one is not None for one in begin.carried)
@@ -118,6 +133,6 @@ def _said(run: Run, trace: Path, begin: Given, cell: str) -> str:
     calls = "1 call" if run.usage.calls == 1 else f"{run.usage.calls:,} calls"
     spent = f"{calls} and {run.usage.tokens:,} tokens"
     return (
-        f"This goes on{where} from the run of {when} ({trace.name}, {run.run_id}), which {ended}: {over}. It had cost"
-        f" {spent}, which do not count here."
+        f"This goes on{where} from the run{when(run)} ({trace.name}, {run.run_id}), which {ended}: {over}. It had cost"
+        f" {spent}, which do not count here.{elsewhere(run, workdir)}"
     )

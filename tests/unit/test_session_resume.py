@@ -168,6 +168,24 @@ def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
     assert (sandbox.branching, sandbox.state) == ("auto", "auto")
 
 
+@pytest.mark.parametrize("at", [1e308, -1e18])
+def test_a_run_of_no_moment_is_gone_on_from_and_shown_all_the_same(tmp_path, at):
+    records = [replace(one, at=at) for one in recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])]
+    journal_path(tmp_path / "old.ipynb").write_text("".join(f"{dump(record)}\n" for record in records))
+    assert again(tmp_path / "old.ipynb").earlier.said.startswith("This goes on from the run (old.ipynb, ")
+    said = replayed(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.said
+    assert said.startswith("This shows the run (old.ipynb, ")
+
+
+def test_it_is_told_where_files_are_looked_for_now(tmp_path):
+    environment = replace(started().environment, folder="/data/project")
+    path = trace(tmp_path, complete_events()[:CUT_OFF], environment=environment)
+    order = again(path, Order(NOTHING, workdir=tmp_path))
+    assert order.earlier.said.endswith(f" Its files were in /data/project; they are looked for in {tmp_path}.")
+    there = trace(tmp_path, complete_events()[:CUT_OFF], environment=replace(environment, folder=str(tmp_path)))
+    assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.said
+
+
 def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch):
     monkeypatch.setattr(held, "PATIENCE", 0.0)
     path = tmp_path / "old.ipynb"
