@@ -33,6 +33,7 @@ _ALONE = ("-I", "-m")
 """The folder in which somebody checks a stranger's trace is not where modules are looked for."""
 _ACCESS = re.compile(r"(?<=://)[^/@\s]+@")
 _MOST_TOLD = 300
+_UNREACHED = re.compile(r"after connection broken by|error sending request|dns error|Connection refused")
 _WHY = ("No matching distribution", "No solution found", "ERROR", "error")
 """What installers say where they say why, the most telling first."""
 _OPTIONAL = """
@@ -200,8 +201,9 @@ def _failed(said: str) -> MissingMeans:
     first = telling[0] if telling else len(lines) - 1
     told = " ".join(line.removeprefix("ERROR: ").removeprefix("error: ") for line in lines[first : first + 2])
     why = clip(_ACCESS.sub("", told), _MOST_TOLD).rstrip(".:") or "no reason was given"
+    unreached = " (a package index could not be reached)" if _UNREACHED.search(said) else ""
     remedy = "--kernel names an environment of yours, --with NAME==VERSION another version."
-    return MissingMeans(f"The recorded environment cannot be built: {why}.", remedy=remedy)
+    return MissingMeans(f"The recorded environment cannot be built: {why}{unreached}.", remedy=remedy)
 
 
 def _override(text: str) -> str:

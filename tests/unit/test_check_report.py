@@ -12,7 +12,6 @@ from exploracoder_jupyter.session.check import places
 from exploracoder_jupyter.session.check.again import never_ran, with_ancestors
 from exploracoder_jupyter.session.check.report import Report, Row, changed_calls, in_order
 from exploracoder_jupyter.session.check.subject import code_of
-from exploracoder_jupyter.session.lock import Lock
 from exploracoder_jupyter.types import ErrorInfo, Observation
 from tests.unit.factories import stream
 
@@ -122,18 +121,3 @@ def test_the_home_of_a_windows_machine_is_written_as_any_string_may_hold_it(monk
 def test_code_with_a_home_that_a_trace_has_hidden_is_as_it_was(monkeypatch, code):
     monkeypatch.setattr(Path, "home", lambda: Path("/home/somebody"))
     assert places.at_home(Homes(["/home/somebody"]).hidden(code)) == code
-
-
-def test_a_lock_pins_what_was_recorded_but_for_overrides_and_this_package():
-    packages = [
-        "NetworkX==3.6.1",
-        "numpy==2.3.0+mkl",
-        "exploracoder-jupyter==0.1.0",
-        "odd @ file:///x",
-        "ipykernel==7.4.0",
-    ]
-    lock = Lock.of("3.11.9", packages, ["networkx"], ["networkx==3.2"])
-    assert lock.requirements(lock.libraries) == ["networkx==3.2", "ipykernel==7.4.0"]
-    assert lock.versions == {"networkx": "3.2", "numpy": "2.3.0", "ipykernel": "7.4.0"}
-    assert lock.digest != Lock.of("3.11.9", packages, ["networkx"], []).digest
-    assert lock.digest == Lock.of("3.11.2", reversed(packages), ["networkx"], ["networkx==3.2"]).digest
