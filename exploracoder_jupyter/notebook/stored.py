@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from exploracoder_jupyter.events import ModelCalled, Notice, Record, RunStarted, dump, load
 from exploracoder_jupyter.notebook.migrate import Raw, migrated, too_new, version_of
@@ -64,8 +64,8 @@ def read_raw(raw: list[Raw], version: int) -> list[Record]:
 
 def _readable(raw: Raw) -> Record | None:
     try:
-        return load(json.dumps(raw))
-    except (ValidationError, RecursionError):  # torn, or of a kind that is not known here
+        return load(json.dumps(raw, allow_nan=False))
+    except (ValueError, RecursionError):  # torn, or of a kind that is not known here
         return None
 
 

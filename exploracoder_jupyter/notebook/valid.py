@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
@@ -14,7 +15,7 @@ from nbformat import NotebookNode
 from pydantic import JsonValue
 
 from exploracoder_jupyter.notebook.migrate import migrated, too_new, version_of
-from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION, schema
+from exploracoder_jupyter.notebook.schema import SCHEMA_VERSION, schema
 
 _MOST: Final = 20
 _LONGEST: Final = 300
@@ -31,13 +32,17 @@ def problems(notebook: NotebookNode) -> list[str]:
 
 def _form_problems(notebook: NotebookNode) -> Iterator[str]:
     try:
-        nbformat.validate(notebook)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of ids that it gives to cells without one
+            nbformat.validate(notebook)
     except nbformat.ValidationError as error:
         yield f"It is no valid notebook: {_clipped(str(error.message))}."
+    except (AttributeError, AssertionError, TypeError, ValueError, LookupError):  # on what is no notebook at all
+        yield "It is no valid notebook: its parts are of other kinds."
 
 
 def _fact_problems(notebook: NotebookNode) -> Iterator[str]:
-    facts = _plain(notebook.get("metadata", {}).get(NAMESPACE))
+    facts = _marked(notebook)
     if not isinstance(facts, dict):
         yield "It is no trace: its metadata tells of no run."
     elif sentence := too_new(version_of(facts)):
@@ -55,10 +60,19 @@ def _current(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
-    for cell in notebook.get("cells", []):
-        found = _plain(cell.get("metadata", {}).get(NAMESPACE))
+    cells = notebook.get("cells")
+    for cell in cells if isinstance(cells, list) else []:
+        found = _marked(cell)
         if found is not None:
             yield from _said(f"cell {cell.get('id')}", _cell_validator().iter_errors(found))
+
+
+def _marked(thing: object) -> JsonValue:
+    """What the metadata of a notebook or cell say in our name."""
+    match thing:
+        case {"metadata": {"exploracoder_jupyter": found}}:
+            return _plain(found)
+    return None
 
 
 def _said(place: str, errors: Iterator[ValidationError]) -> Iterator[str]:

@@ -75,3 +75,21 @@ def test_no_more_is_said_than_can_be_read():
     found = problems(notebook)
     assert len(found) == 20
     assert max(map(len, found)) < 500
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": []},
+        {"cells": 1},
+        {"cells": ["x"]},
+        {"cells": {"a": 1}},
+        {"nbformat": "four"},
+        {"nbformat_minor": []},
+        {"metadata": {"exploracoder_jupyter": [[]]}},
+    ],
+)
+def test_what_is_no_notebook_at_all_is_told_in_sentences(change):
+    notebook = nbformat.from_dict({**json.loads(json.dumps(render(complete_run()))), **change})
+    assert problems(notebook)
+    assert all(found.endswith(".") for found in problems(notebook))

@@ -114,6 +114,16 @@ def test_a_damaged_clock_costs_nothing_but_times(tmp_path, clock):
     assert [record.event.kind for record in records][-1] == "run_finished"
 
 
+def test_what_is_no_number_costs_its_record_alone(tmp_path):
+    notebook = json.loads(json.dumps(render(complete_run())))
+    facts(notebook)["clock"][-1][1] = float("nan")
+    path = tmp_path / "run.ipynb"
+    path.write_text(json.dumps(notebook))
+    assert load(path) == complete_run()[:-1]
+    assert summary(load(path))["status"] == "stopped"
+    assert render(load(path)).cells
+
+
 @pytest.mark.parametrize("change", [{"schema_version": "two"}, {"schema_version": None}, {"schema_version": -1}])
 def test_a_version_that_is_none_is_the_first(tmp_path, change):
     notebook = render(complete_run())
