@@ -29,6 +29,12 @@ def files(code: str, folder: Path, written: Container[str]) -> list[str]:
     return [text for text in found if text not in written and (folder / text).is_file()]
 
 
+def at_home(code: str) -> list[str]:
+    """Paths of a home folder in the code's texts, as a trace has them; none where the code knows what `~` means."""
+    found = dict.fromkeys(text for text in _texts(code) if re.match(r"~[/\\]\w", text))
+    return [] if "expanduser" in code else [" ".join(text.split())[:200] for text in found]
+
+
 def _texts(code: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

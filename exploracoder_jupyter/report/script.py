@@ -153,6 +153,8 @@ def _told(parts: _Script) -> Iterator[str]:
         yield f"It uses what was in the notebook of the exploration: {', '.join(parts.lacks)}."
     if parts.files:
         yield f"It reads files: {', '.join(parts.files)}."
+    if paths := needs.at_home(parts.code):
+        yield f"Write the whole path in place of ~, where a trace leaves out whose home it is: {', '.join(paths)}."
     if parts.needs.unknown:
         names = ", ".join(parts.needs.unknown)
         yield f"No package of the run is known to provide what it imports as {names}: that has to be where this runs."

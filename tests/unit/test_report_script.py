@@ -247,6 +247,13 @@ def test_files_are_looked_for_before_anything_runs(tmp_path):
     assert (done.stdout, done.stderr) == ("", "Not in the folder where this runs: data.csv.\n")
 
 
+def test_a_home_that_was_left_out_is_told():
+    told = ast.get_docstring(ast.parse(script("print(open('/home/mariachen/data.csv').read())")))
+    assert "in place of ~" in " ".join(told.split()) and "~/data.csv" in told
+    code = "from os.path import expanduser\nprint(open(expanduser('~/data.csv')).read())"
+    assert "in place of" not in ast.get_docstring(ast.parse(script(code)))
+
+
 CHECKS = {
     "assertions": "assert f(1) == 2\nassert f(2) != 2",
     "a dropped truth": "f(1) == 2",
