@@ -1,6 +1,7 @@
 """A script runs where nothing but what it declares is installed, and a real run can be exported by either command."""
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -28,7 +29,7 @@ def index_is_there(requirement):
     return subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["2-griffe-recorded", "4-first-of-two-recorded"])
+@pytest.mark.parametrize("name", ["2-griffe-recorded", "4-first-of-two-recorded", "explorations/first"])
 def test_a_script_of_a_recorded_run_passes_its_check_in_a_fresh_environment(name, tmp_path):
     script = tmp_path / "solution.py"
     assert main(["export", str(EXAMPLES / f"{name}.ipynb"), "--to", "script", "--out", str(script)]) == 0
@@ -41,6 +42,18 @@ def test_a_script_of_a_recorded_run_passes_its_check_in_a_fresh_environment(name
     subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
     done = subprocess.run([python, "-I", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("The check passed.\n", "")
+
+
+def test_a_script_of_a_library_that_is_of_no_package_says_what_to_put_beside_it(tmp_path):
+    script = tmp_path / "solution.py"
+    name = "6-found-by-searching-again-recorded"
+    assert main(["export", str(EXAMPLES / f"{name}.ipynb"), "--out", str(script)]) == 0
+    assert declared(script) == []
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == "Put beside this script what no known package provides: tidebook.\n"
+    shutil.copytree(EXAMPLES / "tidebook", tmp_path / "tidebook")
+    done = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("0.5\nThe check passed.\n", "")
 
 
 def test_a_run_is_exported_in_every_form_by_either_command(tmp_path, monkeypatch):
