@@ -127,12 +127,12 @@ def _settings(started: RunStarted, stronger: tuple[Layer, ...]) -> Layer:
 def _said(run: Run, trace: Path, begin: Given, cell: str, workdir: Path) -> str:
     """What is gone on from, what is taken over and what it had cost."""
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
-    where = f" from {cell}" if cell else ""
+    where = f"from {cell} in" if cell else "from"
     taken = sum(one is not None for one in begin.carried)
     over = f"{taken} of {len(begin.titles)} subtasks are taken over" if begin.titles else "it had no plan yet"
     calls = "1 call" if run.usage.calls == 1 else f"{run.usage.calls:,} calls"
     spent = f"{calls} and {run.usage.tokens:,} tokens"
     return (
-        f"This goes on{where} from the run{when(run)} ({trace.name}, {run.run_id}), which {ended}: {over}. It had cost"
+        f"This goes on {where} the run{when(run)} ({trace.name}, {run.run_id}), which {ended}: {over}. It had cost"
         f" {spent}, which do not count here.{elsewhere(run, workdir)}"
     )

@@ -18,7 +18,9 @@ from jupyter_client.manager import start_new_kernel
 from werkzeug import Response
 
 from exploracoder_jupyter.config import snippets_path
+from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.wire import CellsChanged, Replay, Start, decode_from_engine, encode
 
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli"]
 TASK = "Make three lists of numbers, compute the median of each, and store their sum in `total`."
@@ -294,6 +296,21 @@ def test_a_run_is_shown_again_in_a_notebook_in_cells_of_its_own(author, done, ht
     again = load(done / "t-replayed.ipynb")
     assert again[-1].event.verdict.outcome == "solved"
     assert steps(again) == steps(load(done / "t.ipynb"))
+
+
+def test_what_a_replay_shows_comes_as_changes_of_cells_like_a_runs(author, done, httpserver):
+    httpserver.clear_all_handlers()
+    again = Replay(trace="t.ipynb", out="again.ipynb")
+    order = Start(task=TASK, libraries=["statistics"], workdir=str(done), cell="calling", cells=True, replay=again)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(engine_command(), **pipes) as engine:
+        engine.stdin.write(encode(order))
+        engine.stdin.flush()  # and left open: its end would be the kernel's
+        told = [decode_from_engine(line) for line in engine.stdout]
+    shown = {change.id for message in told if isinstance(message, CellsChanged) for change in message.changes}
+    cells = [cell.id for cell in nbformat.read(done / "again.ipynb", as_version=4).cells]
+    assert any(id_ in shown for id_ in cells)
+    assert told[-1].summary["replay"]["same_course"]
 
 
 def test_a_run_that_is_still_going_on_is_not_resumed(author, tmp_path):

@@ -249,7 +249,9 @@ def test_a_run_with_a_solution_has_nothing_to_resume_but_can_be_branched_off(tmp
     with pytest.raises(UsageError) as caught:
         again(path)
     assert str(caught.value).startswith("There is nothing to resume: the run of old.ipynb ended solved. --from CELL ")
-    assert again(path, cell="2", hint="look").given.hint == "look"
+    order = again(path, cell="2", hint="look")
+    assert order.given.hint == "look"
+    assert order.earlier.said.startswith("This goes on from 2 in the run of ")
 
 
 def test_variables_of_a_notebook_are_told_to_be_missing(tmp_path):
