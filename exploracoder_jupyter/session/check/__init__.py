@@ -224,7 +224,7 @@ class _Checking:
         edited = self.subject.edited.get(row.id)
         if not edited:
             return row
-        return Row(row.id, "edited", f"{edited}; {row.why}" if row.result == "changed" else edited)
+        return Row(row.id, "edited", f"{edited}; executed again: {row.why}" if row.result == "changed" else edited)
 
 
 def _as_recorded(observation: Observation) -> Observation:
