@@ -16,7 +16,8 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.config import Settings, history_path
 from exploracoder_jupyter.events import Record, RunFinished, RunStarted
-from exploracoder_jupyter.history import CUT_OFF, DAY, RUNNING, HistoryStore, PastRun, Process
+from exploracoder_jupyter.history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun, Process
+from exploracoder_jupyter.kept_file import KeptFile
 from exploracoder_jupyter.session import Order
 from exploracoder_jupyter.session.history import Historian
 from exploracoder_jupyter.types import LibraryInfo, Task, Usage, Verdict
@@ -174,6 +175,19 @@ def test_a_damaged_file_is_set_aside_and_one_of_a_newer_release_left_alone(store
     before = store.path.read_bytes()
     store.write(past("c"))
     assert store.all() == [] and store.path.read_bytes() == before
+
+
+def test_a_file_that_another_process_works_with_is_not_set_aside(store):
+    store.write(past("a"))
+    kept = KeptFile(store.path, _MIGRATIONS)
+    with closing(sqlite3.connect(store.path)) as other:
+
+        def read_while_another_writes(db):
+            other.execute("BEGIN EXCLUSIVE")
+            raise sqlite3.DatabaseError("seen half-way")
+
+        assert kept.attempt(read_while_another_writes, "nothing", wait=0.01) == "nothing"
+    assert [run.id for run in store.all()] == ["a"]
 
 
 def test_a_line_that_cannot_be_read_is_passed_over(store):
