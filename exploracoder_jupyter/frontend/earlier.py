@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from glob import escape
@@ -55,23 +55,32 @@ class Recorded:
         """The call with what it leaves to the recorded run.
 
         Raises:
-            UsageError: that run used variables that are not in this namespace, or that look like credentials in it.
+            UsageError: it goes on from that run, which used variables that are not in this namespace, or that look like
+                credentials in it.
         """
         task = self.task
-        if missing := [name for name in task.uses if name not in namespace]:
-            names = ", ".join(missing)
-            raise UsageError(f"That run used variables that are not here now: {names}.", remedy="Make them first.")
-        unsaid = {name: namespace[name] for name in task.uses if name not in call.uses}
-        if found := " ".join(secretive(unsaid)):  # a trace may be anybody's
-            raise UsageError(
-                f"That run used variables that look like credentials here: {found}.", remedy=f"Add --use {found}."
-            )
+        present = {name: namespace[name] for name in task.uses if name in namespace and name not in call.uses}
+        guarded = secretive(present)  # a trace may be anybody's
+        if not call.replay:
+            _refuse_lacking([name for name in task.uses if name not in namespace], guarded)
+        used = [name for name in present if name not in guarded]
         return replace(
             call,
             libraries=call.libraries or task.libraries,
-            uses=tuple(dict.fromkeys([*task.uses, *call.uses])),
+            uses=tuple(dict.fromkeys([*used, *call.uses])),
             check=task.check if call.check is None else call.check,
             solution_name=call.solution_name or task.solution_name,
+        )
+
+
+def _refuse_lacking(missing: Sequence[str], guarded: Sequence[str]) -> None:
+    if missing:
+        names = ", ".join(missing)
+        raise UsageError(f"That run used variables that are not here now: {names}.", remedy="Make them first.")
+    if guarded:
+        names = " ".join(guarded)
+        raise UsageError(
+            f"That run used variables that look like credentials here: {names}.", remedy=f"Add --use {names}."
         )
 
 

@@ -1,6 +1,5 @@
 """The method, pure: no Jupyter, no network, no kernel, no database. `chain.run_task` is the whole of it.
 
-
 Imported when it is asked for: of a search of a library, only `ports` is part.
 """
 

@@ -41,7 +41,7 @@ def onward(records: Sequence[Record], run: Run, trace: Path, *, cell: str = "", 
 
 def _onward(records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]) -> Onward:
     own = given(records, run, cell=cell)
-    if cell or not cut_off(run):
+    if cell or not _cut_off(run):
         return hinted(own, hint), ()
     asked = exchanges(records)
     before = None if run.run_id in seen else _before(run, trace, seen | {run.run_id})
@@ -51,7 +51,7 @@ def _onward(records: Sequence[Record], run: Run, trace: Path, cell: str, hint: s
     return hinted(_joined(own, begun, records, run), hint), (*asked, *_but(known, asked))
 
 
-def cut_off(run: Run) -> bool:
+def _cut_off(run: Run) -> bool:
     """Whether the run did not come to its own end: its last requests have not been made use of."""
     return run.finished is None or run.finished.verdict.outcome == "stopped"
 

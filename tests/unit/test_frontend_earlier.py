@@ -93,6 +93,8 @@ def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
     assert found.completed(read_line("--resume --use df"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"}).uses == (
         "df",
     )
+    for namespace in ({}, KEY):  # a replay says itself what it lacks
+        assert found.completed(read_line("--replay old.ipynb"), namespace).uses == ()
     assert found.layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
 
 
