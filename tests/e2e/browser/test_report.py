@@ -26,6 +26,7 @@ OUTPUTS: tuple[Output, ...] = (
     shown(text_markdown="# Its own\n\n$a_1$ and *more*\n\n| a | b |\n|--|--|\n| 1 | 2 |"),
     shown(text_latex="$\\int_0^1 x$", text_plain="1/2"),
     {"output_type": "display_data", "data": {"image/svg+xml": SVG, "text/plain": "<Figure>"}, "metadata": {}},
+    shown(text_html=f"<table>{'<tr><td>tall</td></tr>' * 90}</table>"),
     stream("a long line " * 40 + "\n" * 60 + "its end"),
     stream("a warning", "stderr"),
 )
@@ -144,4 +145,4 @@ def test_all_of_it_is_printed(window, page):
     assert window.get_by_text("G = nx.karate()").is_visible()
     assert wider_than_the_window(window) == 0
     cut = "one => one.scrollHeight > one.clientHeight + 1 || one.scrollWidth > one.clientWidth + 1"
-    assert window.locator("pre").evaluate_all(f"all => all.filter({cut}).map(one => one.textContent)") == []
+    assert window.locator("pre, .wide").evaluate_all(f"all => all.filter({cut}).map(one => one.textContent)") == []
