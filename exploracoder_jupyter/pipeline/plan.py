@@ -113,5 +113,6 @@ def may_revise(run: Run) -> bool:
 
 
 def titles_of(texts: Sequence[str]) -> list[str]:
-    """The texts as titles of subtasks, one line each; blank ones are left out."""
-    return [title for title in (" ".join(text.split()) for text in texts) if title]
+    """The texts as titles of subtasks, one line each; blank ones are left out. Blanks within a line may be data."""
+    lines = ([line.strip() for line in text.splitlines()] for text in texts)
+    return [title for title in (" ".join(filter(None, some)) for some in lines) if title]

@@ -269,6 +269,12 @@ async def test_the_remaining_plan_is_revised_within_limits():
     assert ids == ["1", "2", "4"]
 
 
+async def test_a_subtask_is_one_line_that_keeps_the_blanks_of_its_data():
+    run = a_run(answers(plan=(" indent '  a'\n  with '>  ' ", " \n ")))
+    await run_task(run)
+    assert [s.title for s in happened(run, "plan_made")[0].plan.subtasks] == ["indent '  a' with '>  '"]
+
+
 async def test_a_reply_without_code_is_a_failed_candidate_with_its_problem():
     run = a_run(answers(propose=["I am sorry, but no.", fenced("print(1)"), ""]))
     await run_task(run)
