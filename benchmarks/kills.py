@@ -222,11 +222,18 @@ def _with_command(place: Path, url: str, result: Result, chance: random.Random) 
     time.sleep(result.after)
     if result.kind == "command":
         process.send_signal(signal.SIGKILL)
-    elif siblings := _siblings(place, process.pid):
-        victim = chance.choice(siblings)
-        result.notes.append(f"1 of {len(siblings)}")
-        victim.kill()
+    else:
+        result.notes.append(_killed(_siblings(place, process.pid), chance))
     process.wait(120)
+
+
+def _killed(siblings: list[psutil.Process], chance: random.Random) -> str:
+    """Kill one of them, another where that one has just ended; of how many, in words."""
+    for victim in chance.sample(siblings, len(siblings)):
+        with suppress(psutil.NoSuchProcess):
+            victim.kill()
+            return f"1 of {len(siblings)}"
+    return "none was there"
 
 
 def _siblings(place: Path, command: int) -> list[psutil.Process]:

@@ -93,7 +93,7 @@ def _flags(recorded: Layer, now: Settings) -> Iterator[str]:
 
 
 def _reading(recorded: Layer, now: Settings) -> Iterator[str]:
-    """Options for what is read for the model: the web, a model of embeddings, files beyond the working directory."""
+    """Options for what is read for the model: the web, files of this machine, a model of embeddings."""
     retrieval = recorded.get("retrieval", {})
     web, place = retrieval.get("web"), retrieval.get("web_address")
     known = web == now.retrieval.web and (place is None or _same(str(place), now.retrieval.web_address))
@@ -104,8 +104,10 @@ def _reading(recorded: Layer, now: Settings) -> Iterator[str]:
         yield f"--embedding-folder {quote(folder)}"
     docs = retrieval.get("docs")
     for path in map(str, docs if isinstance(docs, list) else ()):
-        if _leads_out(path) and not any(_same(path, one) for one in now.retrieval.docs):
+        if not any(_same(path, one) for one in now.retrieval.docs):
             yield f"--docs {quote(path)}"
+    if retrieval.get("workspace") and not now.retrieval.workspace:
+        yield "--workspace"
 
 
 def _same(recorded: str, now: str | None) -> bool:
@@ -120,8 +122,3 @@ def _whole(path: str) -> str:
 
 def _is_path(name: str) -> bool:
     return "/" in name or "\\" in name or name.startswith("~")
-
-
-def _leads_out(path: str) -> bool:
-    """Whether a path leads out of the working directory."""
-    return path.startswith("~") or Path(path).is_absolute() or ".." in Path(path).parts

@@ -102,7 +102,8 @@ BEYOND = {
         "web": "url",
         "web_address": "https://find.example/?key={key}&q={query}",
         "embedding_folder": "model",
-        "docs": ["ref", "../private", "~/notes", "/etc"],
+        "docs": ["ref", "~/notes"],
+        "workspace": True,
     },
 }
 
@@ -121,7 +122,7 @@ def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path):
     assert caught.value.remedy == (
         "Where you want that, add: --base-url https://models.example/v1 --gateway https://kernels.example --network"
         " --kernel /bin/sh --python ./python --web 'https://find.example/?key={key}&q={query}'"
-        " --embedding-folder model --docs ../private --docs '~/notes' --docs /etc"
+        " --embedding-folder model --docs ref --docs '~/notes' --workspace"
     )
     order = again(path, Order(NOTHING, (BEYOND,), workdir=tmp_path))
     assert resolve(*order.layers, environ={}).sandbox.network
