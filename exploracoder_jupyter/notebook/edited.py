@@ -24,7 +24,7 @@ from exploracoder_jupyter.events import Record, RunStarted
 from exploracoder_jupyter.notebook.compare import Seen, difference, seen
 from exploracoder_jupyter.notebook.homes import Homes
 from exploracoder_jupyter.notebook.layout import source_hash
-from exploracoder_jupyter.notebook.parts import joined
+from exploracoder_jupyter.notebook.parts import changed, joined
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION, ours
 from exploracoder_jupyter.notebook.stored import facts_of
@@ -107,7 +107,7 @@ def _out_of_place(made: Sequence[_Place], there: Sequence[_Place]) -> Iterator[t
 def _other_fact(made: Mapping[str, JsonValue], there: Mapping[str, JsonValue]) -> str:
     clean = Redactor(homes=Homes())
     named = (name for name in _FACTS if name in made and name in there)
-    return next((name for name in named if not _agree(made[name], _clean(there[name], clean))), "")
+    return next((name for name in named if not _agree(made[name], changed(there[name], clean.text))), "")
 
 
 def _agree(made: JsonValue, there: JsonValue) -> bool:
@@ -134,19 +134,11 @@ def _name(cell: Mapping[str, JsonValue]) -> str:
 def _like_records(cell: NotebookNode) -> NotebookNode:
     """The cell with what is never recorded taken out as it is of records: traces of before show whole paths."""
     clean = Redactor(homes=Homes())
-    outputs = _clean(cell.get("outputs", []), clean)
+    outputs = changed(cell.get("outputs", []), clean.text)
     liked: NotebookNode = nbformat.from_dict(  # type: ignore[no-untyped-call]
         {**cell, "source": clean.text(joined(cell.source)), "outputs": outputs}
     )
     return liked
-
-
-def _clean(value: JsonValue, clean: Redactor) -> JsonValue:
-    if isinstance(value, dict):
-        return {key: _clean(item, clean) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_clean(item, clean) for item in value]
-    return clean.text(value) if isinstance(value, str) else value
 
 
 def _told_alike(notebook: NotebookNode) -> bool:

@@ -10,10 +10,11 @@ from typing import Final
 from exploracoder_jupyter.inside.docs_walk import normal as canonical
 from exploracoder_jupyter.inside.docs_walk import owners
 
-__all__ = ["PINNED", "canonical", "imported", "imported_at_once", "providers", "versions_of"]
+__all__ = ["PINNED", "canonical", "imported", "imported_at_once", "providers", "useful", "versions_of"]
 
 PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
 """Name and version. A local version, as in `2.9.0+cu130`, is left out: no index has it."""
+_EXTRA: Final = re.compile(r"extra == ['\"](?!test|dev|doc|lint|typing|bench|example|release|ci\b)")
 _NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "PIL": ("pillow",),
     "bs4": ("beautifulsoup4",),
@@ -25,6 +26,13 @@ _NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "yaml": ("pyyaml",),
 }
 """For runs in environments that are not here, where nobody can be asked."""
+
+
+def useful(requirements: Iterable[str]) -> list[str]:
+    """The packages that these lines of a distribution's metadata name as of use beside what it needs, but for those
+    that its developers need."""
+    named = (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requirements if _EXTRA.search(line))
+    return list(dict.fromkeys(map(canonical, named)))
 
 
 def imported(code: str) -> set[str]:

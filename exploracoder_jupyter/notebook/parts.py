@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Final, Protocol
 
 from pydantic import JsonValue
@@ -110,7 +112,7 @@ def part_of(mime: str, value: JsonValue, day: date) -> Part:
     if mime in _PICTURES and isinstance(value, str):
         return Picture(value.strip())
     if isinstance(value, dict) or mime.endswith("json"):
-        return Tree(_normal(value, day))
+        return Tree(changed(value, partial(normal, day=day)))
     text = joined(value)
     return Text(normal(_tags_apart(text) if mime in _MARKUP else text, day=day))
 
@@ -125,12 +127,13 @@ def joined(value: JsonValue) -> str:
     return "".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
 
 
-def _normal(value: JsonValue, day: date) -> JsonValue:
+def changed(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    """The value with each text in it changed; keys stay."""
     if isinstance(value, dict):
-        return {key: _normal(item, day) for key, item in value.items()}
+        return {key: changed(item, change) for key, item in value.items()}
     if isinstance(value, list):
-        return [_normal(item, day) for item in value]
-    return normal(value, day=day) if isinstance(value, str) else value
+        return [changed(item, change) for item in value]
+    return change(value) if isinstance(value, str) else value
 
 
 def same_text(one: str, other: str, tolerance: float) -> bool:

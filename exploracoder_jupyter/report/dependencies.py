@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires
 from typing import Final
 
-from exploracoder_jupyter.notebook.needed import canonical, imported, providers, versions_of
+from exploracoder_jupyter.notebook.needed import canonical, imported, providers, useful, versions_of
 from exploracoder_jupyter.types import LibraryInfo
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ALWAYS: Final = sys.stdlib_module_names | {"__main__"}
-_EXTRA: Final = re.compile(r"extra == ['\"](?!test|dev|doc|lint|typing|bench|example|release|ci\b)")
 _MOST_OPTIONAL: Final = 12
 
 
@@ -62,8 +61,7 @@ def dependencies(
 
 def _optional(names: Sequence[str]) -> list[str]:
     """What the metadata of these distributions, where they are installed here, name beside what they need."""
-    lines = [line for name in names for line in _requires(name) if _EXTRA.search(line)]
-    return list(dict.fromkeys(canonical(re.split(r"[^\w.-]", line, maxsplit=1)[0]) for line in lines))
+    return useful(line for name in names for line in _requires(name))
 
 
 def _requires(name: str) -> Sequence[str]:

@@ -24,7 +24,7 @@ from anyio import to_thread
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.execution.processes import Census
-from exploracoder_jupyter.notebook.needed import PINNED, canonical, versions_of
+from exploracoder_jupyter.notebook.needed import PINNED, canonical, useful, versions_of
 from exploracoder_jupyter.notebook.text import clip
 
 _OURSELVES = "exploracoder-jupyter"
@@ -37,17 +37,16 @@ _UNREACHED = re.compile(r"after connection broken by|error sending request|dns e
 _WHY = ("No matching distribution", "No solution found", "ERROR", "error")
 """What installers say where they say why, the most telling first."""
 _OPTIONAL = """
-import json, re, sys
+import json, sys
 from importlib.metadata import PackageNotFoundError, requires
 found = []
 for name in sys.argv[1:]:
     try:
-        found += [line for line in requires(name) or () if "extra ==" in line]
+        found += requires(name) or ()
     except PackageNotFoundError:
         pass
 print(json.dumps(found))
 """
-_FOR_DEVELOPERS = re.compile(r"extra == ['\"](test|tests|testing|dev|develop|developer|doc|docs|lint|typing|benchmark)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +160,7 @@ async def _install_what_can_be(install: Sequence[str], requirements: Sequence[st
 async def _optional(lock: Lock, python: str) -> list[str]:
     """What the libraries can use beside what they need, and the run had: calls may depend on it."""
     lines = json.loads(await _run([python, "-I", "-c", _OPTIONAL, *lock.libraries]))
-    named = (canonical(re.split(r"[^\w.-]", line, maxsplit=1)[0]) for line in lines if not _FOR_DEVELOPERS.search(line))
-    return [name for name in dict.fromkeys(named) if name in lock.versions and name not in lock.libraries]
+    return [name for name in useful(lines) if name in lock.versions and name not in lock.libraries]
 
 
 async def _run(command: Sequence[str]) -> str:

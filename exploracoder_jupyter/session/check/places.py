@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import JsonValue
-
+from exploracoder_jupyter.notebook.parts import changed
 from exploracoder_jupyter.types import Observation
 
 _HOME = re.compile(r"(?:(?<![\w.~/)}\\-])|(?<=\\[abfnrtv])|(?<=file://)|(?<=:///))~(?=/)")
@@ -51,16 +50,8 @@ def below_any(observation: Observation, found: frozenset[str]) -> Observation:
 def _changed(observation: Observation, change: Callable[[str], str]) -> Observation:
     error = observation.error
     told = replace(error, message=change(error.message)) if error else None
-    outputs = tuple({key: _within(value, change) for key, value in one.items()} for one in observation.outputs)
+    outputs = tuple({key: changed(value, change) for key, value in one.items()} for one in observation.outputs)
     return replace(observation, outputs=outputs, error=told)
-
-
-def _within(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    if isinstance(value, dict):
-        return {key: _within(item, change) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_within(item, change) for item in value]
-    return change(value) if isinstance(value, str) else value
 
 
 def _texts(observation: Observation) -> list[str]:
