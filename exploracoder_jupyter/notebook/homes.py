@@ -21,19 +21,20 @@ from typing import Final
 HOME: Final = "~"
 SOMEBODY: Final = "[user]"
 
-ESCAPED: Final = r"(?<=\\[abfnrtv])|(?<=[\d\[]m)"
-"""Behind a line break or a colour of a terminal, as they are written within a string: a word may begin there."""
-_BEGIN: Final = rf"(?:(?<![\w.~/)}}\\-])|{ESCAPED}|(?<=[\s'\"]-[A-Za-z])|(?<=file://)|(?<=:///))"
+BREAKS: Final = (r"\\[abfnrtv]", *(rf"[\[;]{digits}m" for digits in ("", r"\d", r"\d\d", r"\d\d\d")))
+"""Line breaks and colours of a terminal, as they are written within a string: a word may begin behind them."""
+_ESCAPED: Final = "|".join(f"(?<={before})" for before in BREAKS)
+_BEGIN: Final = rf"(?:(?<![\w.~/)}}\\-])|{_ESCAPED}|(?<=[\s'\"]-[A-Za-z])|(?<=file://)|(?<=:///))"
 """Where a path may begin: also behind an option of one letter, and in addresses of files."""
 _SLASH: Final = r"\\{0,4}/"
 """Also as JSON may write it."""
 _NAME: Final = r"""[^/\\\s'"<>{}$*:;,|`?]+"""
 _POSIX: Final = re.compile(
-    rf"{_BEGIN}(?:{_SLASH}(?!api\b|rest\b|scim\b|v\d)[\w.-]+){{0,3}}?"
+    rf"(?=[\\/]){_BEGIN}(?:{_SLASH}(?!api\b|rest\b|scim\b|v\d)[\w.-]+){{0,3}}?"
     rf"{_SLASH}(?:home|Users){_SLASH}({_NAME})(?={_SLASH})"
 )
 _WINDOWS: Final = re.compile(
-    rf"(?:(?<!\w)|{ESCAPED})[A-Z]:[\\/]+(?:Users|Documents and Settings)[\\/]+"
+    rf"(?=[A-Z]:)(?:(?<!\w)|{_ESCAPED})[A-Z]:[\\/]+(?:Users|Documents and Settings)[\\/]+"
     r"""([^\\/'"<>{}$*:|?\n]{1,60})(?=[\\/])""",
     re.IGNORECASE,
 )
@@ -46,7 +47,7 @@ _ADDRESS: Final = re.compile(
     r"""|\+\s*[bfru]{0,2}['"]$"""
 )
 """What stands before a path that is part of an address."""
-_LOOKED_AT: Final = 200
+_LOOKED_AT: Final = 100
 """Characters before a path."""
 _TELL_NOTHING: Final = frozenset(
     {"admin", "app", "data", "default", "dev", "guest", "home", "jovyan", "jupyter", "nobody", "public", "python"}
@@ -112,14 +113,15 @@ def _folder(parts: Sequence[str]) -> tuple[str, re.Pattern[str], str]:
     """Also as written within a string, with its backslashes doubled once or more often, in JSON and in an address."""
     path = r"(?:\\*/|\\+|%2[Ff]|%5[Cc])".join(re.escape(part).replace(r"\ ", "(?: |%20)") for part in parts)
     longest = max(re.findall(r"\w+", parts[-1]), key=len)
-    return longest, re.compile(rf"{_BEGIN}{path}(?![\w-]|\.\w)"), HOME
+    first = re.escape(parts[0][0]) if parts[0] else r"[\\/%]"
+    return longest, re.compile(rf"(?={first}){_BEGIN}{path}(?![\w-]|\.\w)"), HOME
 
 
 def _named(user: str) -> Iterator[tuple[str, re.Pattern[str], str]]:
     """A name within a path, and at the end of one that begins at the root: `min/max` is none."""
     name = re.escape(user)
     yield user, re.compile(rf"(?<=[/\\]){name}(?=[/\\])"), SOMEBODY
-    yield user, re.compile(rf"(?<![\w.-])(/(?:[\w.+@-]+/)*){name}(?![\w-]|\.\w)"), rf"\g<1>{SOMEBODY}"
+    yield user, re.compile(rf"(?<![\w.+@-])(/(?:[\w.+@-]+/)*){name}(?![\w-]|\.\w)"), rf"\g<1>{SOMEBODY}"
 
 
 def _unless_an_address(found: re.Match[str]) -> str:

@@ -108,7 +108,7 @@ def _too_deep(text: str) -> bool:
     """Whether nesting would make parsing quadratic: 200,000 unclosed `<div>` took minutes, 500 take nothing."""
     unclosed: Counter[str] = Counter()
     depth = formatting = 0
-    for closing, name in _TAG.findall(re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL).lower()):
+    for closing, name in _TAG.findall(re.sub(r"<!--.*?(?:-->|\Z)", "", text, flags=re.DOTALL).lower()):
         step = -1 if closing else 1
         if name in _VOID or (closing and not unclosed[name]):
             continue

@@ -19,51 +19,64 @@ from typing import Literal, get_origin, get_type_hints
 from urllib.parse import quote
 
 from exploracoder_jupyter.events import Record, load
-from exploracoder_jupyter.notebook.homes import ESCAPED, Homes
+from exploracoder_jupyter.notebook.homes import BREAKS, Homes
 from exploracoder_jupyter.notebook.text import encodable
 
 REDACTED = "[redacted]"
 
-_BEGIN = rf"(?:\b|{ESCAPED})"
+_PRIVATE = "[A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,9}-----"
+_TOKEN = r" *(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"
+_KEYS = (
+    ("k-", "[srp]k-", r"(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{16,}"),
+    ("earer ", "[Bb]earer ", _TOKEN),
+    ("EARER ", "BEARER ", _TOKEN),
+    ("asic ", "[Bb]asic ", r" *(?=[A-Za-z+/=]*\d)[A-Za-z0-9+/]{16,}={0,2}"),
+    *((f"gh{kind}_", f"gh{kind}_", "[A-Za-z0-9]{20,}") for kind in "pousr"),
+    ("github_pat_", "github_pat_", "[A-Za-z0-9_]{20,}"),
+    ("glpat-", "glpat-", "[A-Za-z0-9_-]{20,}"),
+    ("hf_", "hf_", "[A-Za-z0-9]{30,}"),
+    ("xox", "xox[abeprs]-", "[A-Za-z0-9-]{10,}"),
+    ("xapp-", "xapp-", "[A-Za-z0-9-]{20,}"),
+    ("AIza", "AIza", "[A-Za-z0-9_-]{35}"),
+    ("GOCSPX-", "GOCSPX-", "[A-Za-z0-9_-]{20,}"),
+    ("AKIA", "AKIA", r"[A-Z0-9]{16}\b"),
+    ("ASIA", "ASIA", r"[A-Z0-9]{16}\b"),
+    ("eyJ", "eyJ", r"(?<!-eyJ)[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+    ("pypi-", "pypi-", "[A-Za-z0-9_-]{32,}"),
+    ("npm_", "npm_", "[A-Za-z0-9]{30,}"),
+    ("gsk_", "gsk_", "[A-Za-z0-9]{20,}"),
+    ("r8_", "r8_", "[A-Za-z0-9]{37,}"),
+    ("xai-", "xai-", "[A-Za-z0-9]{20,}"),
+    ("pplx-", "pplx-", "[A-Za-z0-9]{30,}"),
+    ("tvly-", "tvly-", "[A-Za-z0-9-]{20,}"),
+    ("nvapi-", "nvapi-", "[A-Za-z0-9_-]{20,}"),
+    ("ya29.", r"ya29\.", "[A-Za-z0-9_-]{20,}"),
+    ("dapi", "dapi", "[0-9a-f]{32}"),
+    ("dop_v1_", "dop_v1_", "[0-9a-f]{40,}"),
+    ("hvs.", r"hvs\.", "[A-Za-z0-9_-]{20,}"),
+    ("SG.", r"SG\.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}"),
+    ("k_live_", "[srp]k_live_", "[A-Za-z0-9]{10,}"),
+)
+"""Common keys: a piece of text that is looked for first, for expressions are slow on megabytes; how one begins, always
+with the same number of characters; and how it goes on."""
+
+
+def _key(begin: str, rest: str) -> str:
+    """Not within a word, but behind a line break or a colour of a terminal, as they are written within a string."""
+    behind = "|".join(f"(?<={before}{begin})" for before in BREAKS)
+    return rf"{begin}(?:(?<!\w{begin})|{behind}){rest}"
+
+
 _SHAPES = tuple(
     (hint, re.compile(shape, re.DOTALL))
     for hint, shape in (
-        ("k-", _BEGIN + r"[srp]k-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}"),
-        ("earer ", _BEGIN + r"[Bb]earer +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"),
-        ("EARER ", _BEGIN + r"BEARER +(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"),
-        ("asic ", _BEGIN + r"[Bb]asic +(?=[A-Za-z+/=]*\d)[A-Za-z0-9+/]{16,}={0,2}"),
-        *((f"gh{kind}_", rf"{_BEGIN}gh{kind}_[A-Za-z0-9]{{20,}}") for kind in "pousr"),
-        ("github_pat_", _BEGIN + r"github_pat_[A-Za-z0-9_]{20,}"),
-        ("glpat-", _BEGIN + r"glpat-[A-Za-z0-9_-]{20,}"),
-        ("hf_", _BEGIN + r"hf_[A-Za-z0-9]{30,}"),
-        ("xox", _BEGIN + r"xox[abeprs]-[A-Za-z0-9-]{10,}"),
-        ("xapp-", _BEGIN + r"xapp-[A-Za-z0-9-]{20,}"),
+        *((hint, _key(begin, rest)) for hint, begin, rest in _KEYS),
         ("hooks.slack.com/", r"(?<=hooks\.slack\.com/)services/[A-Za-z0-9/]{20,}"),
-        ("AIza", _BEGIN + r"AIza[A-Za-z0-9_-]{35}"),
-        ("GOCSPX-", _BEGIN + r"GOCSPX-[A-Za-z0-9_-]{20,}"),
-        ("AKIA", _BEGIN + r"AKIA[A-Z0-9]{16}\b"),
-        ("ASIA", _BEGIN + r"ASIA[A-Z0-9]{16}\b"),
         ("AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{40,}={0,2}"),
-        ("eyJ", _BEGIN + r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
-        ("pypi-", _BEGIN + r"pypi-[A-Za-z0-9_-]{32,}"),
-        ("npm_", _BEGIN + r"npm_[A-Za-z0-9]{30,}"),
-        ("gsk_", _BEGIN + r"gsk_[A-Za-z0-9]{20,}"),
-        ("r8_", _BEGIN + r"r8_[A-Za-z0-9]{37,}"),
-        ("xai-", _BEGIN + r"xai-[A-Za-z0-9]{20,}"),
-        ("pplx-", _BEGIN + r"pplx-[A-Za-z0-9]{30,}"),
-        ("tvly-", _BEGIN + r"tvly-[A-Za-z0-9-]{20,}"),
-        ("nvapi-", _BEGIN + r"nvapi-[A-Za-z0-9_-]{20,}"),
-        ("ya29.", _BEGIN + r"ya29\.[A-Za-z0-9_-]{20,}"),
-        ("dapi", _BEGIN + r"dapi[0-9a-f]{32}"),
-        ("dop_v1_", _BEGIN + r"dop_v1_[0-9a-f]{40,}"),
-        ("hvs.", _BEGIN + r"hvs\.[A-Za-z0-9_-]{20,}"),
-        ("SG.", _BEGIN + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}"),
-        ("k_live_", _BEGIN + r"[srp]k_live_[A-Za-z0-9]{10,}"),
         ("://", r"(?<=://)[^\s/:@'\"<>{}$*]+:[^\s/:@'\"<>{}$*]+(?=@)"),
-        ("PRIVATE KEY", r"-----BEGIN [A-Z ]*PRIVATE KEY[ A-Z]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[ A-Z]*-----|\Z)"),
+        ("PRIVATE KEY", rf"-----BEGIN {_PRIVATE}.*?(?:-----END {_PRIVATE}|\Z)"),
     )
 )
-"""Shapes of common keys, each with a piece of text that is looked for first: the expressions are slow on megabytes."""
 
 _PICTURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"%PDF")
 """How files begin that outputs hold in base64."""

@@ -273,6 +273,29 @@ def test_hiding_twice_is_hiding_once(mine):
         assert Redactor(homes=Homes()).text(once) == once
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "sk-",
+        "-eyJ",
+        "0meyJ",
+        "[0meyJ",
+        r"\neyJ",
+        "/+",
+        "0m/home",
+        "/home/x",
+        "PRIVATE KEY ",
+        "://a",
+        "/home/",
+        "a://",
+        "\\",
+    ],
+)
+def test_nobody_can_hold_up_a_run_by_what_they_print(piece):
+    text = "-----BEGIN " + piece * (400_000 // len(piece)) + " me-me"
+    assert Redactor(homes=Homes(["/lustre/x", "/lustre/me-me"], "me-me")).text(text)
+
+
 def test_long_texts_without_homes_are_read_fast_enough_to_be_looked_at():
     text = "/home" * 20_000 + "/a.b-c" * 50_000 + "C:\\" * 50_000
     assert re.sub("~", "", Redactor(homes=Homes(["/lustre/x"], "me-me")).text(text))

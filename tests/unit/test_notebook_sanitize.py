@@ -200,6 +200,11 @@ def test_json_is_kept_as_strict_json():
     assert sanitize([output])[0]["data"] == {"application/json": {"a": [1.5, "nan"]}}
 
 
+def test_comments_that_never_end_hold_nobody_up():
+    output = {"output_type": "display_data", "data": {"text/html": "<b>x</b>" + "<!--" * 200_000}, "metadata": {}}
+    assert sanitize([output])[0]["data"] == {"text/html": "<b>x</b>"}
+
+
 def test_json_nested_too_deeply_gives_way():
     deep = value = []
     for _ in range(100_000):
