@@ -11,7 +11,6 @@ import anyio
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.pipeline.calling import asked
 from exploracoder_jupyter.pipeline.ports import Model, ModelRequest, Reply
-from exploracoder_jupyter.pipeline.prompts import without_offer
 from exploracoder_jupyter.types import Exchange, Message, Usage
 
 
@@ -67,16 +66,14 @@ class ReplayModel:
 
 class RememberingModel:
     """Gives what a model of the same name has said to the same request before, each exchange once and at no cost; all
-    else is asked of the model itself.
-
-    How many look-ups a request offers makes no difference, for that depends on what a run has spent; but what asked for
-    one is given only where it is answered.
+    else is asked of the model itself. What asked for a look-up is given only where that is answered.
     """
 
     def __init__(
         self, model: Model, exchanges: Sequence[Exchange], *, clean: Callable[[str], str] = lambda text: text
     ) -> None:
-        """`clean` does to a text what was done to those of the exchanges when they were recorded."""
+        """`clean` makes texts comparable: with those of the exchanges as they were recorded, and without what may
+        differ."""
         self._model = model
         self._clean = clean
         whole = [one for one in exchanges if one.replies and one.problem != "interrupted"]
@@ -111,7 +108,7 @@ class RememberingModel:
         return None
 
     def _asked(self, messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
-        return tuple((message.role, without_offer(self._clean(message.content))) for message in messages)
+        return tuple((message.role, self._clean(message.content)) for message in messages)
 
 
 def _looks_up(exchange: Exchange) -> bool:

@@ -23,6 +23,7 @@ from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.pipeline.ports import Model, Soup
+from exploracoder_jupyter.pipeline.prompts import without_offer
 from exploracoder_jupyter.session.history import Historian
 from exploracoder_jupyter.session.order import Earlier, Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
@@ -171,8 +172,8 @@ async def _asked(
     soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=tell, stack=stack)
     model = await choose_model(settings, keys, knowledge, stack)
     if order.earlier and order.earlier.exchanges:
-        clean = Redactor(hidden_strings(settings.endpoint, keys), homes=own_homes()).text  # as the trace has them
-        model = RememberingModel(model, order.earlier.exchanges, clean=clean)
+        hide = Redactor(hidden_strings(settings.endpoint, keys), homes=own_homes()).text  # as the trace has them
+        model = RememberingModel(model, order.earlier.exchanges, clean=lambda text: without_offer(hide(text)))
     return model, soup
 
 

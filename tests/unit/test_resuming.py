@@ -16,6 +16,7 @@ from exploracoder_jupyter.notebook.state import fold_all
 from exploracoder_jupyter.pipeline import Given, run_task
 from exploracoder_jupyter.pipeline.agenda import CHANGED_BY_USER
 from exploracoder_jupyter.pipeline.controls import Choose
+from exploracoder_jupyter.pipeline.prompts import without_offer
 from exploracoder_jupyter.session import replayed
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import exchanges, given, hinted
@@ -159,7 +160,7 @@ async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
 async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(then, now):
     _, whole, _ = await gone(ScriptedModel(script()), lookups=then)
     inner = ScriptedModel(script())
-    run, _, _ = await gone(RememberingModel(inner, exchanges(whole)), lookups=now)
+    run, _, _ = await gone(RememberingModel(inner, exchanges(whole), clean=without_offer), lookups=now)
     assert inner.requests == []
     [told] = [e.exchange.messages[-1].content for e in happened(run, "model_called") if e.exchange.step == "solve"]
     assert (f"{now} times at most" in told) == (now > 0)
@@ -172,7 +173,7 @@ async def test_what_asked_for_a_look_up_is_not_taken_where_none_is_answered():
         for one in exchanges(whole)
     ]
     inner = ScriptedModel(script())
-    await gone(RememberingModel(inner, asking), lookups=0)
+    await gone(RememberingModel(inner, asking, clean=without_offer), lookups=0)
     assert "propose" in [one.step for one in inner.requests]
 
 
