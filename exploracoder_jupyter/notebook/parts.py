@@ -61,8 +61,8 @@ class Text:
         return next((_arrow(one, two) for one, two in pairs if not same_text(one, two, tolerance)), "")
 
     def form(self) -> object:
-        """The text without numbers and widths of columns."""
-        return _SPACES.sub(" ", _NUMBER.sub("#", self.text))
+        """The text without numbers, and without the spaces and line breaks that follow from their widths and signs."""
+        return "".join(_NUMBER.sub("#", self.text).split())
 
     def _mixed(self, other: Text, tolerance: float) -> bool:
         """Whether both say the same in another order: line by line, or within lines where one wrote before another

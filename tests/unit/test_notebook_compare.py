@@ -66,6 +66,11 @@ def test_code_that_fails_now_and_then_is_judged_by_when_it_does_not():
     assert result(printed("41"), printed("42"), failed, printed("42")) == "changed"
 
 
+def test_values_that_vary_may_have_any_sign_and_width():
+    recorded, one, other = "array([-0.9, -0.7,\n       -0.5])", "array([ 0.4, -0.1, 1.])", "array([ 0.2, 0.1, 0.12])"
+    assert result(*(of(shown(text_plain=text)) for text in (recorded, one, other))) == "varies"
+
+
 def test_values_that_vary_do_not_excuse_other_words():
     assert result(printed("lost 0.1"), printed("drew 0.2"), printed("drew 0.3")) == "changed"
 
