@@ -2,22 +2,29 @@
 
 `python benchmarks/trace_size.py [CANDIDATES] [--keep FOLDER]` runs that many candidates (200) in a real kernel, each of
 which shows a table of 60 rows as pandas does and a figure of 640 x 480 points as matplotlib does, and makes a trace of
-what came out.
+what came out. With `--flood` each shows three pictures of 300 kB, and `--unbounded` keeps all of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import base64
 import gzip
+import io
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from typing import Any, TypeVar
 
 import nbformat
+import numpy as np
 from jupyter_client.manager import start_new_kernel
+from PIL import Image
 
 from exploracoder_jupyter.events import (
     CandidateObserved,
@@ -32,6 +39,8 @@ from exploracoder_jupyter.events import (
     SubtaskStarted,
 )
 from exploracoder_jupyter.notebook import Trace, load, problems, render
+from exploracoder_jupyter.notebook import trace as trace_module
+from exploracoder_jupyter.notebook.room import Room
 from exploracoder_jupyter.types import (
     Candidate,
     Environment,
@@ -66,8 +75,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("candidates", nargs="?", type=int, default=200)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the trace is left")
+    parser.add_argument("--flood", action="store_true", help="large pictures, without a kernel")
+    parser.add_argument("--unbounded", action="store_true", help="leave out nothing for which there is no room")
     given = parser.parse_args()
-    records = [Record(seq, time.time(), event) for seq, event in enumerate(_events(given.candidates))]
+    count = given.candidates
+    outputs = _flood(count) if given.flood else _executed(count)
+    records = [Record(seq, time.time(), event) for seq, event in enumerate(_events(count, outputs))]
+    if given.unbounded:
+        trace_module.Room = partial(Room, most=sys.maxsize, most_of_solutions=sys.maxsize)  # type: ignore[misc]
     with tempfile.TemporaryDirectory() as folder:
         _measure(records, given.keep or Path(folder))
 
@@ -75,7 +90,8 @@ def main() -> None:
 def _measure(records: list[Record], folder: Path) -> None:
     path = folder / f"size-{len(records)}.ipynb"
     notebook = _timed("render", lambda: render(records))
-    _timed("write, as a run does in the end", lambda: _write(path, records))
+    longest = _timed("write, as a run does", lambda: _write(path, records))
+    print(f"{longest:8.2f} s of it at once, at most; {getrusage(RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB of memory")
     _timed("load", lambda: load(path))
     _timed("read as a notebook", lambda: nbformat.read(path, 4))
     found = _timed("validate", lambda: problems(notebook))
@@ -86,11 +102,15 @@ def _measure(records: list[Record], folder: Path) -> None:
     print(f"trimmed: {facts.get('trimmed', 'nothing')}; problems: {found or 'none'}")
 
 
-def _write(path: Path, records: list[Record]) -> None:
-    trace = Trace(path, interval=1e6)
+def _write(path: Path, records: list[Record]) -> float:
+    """The most seconds that a run is held up by it."""
+    trace, longest = Trace(path), 0.0
     for record in records:
+        began = time.perf_counter()
         trace.append(record)
+        longest = max(longest, time.perf_counter() - began)
     trace.close()
+    return longest
 
 
 def _timed(what: str, work: Callable[[], _T]) -> _T:
@@ -100,12 +120,11 @@ def _timed(what: str, work: Callable[[], _T]) -> _T:
     return result
 
 
-def _events(count: int) -> Iterator[Event]:
+def _events(count: int, outputs: Iterator[tuple[str, list[Output]]]) -> Iterator[Event]:
     environment = Environment("3.11", "Linux", "python3", "none", "rerun")
     subtasks = tuple(Subtask(str(n), f"Show table {n}") for n in range(1, -(-count // _A_SUBTASK) + 1))
     yield RunStarted("0123abcd", Task("Show tables", ("pandas",)), {}, "none", environment, "0")
     yield PlanMade(Plan(subtasks))
-    outputs = _executed(count)
     for subtask in subtasks:
         yield SubtaskStarted(subtask.id, ())
         for number, (code, shown) in enumerate(_next(outputs, _A_SUBTASK), 1):
@@ -121,6 +140,21 @@ def _events(count: int) -> Iterator[Event]:
 def _next(outputs: Iterator[_T], count: int) -> Iterator[_T]:
     for _, output in zip(range(count), outputs, strict=False):
         yield output
+
+
+def _flood(count: int) -> Iterator[tuple[str, list[Output]]]:
+    for number in range(count):
+        pictures = (_picture(3 * number + more) for more in range(3))
+        data = ({"image/png": picture, "text/plain": "<Figure>"} for picture in pictures)
+        yield f"show({number})", [{"output_type": "display_data", "data": {**one}, "metadata": {}} for one in data]
+
+
+def _picture(seed: int) -> str:
+    """Noise of 300 x 250 points, in base64."""
+    noise = np.random.default_rng(seed).integers(0, 256, (250, 300, 3), dtype=np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(noise).save(file, "png")
+    return base64.b64encode(file.getvalue()).decode()
 
 
 def _executed(count: int) -> Iterator[tuple[str, list[Output]]]:
