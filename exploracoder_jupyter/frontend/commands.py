@@ -22,7 +22,7 @@ from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
-from exploracoder_jupyter.frontend.earlier import Recorded, recorded
+from exploracoder_jupyter.frontend.earlier import REPLAYED, Recorded, recorded
 from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.files import copy_out, listing
 from exploracoder_jupyter.frontend.keys import explain, save_key
@@ -285,7 +285,7 @@ def _replay(known: Recorded, call: Call) -> Replay | None:
     """What is shown again, and where the trace of that goes: to `--out`, else beside the recorded one."""
     if not call.replay:
         return None
-    out = call.layer.get("view", {}).get("out") or known.trace.with_name(f"{known.stem}-replayed.ipynb")
+    out = call.layer.get("view", {}).get("out") or known.trace.with_name(f"{known.stem}{REPLAYED}.ipynb")
     kernel = call.layer.get("sandbox", {}).get("kernel")
     return Replay(
         trace=str(known.trace),

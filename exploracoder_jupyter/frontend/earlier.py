@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _MOST = 300_000
 """Bytes of a trace that are read: task and settings stand at one end of it, in a journal in one of the first lines."""
 _JOURNAL = ".journal.jsonl"
+REPLAYED = "-replayed"
+"""What the name of a trace ends in that shows another one again."""
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
@@ -131,10 +133,10 @@ def _at(places: Iterable[Path]) -> Iterator[Path]:
 
 
 def _traces(folder: Path, pattern: str) -> Iterable[Path]:
-    """Traces whose names fit, and journals of which there is no trace yet."""
+    """Traces whose names fit, and journals of which there is no trace yet; none of a run that showed another again."""
     traces = {path.name.removesuffix(".ipynb"): path for path in folder.glob(f"{pattern}.ipynb")}
     journals = {path.name.removesuffix(_JOURNAL): path for path in folder.glob(f"{pattern}{_JOURNAL}")}
-    return ({**journals, **traces}).values()
+    return [path for name, path in {**journals, **traces}.items() if not name.endswith(REPLAYED)]
 
 
 def _newest_first(paths: Iterable[Path]) -> list[Path]:

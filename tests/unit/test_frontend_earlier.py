@@ -44,6 +44,8 @@ def test_the_newest_run_of_the_task_is_found_whatever_form_it_has(tmp_path):
     write(tmp_path, "cut.journal.jsonl", at=2000)
     write(tmp_path, "other.ipynb", Task("Another task.", ("networkx",)), at=3000)
     assert recorded("", TASK.text, tmp_path).trace.name == "cut.journal.jsonl"
+    write(tmp_path, "cut-replayed.ipynb", at=4000)
+    assert recorded("", TASK.text, tmp_path).trace.name == "cut.journal.jsonl"
     torn = write(tmp_path, "torn.journal.jsonl", at=500).with_name("torn.ipynb")
     torn.write_text('{"metadata": {"exp')
     assert recorded("", TASK.text, tmp_path).trace == torn.resolve()
