@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from typing import Any, TypeVar
@@ -39,7 +38,6 @@ from exploracoder_jupyter.events import (
     SubtaskStarted,
 )
 from exploracoder_jupyter.notebook import Trace, load, problems, render
-from exploracoder_jupyter.notebook import trace as trace_module
 from exploracoder_jupyter.notebook.room import Room
 from exploracoder_jupyter.types import (
     Candidate,
@@ -81,16 +79,15 @@ def main() -> None:
     count = given.candidates
     outputs = _flood(count) if given.flood else _executed(count)
     records = [Record(seq, time.time(), event) for seq, event in enumerate(_events(count, outputs))]
-    if given.unbounded:
-        trace_module.Room = partial(Room, most=sys.maxsize, most_of_solutions=sys.maxsize)  # type: ignore[misc]
+    room = Room(sys.maxsize, sys.maxsize) if given.unbounded else Room()
     with tempfile.TemporaryDirectory() as folder:
-        _measure(records, given.keep or Path(folder))
+        _measure(records, given.keep or Path(folder), room)
 
 
-def _measure(records: list[Record], folder: Path) -> None:
+def _measure(records: list[Record], folder: Path, room: Room) -> None:
     path = folder / f"size-{len(records)}.ipynb"
     notebook = _timed("render", lambda: render(records))
-    longest = _timed("write, as a run does", lambda: _write(path, records))
+    longest = _timed("write, as a run does", lambda: _write(path, records, room))
     print(f"{longest:8.2f} s of it at once, at most; {getrusage(RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB of memory")
     _timed("load", lambda: load(path))
     _timed("read as a notebook", lambda: nbformat.read(path, 4))
@@ -102,9 +99,9 @@ def _measure(records: list[Record], folder: Path) -> None:
     print(f"trimmed: {facts.get('trimmed', 'nothing')}; problems: {found or 'none'}")
 
 
-def _write(path: Path, records: list[Record]) -> float:
+def _write(path: Path, records: list[Record], room: Room) -> float:
     """The most seconds that a run is held up by it."""
-    trace, longest = Trace(path), 0.0
+    trace, longest = Trace(path, room=room), 0.0
     for record in records:
         began = time.perf_counter()
         trace.append(record)

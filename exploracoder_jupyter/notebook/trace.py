@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -36,6 +35,7 @@ from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.room import Room
 from exploracoder_jupyter.notebook.state import Run, fold, fold_all
 from exploracoder_jupyter.notebook.stored import facts_of, restored, without_prompts
+from exploracoder_jupyter.one_move import put
 
 _ENDS_OF_STEPS = (RunStarted, PlanMade, Steered, CandidateSelected, SubtaskFinished, RunFinished)
 
@@ -47,12 +47,15 @@ class Trace:
         path: the notebook, checked by `paths.prepare`.
         secrets: strings that must not be written.
         interval: least seconds between two writings of the notebook; large ones take longer, and wait longer.
+        room: what it may hold of what was shown.
     """
 
-    def __init__(self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0) -> None:
+    def __init__(
+        self, path: Path, *, secrets: Iterable[str] = (), interval: float = 1.0, room: Room | None = None
+    ) -> None:
         self.path = path
         self._redactor = Redactor(secrets, homes=own_homes())
-        self._room = Room()
+        self._room = room or Room()
         self._interval = interval
         self._records: list[Record] = []
         self._run = Run()
@@ -109,7 +112,7 @@ class Trace:
 
     def _try_writing(self, notebook: NotebookNode) -> str | None:
         try:
-            _replace(self.path, content(notebook))
+            put(self.path, content(notebook))
         except OSError as error:
             return f"The trace {self.path} could not be written: {error.strerror or error}."
         return None
@@ -174,20 +177,6 @@ def _read(path: Path) -> object:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put the content into the file in one move; on failure the old file stays as it was."""
-    draft = path.with_name(f".{path.stem}.{os.getpid()}.tmp")
-    try:
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def _set_aside(journal: Path) -> None:

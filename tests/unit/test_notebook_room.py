@@ -5,7 +5,6 @@ import json
 import random
 from dataclasses import replace
 from datetime import date
-from functools import partial
 
 import nbformat
 import pytest
@@ -93,9 +92,7 @@ def flooded(tmp_path_factory):
     solution = [proposed("s1", "g()"), ran("s1", shown(image_png=a_picture(-1))), INPUTS, a_trial("s1", "y" * 5_000)]
     events = recorded([started(), planned("Show"), *shown_all, *solution, finished(candidate="s1")])
     path = tmp_path_factory.mktemp("flood") / "run.ipynb"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exploracoder_jupyter.notebook.trace.Room", partial(Room, most=ROOM))
-        trace = Trace(path, interval=1e6)
+    trace = Trace(path, interval=1e6, room=Room(most=ROOM))
     for record in events:
         trace.append(record)
     trace.close()
