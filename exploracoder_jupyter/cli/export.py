@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.cli.output import emit, say, write
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.one_move import put
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.events import Record
@@ -124,24 +124,13 @@ def _put(target: Path, form: Form, made: str) -> None:
             f"{str(target)!r} is there and is not what would be written.", remedy="Remove it, or name another by --out."
         )
     try:
-        _replace(target.resolve(), made.encode())
+        target.parent.mkdir(parents=True, exist_ok=True)
+        put(target.resolve(), made.encode())
     except OSError as error:
         raise UsageError(
             f"{str(target)!r} cannot be written: {error.strerror or error}.",
             remedy="Name a file in a folder that exists and is yours.",
         ) from error
-
-
-def _replace(target: Path, content: bytes) -> None:
-    """Put the content into the file in one move: on a full disk the old one stays, and no half of a new one."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.stem[:100]}.{os.getpid()}.tmp")
-    try:
-        draft.write_bytes(content)
-        draft.replace(target)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def _may_go(target: Path, form: Form, made: str) -> bool:

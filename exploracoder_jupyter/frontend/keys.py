@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
 from exploracoder_jupyter.config import Layer, config_path, resolve, secrets, snippets_path
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.one_move import put
 
 _KEY_NAMES = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
 _OTHER_NAMES = (
@@ -87,7 +87,7 @@ def _shown(value: object) -> str:
 
 
 def save_key(key: str) -> Path:
-    """Write the key to the config file, keep the rest of the file, and return its path.
+    """Write the key to the config file, which nobody else may read, keep the rest of it, and return its path.
 
     Raises:
         UsageError: the key is empty, or the file cannot be read or written.
@@ -97,7 +97,9 @@ def save_key(key: str) -> Path:
     path = config_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, f"api_key = {json.dumps(key.strip())}\n{_rest(path)}")
+        text = f"api_key = {json.dumps(key.strip())}\n{_rest(path)}"
+        tomllib.loads(text)
+        put(path, text.encode(), mode=0o600)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(
             f"The config file {path} cannot be changed: {error}.", remedy="Mend it or remove it."
@@ -112,16 +114,3 @@ def _rest(path: Path) -> str:
     table = re.search(r"^[ \t]*\[", text, re.MULTILINE)
     end = table.start() if table else len(text)
     return _KEY_LINE.sub("", text[:end]) + text[end:]
-
-
-def _replace(path: Path, text: str) -> None:
-    """Atomically, and never readable by others: `mkstemp` makes the file with mode 0600."""
-    tomllib.loads(text)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -113,15 +113,13 @@ def test_a_notebook_that_somebody_has_worked_on_stays(trace, capsys):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_full_disk_costs_nothing_that_was_there(trace, capsys, monkeypatch, form):
-    def full(path, content):
-        with path.open("wb") as file:
-            file.write(content[:10])
+    def full(file):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     for there in (False, True):
         before = {path.name: path.read_bytes() for path in trace.parent.iterdir()}
         with monkeypatch.context() as patch:
-            patch.setattr("pathlib.Path.write_bytes", full)
+            patch.setattr("os.fsync", full)
             assert main(["export", str(trace), "--to", form]) == 2
         assert "No space left on device" in capsys.readouterr().err
         assert {path.name: path.read_bytes() for path in trace.parent.iterdir()} == before
