@@ -68,9 +68,7 @@ class Text:
         """Whether both say the same in another order: line by line, or within lines where one wrote before another
         had ended its line."""
         one, two = (sorted(filter(str.strip, text.split("\n"))) for text in (self.text, other.text))
-        if len(one) == len(two):
-            return same_text("\n".join(one), "\n".join(two), tolerance)
-        return sorted("".join(self.text.split())) == sorted("".join(other.text.split()))
+        return same_text("\n".join(one), "\n".join(two), tolerance) or _same_pieces(self.text, other.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +143,16 @@ def same_text(one: str, other: str, tolerance: float) -> bool:
         return False
     pairs = zip(_FLOAT.findall(one), _FLOAT.findall(other), strict=True)
     return all(math.isclose(float(a), float(b), rel_tol=tolerance) for a, b in pairs)
+
+
+def _same_pieces(one: str, other: str) -> bool:
+    """Whether two texts have the same numbers and the same other characters, in whatever order; where numbers have run
+    into one another, the same digits."""
+    numbers = [sorted(_NUMBER.findall(text)) for text in (one, other)]
+    if len(numbers[0]) != len(numbers[1]):
+        numbers = [sorted("".join(found)) for found in numbers]
+    rest = [sorted("".join(_NUMBER.sub("", text).split())) for text in (one, other)]
+    return numbers[0] == numbers[1] and rest[0] == rest[1]
 
 
 def _arrow(old: str, new: str) -> str:

@@ -125,7 +125,9 @@ def test_the_order_of_lines_counts_but_for_code_with_threads():
     assert result(printed(one, code=code), printed(other, code=code)) == "same"
     assert result(printed(one, code=code), printed("worker 2worker 1\n\n", code=code)) == "same"
     assert result(printed(one, code=code), printed("worker 3\nworker 1\n", code=code)) == "changed"
-    assert result(printed("1234\n", code=code), printed("4321\n", code=code)) == "changed"
+    assert result(printed(one, code=code), printed("workerworker 2\n 1\n", code=code)) == "same"
+    assert result(printed(one, code=code), printed("workerworker 12\n\n", code=code)) == "same"
+    assert result(printed("1234\n5\n", code=code), printed("4321\n5\n", code=code)) == "changed"
 
 
 def test_markup_is_compared_tag_by_tag():
