@@ -12,7 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import Record, Steered
+from exploracoder_jupyter.events import ModelCalled, Record, Steered
 from exploracoder_jupyter.notebook import load
 from exploracoder_jupyter.notebook.state import Run, fold_all
 from exploracoder_jupyter.pipeline import Carried, Given
@@ -43,12 +43,28 @@ def _onward(records: Sequence[Record], run: Run, trace: Path, cell: str, hint: s
     own = given(records, run, cell=cell)
     if cell or not _cut_off(run):
         return hinted(own, hint), ()
-    asked = exchanges(records)
+    asked = exchanges(_still_wanted(records))
     before = None if run.run_id in seen else _before(run, trace, seen | {run.run_id})
     if before is None:
         return hinted(own, hint), asked
     begun, known = before
-    return hinted(_joined(own, begun, records, run), hint), (*asked, *_but(known, asked))
+    return hinted(_joined(own, begun, records, run), hint), (*asked, *_but(known, exchanges(records)))
+
+
+def _still_wanted(records: Sequence[Record]) -> list[Record]:
+    """The records without what was asked for a subtask that the user had explored again since: for that, other answers
+    were wanted."""
+    anew = {
+        record.event.subtask: place
+        for place, record in enumerate(records)
+        if isinstance(record.event, Steered) and record.event.what == "retry"
+    }
+    return [record for place, record in enumerate(records) if place >= anew.get(_subtask(record), 0)]
+
+
+def _subtask(record: Record) -> str:
+    """The subtask that the model was asked for, if it was."""
+    return record.event.exchange.subject.partition(".")[0] if isinstance(record.event, ModelCalled) else ""
 
 
 def _cut_off(run: Run) -> bool:

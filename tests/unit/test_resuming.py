@@ -385,6 +385,27 @@ async def test_what_the_user_had_chosen_is_carried_forward_where_the_run_was_cut
     assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
 
 
+async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
+    before = [*whole[:end], Record(end, whole[end].at, Steered("retry", "1"))]
+    begin, known = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    inner = ScriptedModel(script())
+    await gone(RememberingModel(inner, known), given=begin)
+    assert [one.step for one in inner.requests][:2] == ["recommend", "propose"]
+    assert inner.requests[0].subject == "1"
+
+
+async def test_what_the_second_run_explored_again_is_not_answered_from_the_first(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
+    journalled(whole[:end], tmp_path / "t.journal.jsonl")
+    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
+    second = recorded([first, *(one.event for one in whole[1:end]), Steered("retry", "1")])
+    _, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    assert [one.step for one in known] == ["plan"]
+
+
 async def test_a_plan_that_still_waited_for_the_users_word_waits_again():
     _, whole, _ = await gone(ScriptedModel(script()))
     end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
