@@ -123,7 +123,7 @@ class Redactor:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             own = _own_words(type(value))
             fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-            return {name: item if name in own else self._value(item, depth + 1) for name, item in fields}
+            return {name: item if name in own else self._value(_finite(item), depth + 1) for name, item in fields}
         if isinstance(value, dict):
             return self._mapping(value, depth)
         if isinstance(value, list | tuple):
@@ -151,6 +151,11 @@ class Redactor:
         if content is None:
             return self.text(item)
         return item if self.text(content) == content else REDACTED
+
+
+def _finite(value: object) -> object:
+    """A number of ours that is none, such as the score of an embedding without a length, as nothing."""
+    return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _forms(secret: str) -> set[str]:

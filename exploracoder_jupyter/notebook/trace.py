@@ -101,6 +101,8 @@ class Trace:
         self._complete = self._reads_back()
         if self._complete:
             self._journal.remove()
+        elif not self._problem:
+            self._problem = f"The trace {self.path} does not read back as it was written; its journal is kept."
 
     def _write(self) -> None:
         began = time.monotonic()

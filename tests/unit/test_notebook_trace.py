@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import ModelCalled, Notice, Record
+from exploracoder_jupyter.events import ModelCalled, Notice, Record, SubtaskStarted
 from exploracoder_jupyter.models.replay import ReplayModel
 from exploracoder_jupyter.notebook import (
     CellView,
@@ -32,7 +32,7 @@ from exploracoder_jupyter.notebook import (
 from exploracoder_jupyter.notebook.journal import read
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.types import Exchange, Message, Sampling, Usage
-from tests.unit.factories import asked, complete_run, finished, planned, proposed, ran, recorded, started, stream
+from tests.unit.factories import api, asked, complete_run, finished, planned, proposed, ran, recorded, started, stream
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
@@ -398,6 +398,25 @@ def test_what_no_file_can_hold_is_replaced(tmp_path):
     assert trace.problem is None
     assert [record.seq for record in load(path)] == [0, 1, 2]
     assert "lone ? surrogate" in path.read_text()
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_costs_nothing(tmp_path, score):
+    begun = SubtaskStarted("1", (replace(api("networkx.Graph"), score=score),))
+    trace = traced(tmp_path / "run.ipynb", recorded([started(), planned("Load"), begun, finished()]))
+    trace.close()
+    assert trace.problem is None
+    assert names(tmp_path) == ["run.ipynb"]
+    assert load(tmp_path / "run.ipynb")[2].event.apis[0].score == 0.0
+
+
+def test_a_notebook_that_somebody_else_has_written_over_is_told(tmp_path):
+    path = tmp_path / "run.ipynb"
+    trace = traced(path, complete_run())
+    path.write_text("{}")
+    trace.close()
+    assert "does not read back as it was written; its journal is kept" in trace.problem
+    assert load(path) == complete_run()
 
 
 def test_the_default_path_is_beside_the_notebook_and_never_taken(tmp_path):
