@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.report.forms import Form
 
 _FORMS: Final = ("script", "html", "notebook")
-_BY_SUFFIX: Final[dict[str, Form]] = {".py": "script", ".html": "html", ".htm": "html"}
+_BY_SUFFIX: Final[dict[str, Form]] = {".py": "script", ".html": "html", ".htm": "html", ".ipynb": "notebook"}
+_ENDING: Final[dict[Form, str]] = {"script": ".py", "html": ".html", "notebook": ".ipynb"}
 _MARK: Final = '<meta name="generator" content="exploracoder_jupyter '
 _MARKED_WITHIN: Final = 2000
 """Characters at the beginning of a page that hold the mark."""
@@ -37,7 +38,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="script: the solution with its requirements; html: a report in one file; notebook: without the candidates "
         "that were not carried forward (what the name of --out says, else notebook)",
     )
-    parser.add_argument("--out", metavar="PATH", help="where to write it, - for standard output (beside the trace)")
+    parser.add_argument(
+        "--out",
+        metavar="PATH",
+        help="where to write it, its ending as of the form; - for standard output (beside the trace)",
+    )
     parser.add_argument("--unpinned", action="store_true", help="let a script take any versions of what it needs")
 
 
@@ -51,13 +56,11 @@ def execute(arguments: argparse.Namespace) -> int:
 
     from exploracoder_jupyter.report.forms import exported, path_beside
 
-    target = None if out == _STDOUT else Path(out).expanduser() if out else path_beside(source, form)
-    if target:
-        _refuse_same(source, target)
     made = exported(_records(source), form, source, pinned=not arguments.unpinned)
-    if target is None:
+    if out == _STDOUT:
         write(sys.stdout, made.rstrip("\n"))
         return 0
+    target = _named(out, form, made) if out else path_beside(source, form, made)
     _put(target, form, made)
     if arguments.json:
         emit({"out": str(target), "to": form})
@@ -67,12 +70,40 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _form(arguments: argparse.Namespace) -> Form:
-    form: Form = arguments.to or _BY_SUFFIX.get(Path(arguments.out or "").suffix, "notebook")
+    form = arguments.to or _told_by(arguments.out)
     if arguments.json and arguments.out == _STDOUT:
         raise UsageError("--json and --out - both want standard output.", remedy="Leave one of them out.")
     if arguments.unpinned and form != "script":
         raise UsageError("--unpinned is about what a script needs.", remedy="Add --to script, or leave it out.")
     return form
+
+
+def _told_by(out: str | None) -> Form:
+    """The form that a path says."""
+    if out in (None, _STDOUT):
+        return "notebook"
+    if form := _BY_SUFFIX.get(Path(out).suffix):
+        return form
+    raise UsageError(f"{out!r} does not say what to write.", remedy="Let it end in .py, .html or .ipynb, or add --to.")
+
+
+def _named(out: str, form: Form, made: str) -> Path:
+    """The path of `--out`, where what is made can have that name."""
+    from exploracoder_jupyter.report.forms import apart
+
+    try:
+        path = Path(out).expanduser()
+    except RuntimeError:
+        raise UsageError(f"There is no home folder for {out!r}.", remedy="Write the whole path.") from None
+    said = _BY_SUFFIX.get(path.suffix)
+    if said != form and (said or form == "notebook"):
+        raise UsageError(f"{out!r} is no name for --to {form}.", remedy=f"Let it end in {_ENDING[form]}.")
+    if form == "script" and (other := apart(path, made)) != path:
+        raise UsageError(
+            f"Python would import {path.name} where the module {path.stem} is needed.",
+            remedy=f"Name it otherwise, as {other.name}.",
+        )
+    return path
 
 
 def _records(source: Path) -> list[Record]:
@@ -96,11 +127,6 @@ def _tells_of_a_run(path: Path) -> bool:
         return False
 
 
-def _refuse_same(source: Path, target: Path) -> None:
-    if source.exists() and target.exists() and target.samefile(source):
-        raise UsageError("--out is the trace itself.", remedy="Name another file, so that the trace stays whole.")
-
-
 def _refuse_trace(target: Path) -> None:
     from exploracoder_jupyter.notebook import load
 
@@ -112,9 +138,20 @@ def _refuse_trace(target: Path) -> None:
 
 
 def _put(target: Path, form: Form, made: str) -> None:
-    from exploracoder_jupyter.notebook import prepare
+    try:
+        target = target.resolve()
+        _refuse_other(target, form, made)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        put(target, made.encode())
+    except (OSError, RuntimeError) as error:  # e.g. too long, a ring of links
+        raise UsageError(
+            f"{str(target)!r} cannot be written: {getattr(error, 'strerror', None) or error}.",
+            remedy="Name a file in a folder that exists and is yours.",
+        ) from error
 
-    target = prepare(target) if form == "notebook" else target
+
+def _refuse_other(target: Path, form: Form, made: str) -> None:
+    """Refuse to write over what no export has made."""
     if target.is_dir():
         raise UsageError(f"{str(target)!r} is a folder.", remedy="Name a file in it.")
     if form == "notebook":
@@ -123,14 +160,6 @@ def _put(target: Path, form: Form, made: str) -> None:
         raise UsageError(
             f"{str(target)!r} is there and is not what would be written.", remedy="Remove it, or name another by --out."
         )
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        put(target.resolve(), made.encode())
-    except OSError as error:
-        raise UsageError(
-            f"{str(target)!r} cannot be written: {error.strerror or error}.",
-            remedy="Name a file in a folder that exists and is yours.",
-        ) from error
 
 
 def _may_go(target: Path, form: Form, made: str) -> bool:

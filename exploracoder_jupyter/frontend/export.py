@@ -11,6 +11,7 @@ from pathlib import Path
 from exploracoder_jupyter.errors import UsageError
 
 _MAIN = "import sys; from exploracoder_jupyter.cli import main; sys.exit(main())"
+_FORMS = ("script", "html", "notebook")
 _FORM = re.compile(r"(?:^|(?<=\s))--to(?:\s+|=)(\S+)(?=\s|$)")
 
 
@@ -26,10 +27,10 @@ def export_trace(trace: Path, wanted: str) -> Path:
         UsageError: it could not be written; the sentence is the command line's.
     """
     asked, path = _FORM.search(wanted), _FORM.sub("", wanted, count=1).strip()
-    if path.startswith("--"):
+    if path.startswith("--") or (asked and asked[1] not in _FORMS):
         raise UsageError("%explora export takes `--to script|html|notebook` and a path.")
     form = ("--to", asked[1]) if asked else ()
-    out = ("--out", str(Path(path.strip("'\"")).expanduser())) if path else ()
+    out = ("--out", path.strip("'\"")) if path else ()
     done = _command("export", str(trace), *form, *out, "--json")
     try:
         told = json.loads(done.stdout)

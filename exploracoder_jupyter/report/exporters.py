@@ -15,7 +15,7 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import Record
 from exploracoder_jupyter.notebook import load
 from exploracoder_jupyter.notebook.stored import restored
-from exploracoder_jupyter.report.forms import ENDINGS, Form, exported
+from exploracoder_jupyter.report.forms import ENDINGS, Form, exported, path_beside
 
 _Made = tuple[str, Any]
 """As nbconvert has it: the text, and the resources."""
@@ -63,11 +63,14 @@ class _TraceExporter(Exporter):
     def _made(self, records: list[Record], trace: Path, resources: Any) -> _Made:
         resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         resources["metadata"] |= {"name": trace.stem, "path": str(trace.parent)}  # where it is written is made of these
-        suffix = resources["output_suffix"] = ENDINGS[self.form].removesuffix(self.file_extension)
-        if suffix and Path(str(resources.get("unique_key", ""))).name == trace.stem:
+        made = exported(records, self.form, trace)
+        name = Path(str(resources.get("unique_key") or trace.stem)).name
+        target = path_beside(trace.with_name(f"{name}.ipynb"), self.form, made)
+        suffix = resources["output_suffix"] = target.stem.removeprefix(name)
+        if suffix and "unique_key" in resources and (name == trace.stem or self.form == "script"):
             # with --output-dir, --output and --inplace nbconvert adds no suffix, and would write over the trace
             resources |= {"unique_key": f"{resources['unique_key']}{suffix}", "output_suffix": ""}
-        return exported(records, self.form, trace), resources
+        return made, resources
 
 
 class ReportExporter(_TraceExporter):

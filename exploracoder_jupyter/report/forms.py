@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from exploracoder_jupyter.events import Record
 from exploracoder_jupyter.notebook.document import content, document
 from exploracoder_jupyter.notebook.export import without_losers
 from exploracoder_jupyter.notebook.homes import Homes
+from exploracoder_jupyter.notebook.needed import imported
 from exploracoder_jupyter.notebook.paths import notebook_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.state import fold_all
@@ -56,6 +58,13 @@ def _refuse_no_moment(at: float) -> None:
         raise UsageError(f"The trace says that its run began {at} seconds after 1970.", remedy="Mend that.") from None
 
 
-def path_beside(trace: Path, form: Form) -> Path:
-    """Where an export goes if nobody says where: beside the trace, under its name."""
-    return trace.with_name(f"{notebook_path(trace).stem}{ENDINGS[form]}")
+def path_beside(trace: Path, form: Form, made: str) -> Path:
+    """Where what was made goes if nobody says where: beside the trace, under its name, or one much like it."""
+    path = trace.with_name(f"{notebook_path(trace).stem}{ENDINGS[form]}")
+    return apart(path, made) if form == "script" else path
+
+
+def apart(path: Path, program: str) -> Path:
+    """The path, or one beside it where the program would be imported in place of a module that it needs."""
+    taken = path.suffix == ".py" and path.stem in imported(program) | sys.stdlib_module_names
+    return path.with_stem(f"{path.stem}-solution") if taken else path

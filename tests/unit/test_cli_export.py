@@ -142,12 +142,52 @@ def test_another_trace_is_not_replaced(trace, capsys):
     assert "is a trace itself" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_folder_is_no_file(trace, capsys, form):
-    folder = trace.with_name("folder.ipynb")
+@pytest.mark.parametrize("ending", [".py", ".html", ".ipynb"])
+def test_a_folder_is_no_file(trace, capsys, ending):
+    folder = trace.with_name(f"folder{ending}")
     folder.mkdir()
-    assert main(["export", str(trace), "--to", form, "--out", str(folder)]) == 2
+    assert main(["export", str(trace), "--out", str(folder)]) == 2
     assert "is a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("--out x.pdf", "'x.pdf' does not say what to write. Let it end in .py, .html or .ipynb, or add --to."),
+        ("--to notebook --out x.pdf", "'x.pdf' is no name for --to notebook. Let it end in .ipynb."),
+        ("--to script --out b.html", "'b.html' is no name for --to script. Let it end in .py."),
+        ("--to html --out b.ipynb", "'b.ipynb' is no name for --to html. Let it end in .html."),
+        ("--to html --out ~nobody-of-that-name/b.html", "There is no home folder for '~nobody-of-that-name/b.html'."),
+        (f"--out {'b' * 300}.html", "cannot be written: File name too long."),
+    ],
+)
+def test_a_name_and_a_form_have_to_agree(trace, capsys, line, said, monkeypatch):
+    monkeypatch.chdir(trace.parent)
+    assert main(["export", str(trace), *line.split()]) == 2
+    assert said in capsys.readouterr().err
+    assert [path.name for path in trace.parent.iterdir()] == ["my run.ipynb"]
+
+
+def importing(trace, name):
+    """A trace of this name whose solution imports networkx, in place of the other."""
+    *records, last = complete_run()
+    solution = replace(last.event.solution, code="import networkx")
+    trace.unlink()
+    named = trace.with_name(f"{name}.ipynb")
+    nbformat.write(render([*records, replace(last, event=replace(last.event, solution=solution))]), named)
+    return named
+
+
+@pytest.mark.parametrize("name", ["networkx", "random"])
+def test_a_script_is_never_imported_in_place_of_a_module(trace, capsys, name):
+    named = importing(trace, name)
+    assert main(["export", str(named), "--out", str(trace.with_name(f"{name}.py"))]) == 2
+    said = capsys.readouterr().err
+    assert f"Python would import {name}.py where the module {name} is needed. Name it otherwise, as" in said
+    assert main(["export", str(named), "--to", "script"]) == 0
+    assert {path.name for path in trace.parent.iterdir()} == {f"{name}.ipynb", f"{name}-solution.py"}
+    assert main(["export", str(named), "--to", "html"]) == 0
+    assert named.with_suffix(".html").exists()
 
 
 @pytest.mark.parametrize("at", [1e300, -1e11])
@@ -184,7 +224,7 @@ def test_the_magic_takes_a_form_and_a_path(trace, line, name):
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("--to pdf", "invalid choice"), ("--from x", "takes `--to script"), ("--to html .", "is a folder")],
+    [("--to pdf", "takes `--to script"), ("--from x", "takes `--to script"), ("--to html .", "is a folder")],
 )
 def test_the_magic_says_what_is_wrong_in_a_sentence(trace, line, said, monkeypatch):
     monkeypatch.chdir(trace.parent)
@@ -218,6 +258,15 @@ def test_nbconvert_never_writes_over_the_trace(trace, option):
     subprocess.run([sys.executable, "-m", "nbconvert", *line], cwd=trace.parent, check=True)
     assert trace.read_bytes() == before
     assert trace.with_name("my run-selected.ipynb").exists()
+
+
+@pytest.mark.parametrize("option", [[], ["--output-dir", "."], ["--output", "random"]])
+def test_nbconvert_names_no_script_like_a_module(trace, option):
+    named = importing(trace, "networkx")
+    line = ["--log-level", "ERROR", *option, "--to", "explora-script", named.name]
+    subprocess.run([sys.executable, "-m", "nbconvert", *line], cwd=trace.parent, check=True)
+    name = "random" if "random" in option else "networkx"
+    assert {path.name for path in trace.parent.iterdir()} == {"networkx.ipynb", f"{name}-solution.py"}
 
 
 def test_nbconvert_says_what_is_no_trace(tmp_path):
