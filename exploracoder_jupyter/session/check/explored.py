@@ -6,7 +6,7 @@ import itertools
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -52,7 +52,7 @@ def explorations(path: Path) -> tuple[Exploration, ...]:
     calls = list(_calls(notebook))
     if not calls:
         return ()
-    places = _by_run(path.parent)
+    places = _by_run(path.parent, {run_id for _, run_id, _ in calls} - {""})
     found: dict[Path, tuple[str, ...]] = {}
     for names, run_id, before in calls:
         named = [path.parent / Path(name).expanduser() for name in names]
@@ -110,16 +110,17 @@ def _told(cell: NotebookNode) -> list[str]:
     return [unescape(name) for text in texts for name in _TOLD.findall(text)]
 
 
-def _by_run(folder: Path) -> dict[str, Path]:
-    """The traces in this folder and in the one for traces below it, by the ids of their runs."""
+def _by_run(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
+    """The traces of these runs in this folder and in the one for traces below it."""
     found: dict[str, Path] = {}
-    for path in sorted([*folder.glob("*.ipynb"), *folder.glob(f"{FOLDER}/*.ipynb")]):
+    for path in sorted([*folder.glob("*.ipynb"), *folder.glob(f"{FOLDER}/*.ipynb")]) if run_ids else ():
         try:
-            facts = facts_of(json.loads(path.read_bytes()))
+            content = path.read_bytes()
+            facts = facts_of(json.loads(content)) if any(run_id.encode() in content for run_id in run_ids) else {}
         except (OSError, ValueError, RecursionError):
             continue
-        if facts.get("records"):
-            found[str(facts.get("run_id"))] = path
+        if facts.get("records") and facts.get("run_id") in run_ids:
+            found[facts["run_id"]] = path
     return found
 
 
