@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -25,6 +27,10 @@ from exploracoder_jupyter.web_place import web_key
 
 Advance = Callable[[str, int, int], None]
 """Is told what is being done, how much of it is done, and of how much (0: unknown)."""
+
+_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"(?=.*\d)[^\s/]\S{11,}")
+"""Neither a word, nor a path of a file that holds the secret."""
 
 _OFFLINE_ROUNDS = 20
 """Solutions cost the offline model no tokens, so it may try more of them."""
@@ -134,11 +140,14 @@ def recorded(settings: Settings) -> dict[str, JsonValue]:
 
 
 def hidden_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
-    """What nobody is told, wherever it turns up: keys and token, and the password and query values of the address."""
+    """What nobody is told, wherever it turns up: keys and token, the password and query values of the address, and what
+    variables of the environment hold by whose names they are secrets."""
     parts = urlsplit(endpoint.base_url or "")
     kept = (keys.api_key, gateway_token())
     found = [*(secret.get_secret_value() for secret in kept if secret), parts.password, web_key()]
-    return [text for text in [*found, *(value for _, value in parse_qsl(parts.query))] if text]
+    queried = (value for _, value in parse_qsl(parts.query))
+    told = (value for name, value in os.environ.items() if _SECRET_NAME.search(name) and _SECRET_VALUE.fullmatch(value))
+    return list(dict.fromkeys(text for text in (*found, *queried, *told) if text))
 
 
 def exploration(settings: Settings) -> Exploration:

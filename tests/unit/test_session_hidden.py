@@ -1,5 +1,8 @@
 """What nobody is told, wherever it turns up."""
 
+import os
+
+import pytest
 from pydantic import SecretStr
 
 from exploracoder_jupyter.config import Endpoint, Secrets
@@ -14,6 +17,22 @@ def test_keys_tokens_and_passwords_are_hidden(monkeypatch):
     assert sorted(found) == ["for-the-gateway", "for-the-web", "pass-word", "query-value", "the-key"]
 
 
-def test_nothing_is_hidden_where_there_is_nothing(monkeypatch):
-    monkeypatch.delenv("EXPLORACODER_GATEWAY_TOKEN", raising=False)
+@pytest.fixture(autouse=True)
+def nothing_else(monkeypatch):
+    for name in os.environ:
+        if name not in ("HOME", "PATH"):
+            monkeypatch.delenv(name)
+
+
+def test_secrets_of_other_services_are_hidden_that_the_environment_names(monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+    monkeypatch.setenv("DB_PASSWORD", "correct-horse-42")
+    monkeypatch.setenv("SOME_KEY", "documentation")
+    monkeypatch.setenv("SSH_KEY", "/home/me/.ssh/id_ed25519")
+    monkeypatch.setenv("API_TOKEN", "short1")
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "abcdef0123456789")
+    assert hidden_strings(Endpoint(), Secrets()) == ["wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correct-horse-42"]
+
+
+def test_nothing_is_hidden_where_there_is_nothing():
     assert hidden_strings(Endpoint(), Secrets()) == []
