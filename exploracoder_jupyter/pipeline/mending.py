@@ -99,11 +99,16 @@ def listed(text: str) -> list[str]:
 
 def plain(text: str) -> str:
     """One line without Markdown's emphasis."""
-    line = " ".join(text.split())
+    line = unbroken(text)
     if line.count("**") % 2:  # half of a pair, the other half of which stood before the number
         line = line.removeprefix("**").removesuffix("**")
     parts = _CODE_SPAN.split(line)
     return "".join(part if number % 2 else _EMPHASIS.sub(r"\1", part) for number, part in enumerate(parts)).strip()
+
+
+def unbroken(text: str) -> str:
+    """The text on one line; blanks within its lines may be data, and stay."""
+    return " ".join(filter(None, map(str.strip, text.splitlines())))
 
 
 def _by_promise(block: Block) -> tuple[bool, int]:

@@ -9,6 +9,7 @@ from exploracoder_jupyter.events import KnowledgeSearched, LibraryRead, Notice, 
 from exploracoder_jupyter.pipeline.ask import ask_json, ask_text
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.gather import gathered
+from exploracoder_jupyter.pipeline.mending import unbroken
 from exploracoder_jupyter.pipeline.replies import MarkedReply, PlannersReply, PlanReply, SearchingPlanReply
 from exploracoder_jupyter.pipeline.requests import IntroduceInputs, PlanInputs, PlannersInputs
 from exploracoder_jupyter.pipeline.sendable import sendable
@@ -113,6 +114,5 @@ def may_revise(run: Run) -> bool:
 
 
 def titles_of(texts: Sequence[str]) -> list[str]:
-    """The texts as titles of subtasks, one line each; blank ones are left out. Blanks within a line may be data."""
-    lines = ([line.strip() for line in text.splitlines()] for text in texts)
-    return [title for title in (" ".join(filter(None, some)) for some in lines) if title]
+    """The texts as titles of subtasks, one line each; blank ones are left out."""
+    return [title for title in map(unbroken, texts) if title]
