@@ -79,3 +79,13 @@ def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monke
     told = {row.id: (row.result, row.why) for row in report.rows}
     assert told["1.1"] == ("same", "not compared: image/png, for which the trace had no room")
     assert told["2.1"] == ("same", "not compared: text, text/plain, for which the trace had no room")
+
+
+def test_code_that_named_a_home_of_another_machine_is_said_to_have_done_so(tmp_path, monkeypatch):
+    named = "place = '/home/mariachen/thesis/data.csv'\nlen(place)"
+    path = explore(tmp_path, {"Name": [named, "len('/api/home/a')"]}, "print('end')", monkeypatch=monkeypatch)
+    report = anyio.run(check, Asked(path, workdir=tmp_path), lambda what, done, of: None)
+    told = {row.id: (row.result, row.why) for row in report.rows}
+    assert told["1.1"][0] == "changed"
+    assert told["1.1"][1].endswith("; a trace hides homes and keys, and its code named one")
+    assert told["1.2"] == ("same", "")

@@ -66,7 +66,7 @@ class Asked:
     kernel: str | None = None
     network: bool = False
     isolation: Literal["best", "require"] | None = None
-    """Which level is needed; none: the one that the run needed."""
+    """Which level is needed; none: the one that the run needed, or the settings of now."""
     workdir: Path | None = None
     """Where the run had its files; none: where its trace says."""
 
@@ -192,7 +192,9 @@ class _Checking:
         judged = judge(self._recorded(one), self._shown(one), tolerance=self.asked.tolerance)
         gone = ", ".join(sorted({name for output in one.observation.outputs for name in left_out_of(output)}))
         unseen = f"not compared: {gone}, for which the trace had no room" if gone else ""
-        return Row(one.id, judged.result, "; ".join(filter(None, (judged.why, unseen))))
+        untold = "a trace hides homes and keys, and its code named one" if places.tells_less(one.code) else ""
+        why = (judged.why, unseen, untold if judged.result == "changed" else "")
+        return Row(one.id, judged.result, "; ".join(filter(None, why)))
 
     def _recorded(self, one: Execution) -> Seen:
         found = places.tails(self.shown[one.id], self.workdir)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from exploracoder_jupyter.notebook.parts import changed
+from exploracoder_jupyter.notebook.redact import REDACTED
 from exploracoder_jupyter.types import Observation
 
 _HOME = re.compile(r"(?:(?<![\w.~/)}\\-])|(?<=\\[abfnrtv])|(?<=file://)|(?<=:///))~(?=/)")
@@ -22,6 +23,11 @@ _END = r"[^\s'\"<>:;,()\[\]{}|*?\\]"
 def at_home(code: str) -> str:
     """The code with paths that a trace tells from somebody's home in the home of whoever executes it."""
     return _HOME.sub(lambda _: Path.home().as_posix(), code)
+
+
+def tells_less(code: str) -> bool:
+    """Whether the code named a home or a key, so that it is not what was executed."""
+    return REDACTED in code or _HOME.search(code) is not None
 
 
 def tails(observations: Iterable[Observation], folder: str) -> frozenset[str]:
