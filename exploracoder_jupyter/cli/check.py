@@ -68,7 +68,9 @@ def execute(arguments: argparse.Namespace) -> int:
     _refuse(arguments)
     with interrupts(during="what was begun is being ended") as taken:
         try:
-            return _check_all(arguments, taken)
+            targets = [target for path in arguments.traces for target in _targets(Path(path))]
+            several = len(targets) > 1
+            return max(_attempt(target, arguments, taken, several=several) for target in targets)
         except KeyboardInterrupt:
             raise _Interrupted() from None
 
@@ -78,44 +80,14 @@ class _Interrupted(ExploraError):
         super().__init__("The check was interrupted before its end.")
 
 
-def _check_all(arguments: argparse.Namespace, taken: Interrupts) -> int:
-    paths, several = arguments.traces, len(arguments.traces) > 1
-    statuses: list[int] = []
-    for path in paths:
-        try:
-            targets = _targets(Path(path))
-            several = several or len(targets) > 1
-        except ExploraError as error:
-            statuses.append(_refused(path, error, arguments, several=several))
-            continue
-        for target in targets:
-            try:
-                statuses.append(_check_one(target, arguments, taken, several=several))
-            except ExploraError as error:
-                statuses.append(_refused(str(target.trace), error, arguments, several=several))
-    return max(statuses)
-
-
-def _refused(path: str, error: ExploraError, arguments: argparse.Namespace, *, several: bool) -> int:
-    """Say why this one of several cannot be checked.
-
-    Raises:
-        ExploraError: it is the only one, or all were interrupted.
-    """
-    if not several or isinstance(error, _Interrupted):
-        raise error
-    note(f"jupyter explora: {' '.join(str(error).split())}")
-    if arguments.json:
-        write(sys.stdout, json.dumps({"trace": path, "error": error.message, "remedy": error.remedy}))
-    return 2
-
-
 @dataclass(frozen=True, slots=True)
 class _Target:
     """A trace, and the notebook of a person that led to it."""
 
     trace: Path
     explored: Exploration | None = None
+    refused: ExploraError | None = None
+    """Why there is none."""
 
     @property
     def told(self) -> dict[str, JsonValue]:
@@ -140,19 +112,47 @@ class _Target:
 def _targets(path: Path) -> list[_Target]:
     from exploracoder_jupyter.session.check.explored import explorations
 
-    return [_Target(found.trace, found) for found in explorations(path)] or [_Target(path)]
+    try:
+        return [_Target(found.trace, found) for found in explorations(path)] or [_Target(path)]
+    except ExploraError as error:
+        return [_Target(path, refused=error)]
 
 
-def _check_one(target: _Target, arguments: argparse.Namespace, taken: Interrupts, *, several: bool) -> int:
-    report = _check(_asked(target, arguments), taken)
-    if arguments.json:
-        told = {**target.told, **report.plain()}
-        write(sys.stdout, json.dumps(told)) if several else emit(told)
-    else:
+def _attempt(target: _Target, arguments: argparse.Namespace, taken: Interrupts, *, several: bool) -> int:
+    """Check one of the traces. Returns its exit status.
+
+    Raises:
+        ExploraError: it is the only one and cannot be checked, or all were interrupted.
+    """
+    try:
+        if target.refused:
+            raise target.refused
+        report = _check(_asked(target, arguments), taken)
+    except ExploraError as error:
+        if not several or isinstance(error, _Interrupted):
+            raise
+        _refused(target, error, as_json=arguments.json)
+        return 2
+    _tell(target, report, as_json=arguments.json, several=several)
+    return 0 if report.same else 1
+
+
+def _refused(target: _Target, error: ExploraError, *, as_json: bool) -> None:
+    """Say why this one of several cannot be checked."""
+    note(f"jupyter explora: {' '.join(str(error).split())}")
+    if as_json:
+        write(sys.stdout, json.dumps({**target.told, "error": error.message, "remedy": error.remedy}))
+
+
+def _tell(target: _Target, report: Report, *, as_json: bool, several: bool) -> None:
+    if not as_json:
         if head := target.sentence or (f"{target.trace}:" if several else ""):
             say(head)
         _show(report)
-    return 0 if report.same else 1
+    elif several:
+        write(sys.stdout, json.dumps({**target.told, **report.plain()}))
+    else:
+        emit({**target.told, **report.plain()})
 
 
 def _refuse(arguments: argparse.Namespace) -> None:

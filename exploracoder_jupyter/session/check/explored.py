@@ -47,7 +47,7 @@ def explorations(path: Path) -> tuple[Exploration, ...]:
         UsageError: no trace of what it has explored is there.
     """
     notebook = notebook_at(path)
-    if notebook is None or not is_whole(notebook) or facts_of(notebook).get("records") or journal_path(path).exists():
+    if notebook is None or facts_of(notebook).get("records") or journal_path(path).exists() or not is_whole(notebook):
         return ()
     calls = list(_calls(notebook))
     if not calls:
