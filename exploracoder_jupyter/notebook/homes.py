@@ -49,10 +49,14 @@ _ADDRESS: Final = re.compile(
 """What stands before a path that is part of an address."""
 _LOOKED_AT: Final = 100
 """Characters before a path."""
-_TELL_NOTHING: Final = frozenset(
-    {"admin", "app", "data", "default", "dev", "guest", "home", "jovyan", "jupyter", "nobody", "public", "python"}
-    | {"root", "runner", "shared", "test", "tmp", "ubuntu", "user", "username", "users", "work"}
-)
+_NOBODY: Final = """
+admin airflow app azureuser build builder centos circleci code codespace data debian default dev docker ec2-user
+gitlab-runner gitpod guest home jenkins jovyan jupyter mambauser node nobody opc opt postgres project projects public
+python root rstudio runner sagemaker-user service shared site spark srv src student students test tmp ubuntu user
+username users usr vagrant var vscode work workspace www www-data
+"""
+"""Accounts and folders that are called the same everywhere."""
+_TELL_NOTHING: Final = frozenset(_NOBODY.split())
 _NO_NAME: Final = re.compile(r"[\W\d_]*|[0-9a-f]{8}-[0-9a-f-]{27}")
 _SHORTEST: Final = 3
 _PLACES: Final = ("/home", "/Users")

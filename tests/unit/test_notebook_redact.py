@@ -196,6 +196,12 @@ def test_a_home_of_this_machine_is_hidden_also_where_another_might_be_an_address
     assert Redactor(homes=Homes(["/home/max"], "max")).text("min/max of /home/max, maximum") == "min/max of ~, maximum"
 
 
+@pytest.mark.parametrize("home", ["/opt", "/workspace", "/srv", "/home/vscode", "/home/ec2-user", "/var/www", "/"])
+def test_a_home_that_is_nobodys_stays(home):
+    text = f"open('{home}/data.csv') {home}"
+    assert Redactor(homes=Homes([home], home.rpartition("/")[2])).text(text) == text
+
+
 def test_whoever_has_a_home_beside_ones_own_is_known(tmp_path, monkeypatch):
     (tmp_path / "otheruser").mkdir()
     monkeypatch.setattr("exploracoder_jupyter.notebook.homes._PLACES", (str(tmp_path),))
