@@ -6,64 +6,31 @@ from its process. Lines go by age and number, and when they are asked to; traces
 
 from __future__ import annotations
 
-import os
-import platform
 import shlex
 import sqlite3
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self, get_args
+from typing import get_args
 
-import psutil
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.kept_file import BRIEF_WAIT, WAIT, KeptFile
-from exploracoder_jupyter.trace_ends import facts_of, is_there
+from exploracoder_jupyter.process import Process
+from exploracoder_jupyter.trace_ends import OlderTrace, facts_of, is_there
 from exploracoder_jupyter.types import LibraryInfo, Outcome
 
 RUNNING, CUT_OFF = "running", "cut off"
 """What a run without a verdict is."""
 DAY = 86_400.0
-_SAME_MOMENT = 2.0
-"""Seconds by which the start of one process may be told differently: a system's clock is set meanwhile."""
-_MOST = 32_768
-"""Bytes of a trace that are read."""
+_UNFINISHED = (CUT_OFF, "stopped", "unsolved")
+"""How runs end that can be gone on from."""
 _MIGRATIONS = (
     "CREATE TABLE runs (id TEXT PRIMARY KEY, started REAL NOT NULL, body TEXT NOT NULL)",
     "CREATE INDEX runs_started ON runs (started)",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """Who carries a run out."""
-
-    pid: int
-    born: float
-    """When it began, in seconds since the epoch: a number may be given to another process later."""
-    machine: str
-
-    @classmethod
-    def own(cls) -> Self:
-        """This process."""
-        return cls(os.getpid(), psutil.Process().create_time(), platform.node())
-
-    @property
-    def here(self) -> bool:
-        """Whether it belongs to this machine."""
-        return self.machine == platform.node()
-
-    @property
-    def alive(self) -> bool:
-        """Whether it still runs, if it belongs to this machine."""
-        try:
-            found = psutil.Process(self.pid)
-            return abs(found.create_time() - self.born) < _SAME_MOMENT and found.status() != psutil.STATUS_ZOMBIE
-        except psutil.Error:
-            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +60,8 @@ class PastRun:
     """Absolute path; empty where none was begun."""
     resumes: str = ""
     """Id of the run that it goes on from."""
+    resumed_by: str = ""
+    """Id of the newest run that goes on from it, as far as the history knows."""
 
     @property
     def status(self) -> str:
@@ -123,15 +92,20 @@ class PastRun:
         return bool(self.trace) and not (is_there(path) or is_there(path.with_name(f"{path.stem}.journal.jsonl")))
 
     @property
+    def unfinished(self) -> bool:
+        """Whether it ended without a solution, or before its end, and no run goes on from it yet."""
+        return self.status in _UNFINISHED and not self.resumed_by
+
+    @property
     def resumable(self) -> str:
-        """The option that goes on from it, where it was cut off and left something."""
-        return f"--resume {shlex.quote(self.trace)}" if self.trace and self.status == CUT_OFF and not self.gone else ""
+        """The option that goes on from it, where it is unfinished and left something."""
+        return f"--resume {shlex.quote(self.trace)}" if self.trace and self.unfinished and not self.gone else ""
 
     @property
     def _recorded(self) -> str:
         """The outcome that its trace tells."""
         try:
-            facts = facts_of(Path(self.trace), "run_id", "verdict", most=_MOST) if self.trace else {}
+            facts = facts_of(Path(self.trace), "run_id", "verdict") if self.trace else {}
         except OSError:
             return ""
         verdict = facts.get("verdict")
@@ -159,8 +133,12 @@ class HistoryStore:
         """Let the lines go that are older than so many days, then the oldest of more than so many runs."""
         self._file.attempt(lambda db: _limit(db, days, runs), 0, wait=BRIEF_WAIT)
 
-    def all(self) -> list[PastRun]:
-        """All runs, the newest first. A trace that a later run has written over is that run's alone."""
+    def all(self, beside: Sequence[OlderTrace] = ()) -> list[PastRun]:
+        """All runs, the newest first. A trace that a later run has written over is that run's alone.
+
+        Args:
+            beside: traces among which those are looked for that are not where they were.
+        """
         if not is_there(self.path):
             return []
         rows: list[tuple[str]] = self._file.attempt(
@@ -169,8 +147,11 @@ class HistoryStore:
             wait=BRIEF_WAIT,
         )
         runs = [run for (body,) in rows if (run := _run(body))]
-        owners = {run.trace: run.id for run in reversed(runs)}
-        return [run if owners[run.trace] == run.id else replace(run, trace="") for run in runs]
+        return _continued(_placed(runs, {trace.run: str(trace.path.absolute()) for trace in beside if trace.run}))
+
+    def set_aside(self) -> list[Path]:
+        """Files that were found damaged: what the history held before may be in them."""
+        return self._file.unsound()
 
     def problem(self) -> str:
         """Why nothing can be read; empty where it can, or there is nothing."""
@@ -205,13 +186,18 @@ class HistoryStore:
         with closing(self._file.connect(WAIT)) as db, db:
             return db.execute("DELETE FROM runs WHERE 1").rowcount
 
-    def prune(self, *, days: int, runs: int) -> int:
+    def prune(self, *, days: int, runs: int, beside: Sequence[OlderTrace] = ()) -> int:
         """Apply the limits now, and remove the lines of runs whose traces are gone; how many lines that were.
+
+        Args:
+            days: how old a line may be.
+            runs: how many lines there may be.
+            beside: traces among which those are looked for that are not where they were.
 
         Raises:
             OSError, sqlite3.Error: they could not be removed.
         """
-        gone = [run.id for run in self.all() if run.gone and run.status != RUNNING]
+        gone = [run.id for run in self.all(beside) if run.gone and run.status != RUNNING]
         if not self.path.exists():
             return 0
         with closing(self._file.connect(WAIT)) as db, db:
@@ -222,6 +208,19 @@ def clock(seconds: float) -> str:
     """A span of time as `0:07`, `12:05` or `1:02:03`."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+def _placed(runs: Sequence[PastRun], found: Mapping[str, str]) -> list[PastRun]:
+    """The runs with the traces that are theirs, where those are now; `found` has paths by the ids of runs."""
+    owners = {run.trace: run.id for run in reversed(runs)}
+    own = [run if owners[run.trace] == run.id else replace(run, trace="") for run in runs]
+    return [replace(run, trace=found[run.id]) if run.id in found and run.gone else run for run in own]
+
+
+def _continued(runs: Sequence[PastRun]) -> list[PastRun]:
+    """The runs, each with the newest one that goes on from it and has something to show for it."""
+    later = {run.resumes: run.id for run in reversed(runs) if run.resumes and run.trace and not run.gone}
+    return [replace(run, resumed_by=later.get(run.id, "")) for run in runs]
 
 
 def _limit(db: sqlite3.Connection, days: int, runs: int) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,13 +44,17 @@ class KeptFile:
                     return otherwise
         return otherwise
 
+    def unsound(self) -> list[Path]:
+        """The files that were set aside, without the journals that belong to them."""
+        return sorted(path for path in self._aside() if not path.name.endswith("-journal"))
+
     def forget_unsound(self) -> None:
         """Remove the files that were set aside.
 
         Raises:
             OSError: one could not be removed.
         """
-        for path in self.path.parent.glob(f"{self.path.name}.unsound-*"):
+        for path in self._aside():
             path.unlink()
 
     def connect(self, wait: float) -> sqlite3.Connection:
@@ -71,6 +75,9 @@ class KeptFile:
             db.close()
             raise
         return db
+
+    def _aside(self) -> Iterator[Path]:
+        return self.path.parent.glob(f"{self.path.name}.unsound-*")
 
     def _open(self, wait: float) -> sqlite3.Connection:
         return sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=wait)

@@ -158,7 +158,7 @@ class TraceView(BaseModel):
     cost: str = ""
     """What it took, for people; empty where it is not known."""
     resume: str = ""
-    """The option that goes on from it, where it was cut off and left something."""
+    """The option that goes on from it, where it ended without a solution or was cut off, and left something."""
 
 
 # ---- kernel to page, on the events comm

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.output import emit, note, say
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from exploracoder_jupyter.history import HistoryStore, PastRun
+    from exploracoder_jupyter.trace_ends import OlderTrace
 
 _FEW = 20
 _HEADS = ("run", "began", "ended as", "calls", "tokens", "executions", "time", "libraries")
@@ -50,34 +52,39 @@ def execute(arguments: argparse.Namespace) -> int:
     """
     from exploracoder_jupyter.config import history_path
     from exploracoder_jupyter.history import HistoryStore
+    from exploracoder_jupyter.trace_ends import traces_beside
 
     store = HistoryStore(history_path())
+    beside = traces_beside(Path())
     if arguments.forget or arguments.prune:
-        return _remove(store, arguments)
-    runs = [run for run in _all(store) if not arguments.library or _explored(run, arguments.library)]
-    shown = runs[: arguments.n]
+        return _remove(store, arguments, beside)
+    runs = [run for run in _all(store, beside) if not arguments.library or _explored(run, arguments.library)]
+    shown, aside = runs[: arguments.n], store.set_aside()
     if arguments.json:
-        emit({"path": str(store.path), "runs": [_object(run) for run in shown]})
+        emit({"path": str(store.path), "set_aside": [*map(str, aside)], "runs": [_object(run) for run in shown]})
     elif shown:
         _list(shown)
         note(f"{len(shown)} of {len(runs)} in {store.path}.")
     else:
         note(f"Nothing{f' of {arguments.library}' if arguments.library else ''} in {store.path}.")
+    if aside:
+        files = ", ".join(map(str, aside))
+        note(f"The history was damaged. What it held was set aside: {files}. `--forget all` removes that too.")
     return 0 if shown else 1
 
 
-def _all(store: HistoryStore) -> list[PastRun]:
-    runs = store.all()
+def _all(store: HistoryStore, beside: Sequence[OlderTrace]) -> list[PastRun]:
+    runs = store.all(beside)
     if not runs and (problem := store.problem()):
         raise UsageError(f"{store.path} cannot be read: {problem}.", remedy="End what uses it, or update this package.")
     return runs
 
 
-def _remove(store: HistoryStore, arguments: argparse.Namespace) -> int:
+def _remove(store: HistoryStore, arguments: argparse.Namespace, beside: Sequence[OlderTrace]) -> int:
     import sqlite3
 
     try:
-        removed = _pruned(store) if arguments.prune else _forgotten(store, arguments.forget)
+        removed = _pruned(store, beside) if arguments.prune else _forgotten(store, arguments.forget)
     except (OSError, sqlite3.Error) as error:
         raise UsageError(
             f"{store.path} cannot be changed: {error}.", remedy="End what uses it, or remove the file."
@@ -89,11 +96,11 @@ def _remove(store: HistoryStore, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _pruned(store: HistoryStore) -> int:
+def _pruned(store: HistoryStore, beside: Sequence[OlderTrace]) -> int:
     from exploracoder_jupyter.config import resolve
 
     limits = resolve().history
-    return store.prune(days=limits.days, runs=limits.runs)
+    return store.prune(days=limits.days, runs=limits.runs, beside=beside)
 
 
 def _forgotten(store: HistoryStore, named: str) -> int:
@@ -124,6 +131,7 @@ def _object(run: PastRun) -> dict[str, JsonValue]:
     return told | {
         "status": run.status,
         "resume_with": run.resumable or None,
+        "resumed_by": run.resumed_by or None,
         "libraries": {info.name: info.version for info in run.libraries},
         "trace": run.trace or None,
         "trace_exists": bool(run.trace) and not run.gone,
@@ -174,5 +182,13 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
 def _below(run: PastRun, room: int) -> list[str]:
     from_ = f"goes on from {run.resumes}" if run.resumes else ""
     place = f"{run.trace} (gone)" if run.gone else run.trace
-    again = f"to go on: jupyter explora run {run.resumable}" if run.resumable else ""
-    return [text for text in (one_line(run.task, max(room, _LEAST_TASK)), from_, place, again) if text]
+    return [text for text in (one_line(run.task, max(room, _LEAST_TASK)), from_, place, _onward(run)) if text]
+
+
+def _onward(run: PastRun) -> str:
+    """How it goes on, or does already; or that it cannot."""
+    if run.resumed_by:
+        return f"went on as {run.resumed_by}"
+    if run.unfinished and not run.trace:
+        return "it left no trace to go on from"
+    return f"to go on: jupyter explora run {run.resumable}" if run.resumable else ""

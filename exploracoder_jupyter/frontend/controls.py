@@ -161,21 +161,7 @@ class Controls:
         traces = [state.trace for state in shown if state.trace]
         folder = self._folder()
         before = found(folder, but=traces, runs=[state.run_id for state in shown])
-        return [
-            TraceView(
-                link=one.link,
-                path=one.path,
-                gone=one.gone,
-                changed=one.changed,
-                started=one.started,
-                task=one.task,
-                outcome=one.outcome,
-                libraries=one.libraries,
-                cost=one.cost,
-                resume=one.resumable,
-            )
-            for one in told(before[:_MOST_TRACES], Reach(folder, server_root()))
-        ]
+        return told(before[:_MOST_TRACES], Reach(folder, server_root()))
 
     def _take_for_run(self, asked: AboutRun, answer: Answer) -> None:
         run = self.runs.named(asked.run)

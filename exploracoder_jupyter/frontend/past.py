@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -16,9 +15,9 @@ from IPython.display import display
 from exploracoder_jupyter.config import history_path
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.frontend.server import Reach
-from exploracoder_jupyter.frontend.traces import OlderTrace, traces_beside
-from exploracoder_jupyter.history import HistoryStore, PastRun
-from exploracoder_jupyter.trace_ends import is_there
+from exploracoder_jupyter.history import CUT_OFF, HistoryStore, PastRun
+from exploracoder_jupyter.page import TraceView
+from exploracoder_jupyter.trace_ends import OlderTrace, is_there, traces_beside
 
 _LINE = "var(--jp-border-color2, rgba(128,128,128,.4))"
 _BOX = (
@@ -38,36 +37,7 @@ _COLUMNS = (
 """Paths are broken anywhere, and leave the words of the others whole."""
 _FEW = 20
 """So many are shown where no number is given."""
-_EXPORTED = "-selected.ipynb"
-"""How the names of notebooks end that were made from traces."""
 _CAPTION = "Explored before, newest first"
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A run of before, or a trace that the history knows nothing of."""
-
-    path: str
-    """Absolute path of its trace; empty where it has none."""
-    link: str
-    """The same for a page, from the notebook's folder; empty where it cannot be opened."""
-    changed: float
-    """When it last went on, in seconds since the epoch."""
-    started: float | None = None
-    task: str = ""
-    outcome: str = ""
-    """As in a verdict, or `running`, or `cut off`; empty where it is not known."""
-    libraries: str = ""
-    cost: str = ""
-    gone: bool = False
-    """Whether there was a trace that is not there any more."""
-    resumable: str = ""
-    """The option that goes on from it, where it was cut off."""
-
-    @property
-    def when(self) -> str:
-        """When it began, or else when its trace was last written, to the minute."""
-        return datetime.fromtimestamp(self.started or self.changed).strftime("%Y-%m-%d %H:%M")
 
 
 Found = PastRun | OlderTrace
@@ -83,22 +53,18 @@ def found(folder: Path | None, *, but: Collection[str] = (), runs: Collection[st
         runs: ids of runs that are.
     """
     beside = traces_beside(folder) if folder else []
-    moved = {one.run: str(one.path) for one in beside if one.run and not one.path.name.endswith(_EXPORTED)}
-    known = [_where_it_is(run, moved) for run in HistoryStore(history_path()).all()]
+    known = HistoryStore(history_path()).all(beside)
+    ids = {run.id for run in known}
     names = {one.path.name for one in beside}
     named = {os.path.realpath(run.trace) for run in known if Path(run.trace).name in names}
     listed: list[Found] = [run for run in known if run.id not in runs and run.trace not in but]
-    listed += [one for one in beside if str(one.path) not in but and os.path.realpath(one.path) not in named]
+    unknown = [one for one in beside if one.run not in ids and os.path.realpath(one.path) not in named]
+    listed += [one for one in unknown if str(one.path) not in but]
     return sorted(listed, key=_began, reverse=True)
 
 
-def _where_it_is(run: PastRun, moved: Mapping[str, str]) -> PastRun:
-    """The run with its trace where that has been moved to, if it is not where it was."""
-    return replace(run, trace=moved[run.id]) if run.gone and run.id in moved else run
-
-
-def told(listed: Iterable[Found], reach: Reach) -> list[Past]:
-    """The same with what is to be looked up for each."""
+def told(listed: Iterable[Found], reach: Reach) -> list[TraceView]:
+    """The same as a page is told it, with what is to be looked up for each."""
     return [_of_run(one, reach) if isinstance(one, PastRun) else _of_trace(one, reach) for one in listed]
 
 
@@ -123,12 +89,12 @@ def show(before: Sequence[Found], most: int, reach: Reach) -> None:
     )
 
 
-def as_text(listed: Sequence[Past], *, more: str = "") -> str:
+def as_text(listed: Sequence[TraceView], *, more: str = "") -> str:
     """A line for each; `more` says what is left out."""
     return "\n".join([*map(_line, listed), *([more] if more else [])])
 
 
-def as_html(listed: Sequence[Past], *, more: str = "") -> str:
+def as_html(listed: Sequence[TraceView], *, more: str = "") -> str:
     """The same as a table with links, in the colours of JupyterLab's theme."""
     heads = "".join(f'<th scope="col" style="{_CELL};border-top:none">{head}</th>' for head in _HEADS)
     rows = "".join(f"<tr>{''.join(_cells(one))}</tr>" for one in listed)
@@ -143,8 +109,8 @@ def _began(one: Found) -> float:
     return one.started or (one.updated if isinstance(one, PastRun) else one.changed)
 
 
-def _of_run(run: PastRun, reach: Reach) -> Past:
-    return Past(
+def _of_run(run: PastRun, reach: Reach) -> TraceView:
+    return TraceView(
         path=run.trace,
         link=reach.link(run.trace) if run.trace and is_there(run.trace) else "",
         changed=run.updated,
@@ -154,32 +120,47 @@ def _of_run(run: PastRun, reach: Reach) -> Past:
         libraries=run.named,
         cost=run.cost,
         gone=run.gone,
-        resumable=run.resumable,
+        resume=run.resumable,
     )
 
 
-def _of_trace(one: OlderTrace, reach: Reach) -> Past:
-    return Past(str(one.path), reach.link(str(one.path)), one.changed, one.started, one.task, one.outcome)
+def _of_trace(one: OlderTrace, reach: Reach) -> TraceView:
+    path = str(one.path)
+    return TraceView(
+        path=path,
+        link=reach.link(path),
+        changed=one.changed,
+        started=one.started,
+        task=one.task,
+        outcome=one.outcome,
+    )
 
 
-def _line(one: Past) -> str:
-    return "  ".join(filter(None, (one.when, one.outcome, one.task, one.libraries, one.cost, *_place(one))))
+def _when(one: TraceView) -> str:
+    """When it began, or else when its trace was last written, to the minute."""
+    return datetime.fromtimestamp(one.started or one.changed).strftime("%Y-%m-%d %H:%M")
 
 
-def _place(one: Past) -> Iterator[str]:
+def _line(one: TraceView) -> str:
+    return "  ".join(filter(None, (_when(one), one.outcome, one.task, one.libraries, one.cost, *_place(one))))
+
+
+def _place(one: TraceView) -> Iterator[str]:
     """Where its trace is, and what can be done with it."""
     yield one.path
     if one.gone:
         yield "(its trace is gone)"
-    if one.resumable:
-        yield f"(to go on: %%explora {one.resumable})"
+    if one.outcome == CUT_OFF and not one.path:
+        yield "(it left no trace to go on from)"
+    if one.resume:
+        yield f"(to go on: %%explora {one.resume})"
 
 
-def _cells(one: Past) -> Iterator[str]:
+def _cells(one: TraceView) -> Iterator[str]:
     path = f"<code>{escape(one.path)}</code>" if one.path else ""
     if one.link:
         path = f'<a href="{quote(one.link)}">{escape(one.link)}</a>'
     _, *notes = _place(one)
     place = "<br>".join(filter(None, [path, *map(escape, notes)]))
-    texts = (one.when, *map(escape, (one.outcome, one.task, one.libraries, one.cost)), place)
+    texts = (_when(one), *map(escape, (one.outcome, one.task, one.libraries, one.cost)), place)
     yield from (f'<td style="{_CELL};{style}">{text}</td>' for style, text in zip(_COLUMNS, texts, strict=True))

@@ -21,8 +21,9 @@ from exploracoder_jupyter.events import (
     SolutionTested,
     SubtaskFinished,
 )
-from exploracoder_jupyter.history import HistoryStore, PastRun, Process
+from exploracoder_jupyter.history import HistoryStore, PastRun
 from exploracoder_jupyter.notebook.text import clip
+from exploracoder_jupyter.process import Process
 from exploracoder_jupyter.session.order import Order
 from exploracoder_jupyter.session.teller import Listener, Place
 from exploracoder_jupyter.types import LibraryInfo

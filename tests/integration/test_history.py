@@ -31,26 +31,26 @@ def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, t
         usage["seconds"],
         usage["prompt_tokens"] + usage["completion_tokens"],
     )
-    assert again["ended"] and before == cut
+    assert again["ended"] and before == cut | {"resume_with": None, "resumed_by": again["id"]}
 
     explora(tmp_path, "replay", summary["trace"], "--out", "again.ipynb")
     assert len(explora(tmp_path, "history")["runs"]) == 2, "what is shown again was not explored again"
     assert b"sk-planted" not in history_path().read_bytes()
 
 
-def test_a_run_that_was_stopped_by_its_user_is_no_run_cut_off(author, tmp_path):  # noqa: F811
+def test_a_run_that_was_stopped_by_its_user_can_be_gone_on_from(author, tmp_path):  # noqa: F811
     process = begun(author, tmp_path, until="Subtask 2:")
     process.send_signal(signal.SIGINT)
     process.wait(60)
     [run] = explora(tmp_path, "history")["runs"]
-    assert (run["status"], run["resume_with"]) == ("stopped", None)
+    assert (run["status"], run["resume_with"]) == ("stopped", f"--resume {tmp_path}/t.ipynb")
 
 
 def test_a_run_that_could_not_be_made_says_why(tmp_path):
     command = [*COMMAND, "run", "-t", TASK, "--library", "no_such_library", "--model", "offline"]
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False).returncode == 2
     [run] = explora(tmp_path, "history")["runs"]
-    assert (run["status"], run["trace"]) == ("stopped", None)
+    assert (run["status"], run["trace"], run["resume_with"]) == ("stopped", None, None)
     assert "no_such_library" in run["reason"]
 
 

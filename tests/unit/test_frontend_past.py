@@ -18,7 +18,8 @@ from exploracoder_jupyter.frontend.panel import State
 from exploracoder_jupyter.frontend.past import as_html, as_text, found, told
 from exploracoder_jupyter.frontend.server import Reach, server_root
 from exploracoder_jupyter.frontend.view import Place
-from exploracoder_jupyter.history import HistoryStore, PastRun, Process
+from exploracoder_jupyter.history import HistoryStore, PastRun
+from exploracoder_jupyter.process import Process
 from exploracoder_jupyter.types import LibraryInfo
 
 NOW = float(int(time.time()))
@@ -70,7 +71,7 @@ def test_history_and_folder_are_one_list_without_doubles(explored):
     ]
     assert [one.outcome for one in listed] == ["solved", "", "cut off", "solved", "solved"]
     assert [one.gone for one in listed] == [False] * 4 + [True]
-    assert listed[2].resumable == f"--resume {explored}/theirs/explorations/b.ipynb"
+    assert listed[2].resume == f"--resume {explored}/theirs/explorations/b.ipynb"
     assert listed[3].path == str(explored.parent / "beside" / "c.ipynb")
 
 
@@ -88,6 +89,24 @@ def test_a_trace_that_was_moved_here_is_opened_where_it_is(explored):
     listed = {one.task: one for one in past(explored / "mine", explored)}
     assert len(listed) == 4
     assert (listed["Task <gone>"].link, listed["Task <gone>"].gone) == ("explorations/moved.ipynb", False)
+
+
+def test_what_was_made_from_a_trace_is_no_run(explored):
+    facts = {"run_id": "here", "verdict": {"outcome": "solved"}}
+    for name in ("a b-selected.ipynb", "a copy.ipynb"):
+        exported = explored / "mine" / "explorations" / name
+        exported.write_text(json.dumps({"cells": [], "metadata": {"exploracoder_jupyter": facts}}))
+    assert [one.task for one in past(explored / "mine", explored)] == [
+        "Task <here>",
+        "Task <there>",
+        "Task <beside>",
+        "Task <gone>",
+    ]
+
+
+def test_a_run_that_left_no_trace_says_so(explored):
+    HistoryStore(history_path()).write(PastRun("bare", NOW, NOW, DEAD, "Task <bare>", ()))
+    assert as_text(past(explored / "mine", explored)).splitlines()[0].endswith("(it left no trace to go on from)")
 
 
 @pytest.mark.parametrize(

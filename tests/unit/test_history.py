@@ -16,8 +16,9 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.config import Settings, history_path
 from exploracoder_jupyter.events import Record, RunFinished, RunStarted
-from exploracoder_jupyter.history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun, Process
+from exploracoder_jupyter.history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun
 from exploracoder_jupyter.kept_file import KeptFile
+from exploracoder_jupyter.process import Process
 from exploracoder_jupyter.session import Order
 from exploracoder_jupyter.session.history import Historian
 from exploracoder_jupyter.types import LibraryInfo, Task, Usage, Verdict
@@ -258,6 +259,47 @@ def test_what_was_cut_off_can_be_resumed_from_trace_or_journal(tmp_path):
     assert replace(run, trace="").resumable == "" and not replace(run, trace="").gone
 
 
+@pytest.mark.parametrize("outcome", ["stopped", "unsolved"])
+def test_what_ended_without_a_solution_can_be_resumed_too(tmp_path, outcome):
+    (tmp_path / "a.ipynb").write_text("{}")
+    assert past("a", outcome=outcome, trace=str(tmp_path / "a.ipynb")).resumable == f"--resume {tmp_path}/a.ipynb"
+    assert past("a", outcome=outcome, trace=str(tmp_path / "gone.ipynb")).resumable == ""
+
+
+def test_a_run_is_gone_on_from_where_it_was_last_gone_on_from(store, tmp_path, capsys):
+    places = {id: tmp_path / f"{id}.ipynb" for id in ("first", "second", "third")}
+    store.write(past("first", ago=90, process=DEAD, trace=str(places["first"])))
+    store.write(past("refused", ago=80, outcome="stopped", resumes="first"))
+    store.write(past("second", ago=60, outcome="stopped", resumes="first", trace=str(places["second"])))
+    store.write(past("third", ago=30, outcome="unsolved", resumes="first", trace=str(places["third"])))
+    for path in places.values():
+        path.write_text("{}")
+    third, second, refused, first = store.all()
+    assert [run.resumed_by for run in (third, second, refused, first)] == ["", "", "", "third"]
+    assert first.resumable == "" and third.resumable and second.resumable
+    assert main(["history"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines.count("went on as third") == 1 and f"to go on: jupyter explora run {third.resumable}" in lines
+    assert lines.count("it left no trace to go on from") == 1, "what was refused"
+    places["third"].unlink()
+    assert store.all()[-1].resumed_by == "second"
+
+
+def test_a_trace_that_was_moved_is_found_where_one_asks(store, tmp_path, capsys, monkeypatch):
+    (tmp_path / "explorations").mkdir()
+    moved = trace_with(tmp_path / "explorations" / "moved.ipynb", run_id="aaaaaaaa")
+    trace_with(tmp_path / "explorations" / "moved-selected.ipynb", run_id="aaaaaaaa")
+    store.write(past("aaaaaaaa", process=DEAD, trace=str(tmp_path / "was.ipynb")))
+    assert main(["history", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["trace_exists"] is False
+    monkeypatch.chdir(tmp_path)
+    assert main(["history", "--json"]) == 0
+    [run] = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["trace"], run["trace_exists"], run["resume_with"]) == (moved, True, f"--resume {moved}")
+    assert main(["history", "--prune", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["removed"] == 0
+
+
 def test_a_trace_belongs_to_the_last_run_that_wrote_it(store, tmp_path):
     trace = tmp_path / "same.ipynb"
     trace.write_text("{}")
@@ -277,7 +319,7 @@ def explored(store, tmp_path):
     (tmp_path / "a.ipynb").write_text("{}")
     (tmp_path / "b.ipynb").write_text("{}")
     solved = {"outcome": "solved", "calls": 12, "tokens": 34_567, "executions": 18, "seconds": 754.0, "ended": NOW}
-    store.write(past("aaaaaaaa", ago=60, trace=str(tmp_path / "a.ipynb"), resumes="bbbbbbbb", **solved))
+    store.write(past("aaaaaaaa", ago=60, trace=str(tmp_path / "a.ipynb"), resumes="dddddddd", **solved))
     store.write(past("bbbbbbbb", ago=3600, process=DEAD, trace=str(tmp_path / "b.ipynb"), libraries=LEARN))
     store.write(past("cccccccc", ago=7200, outcome="stopped", trace=str(tmp_path / "c.ipynb")))
     return tmp_path
@@ -296,7 +338,7 @@ def test_runs_are_listed_newest_first_with_what_can_be_done(explored, capsys):
     row = next(line for line in lines if line.startswith("aaaaaaaa"))
     assert row.split()[1] in ("today", "yesterday")
     assert row.split()[3:] == ["solved", "12", "34,567", "18", "12:34", "networkx", "3.4"]
-    assert "goes on from bbbbbbbb" in lines
+    assert "goes on from dddddddd" in lines
     assert f"to go on: jupyter explora run --resume {explored}/b.ipynb" in lines
     assert f"{explored}/c.ipynb (gone)" in lines
     assert told.err == f"3 of 3 in {history_path()}.\n"
@@ -327,11 +369,23 @@ def test_json_has_everything_but_the_process(explored, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["path"] == str(history_path())
     newest, cut, gone = found["runs"]
-    assert (newest["status"], newest["libraries"], newest["resumes"]) == ("solved", {"networkx": "3.4"}, "bbbbbbbb")
+    assert (newest["status"], newest["libraries"], newest["resumes"]) == ("solved", {"networkx": "3.4"}, "dddddddd")
     assert (newest["calls"], newest["tokens"], newest["seconds"], newest["executions"]) == (12, 34_567, 754.0, 18)
     assert newest["ended"].endswith("+00:00") and newest["trace_exists"] and "process" not in newest
     assert (cut["status"], cut["ended"], cut["resume_with"]) == (CUT_OFF, None, f"--resume {explored}/b.ipynb")
     assert (gone["status"], gone["trace_exists"], gone["resume_with"]) == ("stopped", False, None)
+
+
+def test_a_damaged_history_says_where_it_was_set_aside(explored, capsys):
+    history_path().write_bytes(b"no database" * 999)
+    assert main(["history"]) == 1
+    [aside] = history_path().parent.glob("history.sqlite.unsound-*")
+    said = f"The history was damaged. What it held was set aside: {aside}. `--forget all` removes that too.\n"
+    assert capsys.readouterr().err == f"Nothing in {history_path()}.\n{said}"
+    assert main(["history", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["set_aside"] == [str(aside)]
+    assert main(["history", "--forget", "all"]) == 0
+    assert not aside.exists()
 
 
 def test_nothing_to_list_is_told_by_the_status(capsys):

@@ -6,7 +6,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from exploracoder_jupyter.history import HistoryStore, PastRun, Process
+from exploracoder_jupyter.history import HistoryStore, PastRun
+from exploracoder_jupyter.process import Process
 from exploracoder_jupyter.types import LibraryInfo
 from tests.e2e.browser.test_sidebar import complaints
 
