@@ -48,6 +48,7 @@ _FORK_SECONDS = 15.0
 _NO_REVIEW = "Leave it out, or explore in JupyterLab or Notebook 7 without --wait."
 _MOST_TASK = 60
 _TAKE = "%explora solution puts the solution into a new cell."
+_OFFERED = "The solution was put into a new cell already. Where no front end made one, as without a screen, here it is:"
 
 
 class Commands:
@@ -226,7 +227,7 @@ class Commands:
             tried = f"What was tried is in {run.state.trace}." if run.state.trace else ""
             raise UsageError(f"There is no solution. {headline(run.state)}", remedy=tried)
         if run is self._inserted:
-            return "The solution of this run is in a cell already."
+            return f"{_OFFERED}\n\n{run.state.solution}"
         self._insert(run, run.state.solution)
         return headline(run.state)
 
