@@ -13,6 +13,8 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
+from platformdirs import user_state_path
+
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.notebook.schema import NAMESPACE
 
@@ -70,6 +72,12 @@ def prepare(path: Path, *, folder: Path | None = None, overwrite: bool = False) 
 def journal_path(path: Path) -> Path:
     """The journal that is kept beside a trace while its run is under way."""
     return path.with_name(f"{path.stem}.journal.jsonl")
+
+
+def spare_path(run_id: str) -> Path | None:
+    """Where a run's journal is kept when there is no room beside its trace; none where that is no id of a run."""
+    folder = user_state_path("exploracoder_jupyter") / "journals"
+    return folder / f"{run_id}.journal.jsonl" if re.fullmatch("[0-9a-f]{8}", run_id) else None
 
 
 def notebook_path(trace: Path) -> Path:

@@ -3,7 +3,8 @@
 Each record goes to the journal at once; at the end of steps, at most once a second, the notebook is rendered from all
 of them and replaces the file in one move, so that there is a whole notebook at any moment, also on a full disk. The
 notebook's metadata holds every record, so the notebook alone tells the run again. When the last version is written
-and reads back complete, the journal has done its work and goes.
+and reads back complete, the journal has done its work and goes. Where there is no room for it, a spare one is kept in
+the user's state folder, by the id of the run, and read with the trace.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from exploracoder_jupyter.notebook.document import content, document, keeps_prom
 from exploracoder_jupyter.notebook.homes import Homes, own_homes
 from exploracoder_jupyter.notebook.journal import Journal, read
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
-from exploracoder_jupyter.notebook.paths import journal_path
+from exploracoder_jupyter.notebook.paths import journal_path, spare_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.room import Room
 from exploracoder_jupyter.notebook.state import Run, fold, fold_all
@@ -66,11 +67,15 @@ class Trace:
         self._problem: str | None = None
         _set_aside(journal_path(path))
         self._journal = Journal(journal_path(path))
+        self._spare: Journal | None = None
 
     @property
     def problem(self) -> str | None:
         """Why the trace on disk is not complete, if it is not."""
-        return None if self._complete else self._problem or self._journal.problem
+        problem = None if self._complete else self._problem or self._journal.problem
+        if problem and self._spare and not self._spare.problem:
+            return f"{problem} What it lacks is in {self._spare.path}."
+        return problem
 
     @property
     def records(self) -> Sequence[Record]:
@@ -82,7 +87,7 @@ class Trace:
         record = self._redactor.record(record if keeps_prompts(self._run) else without_prompts(record))
         record = self._room.fit(record)
         self._records.append(record)
-        self._journal.append(record)
+        self._note(record)
         self._run = fold(self._run, record)
         self._due = self._due or isinstance(record.event, _ENDS_OF_STEPS)
         if self._due and (isinstance(record.event, RunFinished) or time.monotonic() >= self._next):
@@ -97,12 +102,27 @@ class Trace:
             self._write()
             if self._problem and self._journal.whole >= self._saved:
                 self._try_writing(document(self._run, ()))
-        self._journal.close()
+        journals = [journal for journal in (self._journal, self._spare) if journal]
+        for journal in journals:
+            journal.close()
         self._complete = self._reads_back()
         if self._complete:
-            self._journal.remove()
+            for journal in journals:
+                journal.remove()
         elif not self._problem:
             self._problem = f"The trace {self.path} does not read back as it was written; its journal is kept."
+
+    def _note(self, record: Record) -> None:
+        """Into the journal; into a spare one as well, with all before it, from the moment when that has no room."""
+        self._journal.append(record)
+        if self._spare:
+            self._spare.append(record)
+        elif self._journal.problem and (path := spare_path(_id_of(self._records))):
+            with contextlib.suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._spare = Journal(path)
+            for known in self._records:
+                self._spare.append(known)
 
     def _write(self) -> None:
         began = time.monotonic()
@@ -131,7 +151,7 @@ def render(records: Iterable[Record]) -> NotebookNode:
 
 
 def load(path: Path | str) -> list[Record]:
-    """The records of a trace: from the notebook, or from the journal beside it where that knows more.
+    """The records of a trace: from the notebook, and from its journals where they know more.
 
     Args:
         path: the notebook (it may be missing or torn, if its journal is there), or a journal.
@@ -143,6 +163,8 @@ def load(path: Path | str) -> list[Record]:
     journal = path if path.suffix == ".jsonl" else journal_path(path)
     notebook = _read(path)
     records = _together(restored(notebook), _records_in(journal))
+    if spare := spare_path(_id_of(records)):
+        records = _together(records, _records_in(spare))
     if not records and (sentence := too_new(version_of(facts_of(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be read. {sentence}", remedy="Update exploracoder_jupyter.")
     if not records:

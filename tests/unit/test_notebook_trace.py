@@ -30,6 +30,7 @@ from exploracoder_jupyter.notebook import (
     render,
 )
 from exploracoder_jupyter.notebook.journal import read
+from exploracoder_jupyter.notebook.paths import spare_path
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.types import Exchange, Message, Sampling, Usage
 from tests.unit.factories import api, asked, complete_run, finished, planned, proposed, ran, recorded, started, stream
@@ -190,6 +191,38 @@ def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, monkeypatc
     assert trace.problem is None
     assert load(path) == records
     assert names(tmp_path) == ["run.ipynb"]
+
+
+def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:20], interval=0)
+    full = journal_path(path).stat()
+    real = os.write
+
+    def write(file, data):
+        if os.path.samestat(os.fstat(file), full):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(file, data)
+
+    def put(path, text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr("exploracoder_jupyter.notebook.trace.put", put)
+    for record in records[20:]:
+        trace.append(record)
+    spare = spare_path(records[0].event.run_id)
+    assert "No space left on device" in trace.problem and trace.problem.endswith(f"What it lacks is in {spare}.")
+    assert load(path) == load(spare) == records
+    assert stat.S_IMODE(spare.stat().st_mode) == 0o600
+    monkeypatch.undo()
+    trace.close()
+    assert load(path) == records
+    assert trace.problem is None and not spare.exists()
+
+
+def test_no_file_is_named_by_what_is_no_id_of_a_run():
+    assert spare_path("../../x") is spare_path("") is None
 
 
 def test_a_disk_full_at_the_end_leaves_the_last_whole_notebook_and_no_litter(tmp_path, monkeypatch):
