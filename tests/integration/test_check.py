@@ -190,6 +190,18 @@ def test_a_library_that_is_not_there_is_no_difference_but_a_refusal(toy, tmp_pat
         checked(trace)
 
 
+def test_a_library_that_lay_beside_the_notebook_is_looked_for_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mylib.py").write_text("def double(x):\n    return 2 * x\n")
+    trace = explore(tmp_path, {"a": ["import mylib"]}, "print(1)", library="mylib", monkeypatch=monkeypatch)
+    assert unlike(checked(trace)) == {}
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "mylib.py").rename(tmp_path / "elsewhere" / "mylib.py")
+    with pytest.raises(MissingMeans, match=r"mylib.*--workdir"):
+        checked(trace)
+    assert unlike(checked(trace, workdir=tmp_path / "elsewhere")) == {}
+
+
 def test_a_state_that_is_lost_now_leaves_what_starts_from_it_unrun(toy, tmp_path, monkeypatch):
     subtasks = {"first": ["import toylib\nn = toylib.double(1)\nprint(n)"], "next": ["print(n + 1)"]}
     trace = explore(tmp_path, subtasks, "print(1)", library="toylib", monkeypatch=monkeypatch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.notebook.executions import Execution
@@ -62,7 +62,7 @@ async def require(base: Branch, subject: Subject) -> None:
         MissingMeans: a library is not installed.
         Lacking: a variable is not there.
     """
-    modules = [info.name for info in subject.libraries if info.version]
+    modules = [info.name for info in subject.libraries]
     names = [name for name in subject.started.task.uses if name.isidentifier()]
     if not (modules or names):
         return
@@ -72,8 +72,7 @@ async def require(base: Branch, subject: Subject) -> None:
     finally:
         await branch.close()
     if absent:
-        remedy = "--env builds an environment as it was recorded; --kernel names another one."
-        raise MissingMeans(f"Not installed here: {', '.join(absent)}.", remedy=remedy)
+        raise _not_there(absent, {info.name for info in subject.libraries if not info.version})
     if lost:
         raise _lacking(lost)
 
@@ -95,6 +94,14 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
     made = {name for observation in again.values() for name, _ in observation.names}
     if names := [name for name in lost if name not in made]:
         raise _lacking(names)
+
+
+def _not_there(modules: Sequence[str], uninstalled: Set[str]) -> MissingMeans:
+    """`uninstalled`: those that no package of the run had, so that they lay among its files."""
+    if beside := [name for name in modules if name in uninstalled]:
+        return MissingMeans(f"Not there: {', '.join(beside)}.", remedy="--workdir names the folder that it lies in.")
+    remedy = "--env builds an environment as it was recorded; --kernel names another one."
+    return MissingMeans(f"Not installed here: {', '.join(modules)}.", remedy=remedy)
 
 
 def _lacking(names: Sequence[str]) -> Lacking:
