@@ -709,6 +709,7 @@
 /* ---- history and empty state */
 
 .jp-Explora-entry {
+  box-sizing: border-box;
   display: block;
   width: 100%;
   padding: 6px 4px;
