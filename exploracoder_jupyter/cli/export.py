@@ -70,7 +70,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _form(arguments: argparse.Namespace) -> Form:
-    form = arguments.to or _told_by(arguments.out)
+    form = _fitting(arguments.to, arguments.out)
     if arguments.json and arguments.out == _STDOUT:
         raise UsageError("--json and --out - both want standard output.", remedy="Leave one of them out.")
     if arguments.unpinned and form != "script":
@@ -78,13 +78,18 @@ def _form(arguments: argparse.Namespace) -> Form:
     return form
 
 
-def _told_by(out: str | None) -> Form:
-    """The form that a path says."""
-    if out in (None, _STDOUT):
-        return "notebook"
-    if form := _BY_SUFFIX.get(Path(out).suffix):
-        return form
-    raise UsageError(f"{out!r} does not say what to write.", remedy="Let it end in .py, .html or .ipynb, or add --to.")
+def _fitting(form: Form | None, out: str | None) -> Form:
+    """The form that `--to` or the path says, where they agree."""
+    if out is None or out == _STDOUT:
+        return form or "notebook"
+    said = _BY_SUFFIX.get(Path(out).suffix)
+    form = form or said
+    if form is None:
+        remedy = "Let it end in .py, .html or .ipynb, or add --to."
+        raise UsageError(f"{out!r} does not say what to write.", remedy=remedy)
+    if form != said and (said or form == "notebook"):
+        raise UsageError(f"{out!r} is no name for --to {form}.", remedy=f"Let it end in {_ENDING[form]}.")
+    return form
 
 
 def _named(out: str, form: Form, made: str) -> Path:
@@ -95,9 +100,6 @@ def _named(out: str, form: Form, made: str) -> Path:
         path = Path(out).expanduser()
     except RuntimeError:
         raise UsageError(f"There is no home folder for {out!r}.", remedy="Write the whole path.") from None
-    said = _BY_SUFFIX.get(path.suffix)
-    if said != form and (said or form == "notebook"):
-        raise UsageError(f"{out!r} is no name for --to {form}.", remedy=f"Let it end in {_ENDING[form]}.")
     if form == "script" and (other := apart(path, made)) != path:
         raise UsageError(
             f"Python would import {path.name} where the module {path.stem} is needed.",
