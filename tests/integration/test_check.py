@@ -183,8 +183,9 @@ def test_a_library_that_behaves_differently_is_named_with_the_calls_that_changed
     assert "toylib.double" in report.sentence
 
 
-def test_a_library_that_is_not_there_is_no_difference_but_a_refusal(toy, tmp_path, monkeypatch):
-    trace = explore(tmp_path, {"a": ["import toylib"]}, "print(1)", library="toylib", monkeypatch=monkeypatch)
+@pytest.mark.parametrize("library", ["toylib", "statistics"])
+def test_a_package_that_is_not_there_is_no_difference_but_a_refusal(toy, tmp_path, monkeypatch, library):
+    trace = explore(tmp_path, {"a": ["import toylib"]}, "print(1)", library=library, monkeypatch=monkeypatch)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(MissingMeans, match=r"toylib.*--env"):
         checked(trace)

@@ -160,7 +160,7 @@ class _Checking:
             root, first = await siblings.root(), self.environment is None
             base = await settled(lambda: begun(root, self.code))
             if first:
-                await settled(lambda: require(base, self.subject))
+                await settled(lambda: require(base, self.subject, executions))
             self.environment = siblings.environment()
             again = await execute_again(base, executions, self._how(len(executions)))
         if first:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.notebook.executions import Execution
+from exploracoder_jupyter.notebook.needed import imported_at_once, providers, versions_of
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.session.check.subject import Subject
 from exploracoder_jupyter.types import Observation
@@ -55,14 +56,15 @@ async def begun(root: Branch, code: Sequence[str]) -> Branch:
     return branch
 
 
-async def require(base: Branch, subject: Subject) -> None:
-    """Make sure that the libraries of the task and the variables that it was given are there.
+async def require(base: Branch, subject: Subject, chosen: Sequence[Execution] = ()) -> None:
+    """Make sure that the libraries of the task, what the code imports of other packages that the run had, and the
+    variables that it was given are there.
 
     Raises:
         MissingMeans: a library is not installed.
         Lacking: a variable is not there.
     """
-    modules = [info.name for info in subject.libraries]
+    modules = [*dict.fromkeys([*(info.name for info in subject.libraries), *_imported(subject, chosen)])]
     names = [name for name in subject.started.task.uses if name.isidentifier()]
     if not (modules or names):
         return
@@ -94,6 +96,13 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
     made = {name for observation in again.values() for name, _ in observation.names}
     if names := [name for name in lost if name not in made]:
         raise _lacking(names)
+
+
+def _imported(subject: Subject, chosen: Sequence[Execution]) -> list[str]:
+    """The modules of recorded packages that code imported which ran; others may be the code's own work."""
+    versions = versions_of(subject.started.environment.packages)
+    modules = {module for one in chosen if one.observation.ran for module in imported_at_once(one.code)}
+    return sorted(module for module in modules if providers(module, versions))
 
 
 def _not_there(modules: Sequence[str], uninstalled: Set[str]) -> MissingMeans:
