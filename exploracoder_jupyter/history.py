@@ -149,9 +149,10 @@ class HistoryStore:
         runs = [run for (body,) in rows if (run := _run(body))]
         return _continued(_placed(runs, {trace.run: str(trace.path.absolute()) for trace in beside if trace.run}))
 
-    def set_aside(self) -> list[Path]:
-        """Files that were found damaged: what the history held before may be in them."""
-        return self._file.unsound()
+    def lost(self) -> str:
+        """A sentence, where the file was found damaged; what it held is not in `all`."""
+        files = ", ".join(map(str, self._file.unsound()))
+        return f"The history was damaged; what it held was set aside: {files}." if files else ""
 
     def problem(self) -> str:
         """Why nothing can be read; empty where it can, or there is nothing."""

@@ -59,17 +59,16 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.forget or arguments.prune:
         return _remove(store, arguments, beside)
     runs = [run for run in _all(store, beside) if not arguments.library or _explored(run, arguments.library)]
-    shown, aside = runs[: arguments.n], store.set_aside()
+    shown, lost = runs[: arguments.n], store.lost()
     if arguments.json:
-        emit({"path": str(store.path), "set_aside": [*map(str, aside)], "runs": [_object(run) for run in shown]})
+        emit({"path": str(store.path), "lost": lost or None, "runs": [_object(run) for run in shown]})
     elif shown:
         _list(shown)
         note(f"{len(shown)} of {len(runs)} in {store.path}.")
     else:
         note(f"Nothing{f' of {arguments.library}' if arguments.library else ''} in {store.path}.")
-    if aside:
-        files = ", ".join(map(str, aside))
-        note(f"The history was damaged. What it held was set aside: {files}. `--forget all` removes that too.")
+    if lost:
+        note(f"{lost} `--forget all` removes that too.")
     return 0 if shown else 1
 
 

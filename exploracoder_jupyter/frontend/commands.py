@@ -29,7 +29,7 @@ from exploracoder_jupyter.frontend.keys import explain, save_key
 from exploracoder_jupyter.frontend.link import Link
 from exploracoder_jupyter.frontend.live import fork_of, offer, will_be_forked
 from exploracoder_jupyter.frontend.options import Call
-from exploracoder_jupyter.frontend.past import asked_number, found, show
+from exploracoder_jupyter.frontend.past import asked_number, found, lost, show
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.frontend.render import as_text, cost, headline
 from exploracoder_jupyter.frontend.runs import Run
@@ -248,7 +248,8 @@ class Commands:
         before = found(folder, but=here, runs=[run.state.run_id for run in self.runs.all])
         if before:
             show(before, most, Reach(folder, server_root()))
-        return "" if session or before else "Nothing has been explored yet, and there are no traces here."
+        nothing = "" if session or before else "Nothing has been explored yet, and there are no traces here."
+        return " ".join(filter(None, (nothing, lost())))
 
     def _folder(self) -> Path | None:
         """The notebook's, if that is known."""

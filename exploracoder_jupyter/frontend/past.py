@@ -68,6 +68,11 @@ def told(listed: Iterable[Found], reach: Reach) -> list[TraceView]:
     return [_of_run(one, reach) if isinstance(one, PastRun) else _of_trace(one, reach) for one in listed]
 
 
+def lost() -> str:
+    """A sentence, where the history was found damaged: what it held is not in the list."""
+    return HistoryStore(history_path()).lost()
+
+
 def asked_number(argument: str) -> int:
     """How many lines `%explora history` is asked for.
 
@@ -157,7 +162,7 @@ def _place(one: TraceView) -> Iterator[str]:
 
 
 def _cells(one: TraceView) -> Iterator[str]:
-    path = f"<code>{escape(one.path)}</code>" if one.path else ""
+    path = f"<code>{escape(one.path)}</code>" if one.path and not one.resume else ""
     if one.link:
         path = f'<a href="{quote(one.link)}">{escape(one.link)}</a>'
     _, *notes = _place(one)

@@ -149,6 +149,7 @@ def test_as_html_what_can_be_opened_is_a_link_and_nothing_is_markup(explored):
     assert '<a href="explorations/a%20b.ipynb">explorations/a b.ipynb</a>' in html
     assert '<a href="../theirs/explorations/b.ipynb">' in html
     assert html.count("<a ") == 2
+    assert html.count(f"{explored}/theirs/explorations/b.ipynb") == 1, "where the command names the trace"
     assert f"<code>{explored.parent}/beside/c.ipynb</code>" in html
     assert "Task &lt;here&gt;" in html and "<here>" not in html
     assert html.count('scope="col"') == 6 and "<caption" in html
@@ -237,6 +238,13 @@ def test_the_magic_shows_a_table_of_the_newest(shell, monkeypatch):
     [data] = published
     assert data["text/html"].count("<tr>") == 4
     assert data["text/plain"].splitlines()[-1] == "1 more: %explora history -n 4"
+
+
+def test_the_magic_says_that_the_history_was_damaged(shell, capsys):
+    history_path().write_bytes(b"no database" * 999)
+    shell.run_line_magic("explora", "history")
+    *_, said = capsys.readouterr().out.splitlines()
+    assert said.startswith("The history was damaged; what it held was set aside: ")
 
 
 def test_the_magic_takes_a_number_and_nothing_else(shell, capsys):
