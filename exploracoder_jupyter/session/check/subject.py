@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import LibraryRead, Record, RunFinished, RunStarted
-from exploracoder_jupyter.notebook import journal_path, load, problems
+from exploracoder_jupyter.notebook import load, problems
 from exploracoder_jupyter.notebook.edited import edited_cells
 from exploracoder_jupyter.notebook.executions import Execution, executions
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
@@ -65,9 +65,7 @@ def read(path: Path) -> Subject:
     notebook = notebook_at(path)
     if notebook and (sentence := too_new(version_of(facts_of(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
-    if not path.exists() and not journal_path(path).exists():
-        raise UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
-    records, saved = load(path), _saved(path)
+    records, saved = _loaded(path), _saved(path)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -85,6 +83,15 @@ def read(path: Path) -> Subject:
         solution.candidate if solution else "",
         complete=records == saved,
     )
+
+
+def _loaded(path: Path) -> list[Record]:
+    try:
+        return load(path)
+    except UsageError:
+        if path.exists():
+            raise
+        raise UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.") from None
 
 
 def _saved(path: Path) -> list[Record]:
