@@ -48,7 +48,7 @@ _FORK_SECONDS = 15.0
 _NO_REVIEW = "Leave it out, or explore in JupyterLab or Notebook 7 without --wait."
 _MOST_TASK = 60
 _TAKE = "%explora solution puts the solution into a new cell."
-_OFFERED = "The solution was offered as a new cell already. Where no front end made one, as without a screen, here it is:"
+_OFFERED = "The solution of this run is in a cell already, or this front end makes none. It is:"
 
 
 class Commands:

@@ -35,8 +35,8 @@ def without_losers(notebook: NotebookNode, *, run_id: str | None = None) -> Note
 
 
 def untouched(notebook: NotebookNode) -> bool:
-    """Whether all cells are generated ones, as they were generated."""
-    return all(ours(cell) and not _edited(cell) for cell in notebook.cells)
+    """Whether there are cells, and all are generated ones, as they were generated."""
+    return bool(notebook.cells) and all(ours(cell) and not _edited(cell) for cell in notebook.cells)
 
 
 def clean(notebook: NotebookNode, *, keep_solution: bool = False, run_id: str | None = None) -> NotebookNode:

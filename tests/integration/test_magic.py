@@ -324,7 +324,7 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
     assert said.startswith("Unchecked")
     reply, said = kernel.run("%explora solution")
     assert reply["payload"] == []
-    assert said.endswith("Where no front end made one, as without a screen, here it is:\n\nanswer = 42\n")
+    assert said.endswith("is in a cell already, or this front end makes none. It is:\n\nanswer = 42\n")
 
 
 def test_a_program_that_failed_is_not_offered(kernel):

@@ -103,10 +103,11 @@ def test_export_overwrites_nothing_that_is_not_of_ours(tmp_path, capsys, name):
 
 def test_export_never_overwrites_the_trace_itself(tmp_path, capsys):
     trace = tmp_path / "trace.ipynb"
-    trace.write_text("content")
+    nbformat.write(render(complete_run()), trace)
+    before = trace.read_bytes()
     assert main(["export", str(trace), "--out", str(tmp_path / "." / "trace.ipynb")]) == 2
-    assert trace.read_text() == "content"
-    assert "the trace itself" in capsys.readouterr().err
+    assert trace.read_bytes() == before
+    assert "is a trace itself" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"], ["run", "--help"]])
