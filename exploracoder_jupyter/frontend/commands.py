@@ -175,7 +175,10 @@ class Commands:
         if named is None:
             return None
         places = [resolve(*layers).view.out, *(run.state.trace for run in self.runs.all)]
-        return recorded(named, task, self._folder() or Path.cwd(), also=[Path(place) for place in places if place])
+        also = [Path(place) for place in places if place]
+        return recorded(
+            named, task, self._folder() or Path.cwd(), also=also, check=call.check, any_end=bool(call.start)
+        )
 
     def _going_on(self, caller: Caller) -> tuple[Given | None, str]:
         """What the page wants to go on from, if this is no new exploration; and what that is, in a few words.
@@ -203,7 +206,7 @@ class Commands:
         return f"{self._status(argument)}\n%explora? lists what else can be asked."
 
     def _status(self, _: str) -> str:
-        shown = self.runs.running() or self.runs.all[-1:]
+        shown = self.runs.running() or self.runs.explored()[-1:]
         return "\n".join(as_text(run.state, _now()) for run in shown) or "Nothing has been explored in this session."
 
     def _stop(self, _: str) -> str:
@@ -220,7 +223,7 @@ class Commands:
         return "The plan is accepted."
 
     def _solution(self, _: str) -> str:
-        run = self.runs.all[-1] if self.runs.all else None
+        run = next(reversed(self.runs.explored()), None)
         if run is None or not run.over:
             raise UsageError("There is no solution yet.", remedy="See %explora status.")
         if run.state.solution is None:
@@ -242,7 +245,7 @@ class Commands:
     def _history(self, argument: str) -> str:
         most = asked_number(argument)
         here = [run.state.trace for run in self.runs.all if run.state.trace]
-        if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.all, 1)]:
+        if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.explored(), 1)]:
             self.say("\n".join(session))
         folder = self._folder() or Path.cwd()
         before = found(folder, but=here, runs=[run.state.run_id for run in self.runs.all])

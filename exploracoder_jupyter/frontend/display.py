@@ -44,12 +44,14 @@ class NotebookDisplay:
         stop: Callable[[], None] | None = None,
         paged: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`hint` says how to stop, `after` what to do with a solution; `stop` is the button's deed, if there is one.
+        """`hint` says how to stop, `after` what to do with a solution; `stop` is the button's deed, where the cell does
+        not wait for the end.
 
         `paged` says whether a page shows the run in its sidebar, which may come late: then this is one line.
         """
         self._hint = hint
         self._after = after
+        self._stop = stop
         self._paged = paged
         self._handle = _open(self._bundle(State(), hint))
         self._button = StopButton(stop) if stop and not paged() else None
@@ -61,8 +63,10 @@ class NotebookDisplay:
             self._take_button()
 
     def close(self, state: State) -> None:
-        """Update the output and take the button away."""
-        _update(self._handle, self._bundle(state, self._after if state.solution else ""))
+        """Update the output and take the button away; what the cell itself says as its error is not said twice."""
+        said_already = self._stop is None and bool(state.failure) and not state.trace
+        shown = {"text/plain": ""} if said_already else self._bundle(state, self._after if state.solution else "")
+        _update(self._handle, shown)
         self._take_button()
 
     def _take_button(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 _MOST = 300_000
 """Bytes of a trace that are read: task and settings stand at one end of it, in a journal in one of the first lines."""
 _JOURNAL = ".journal.jsonl"
+_RECORDS = b'"records": ['
+_RESUMES = re.compile(rb'"resumes": "(\w*)"')
+"""In the first record. Within a string quotes are escaped."""
+_WITH_SOLUTION = ("solved", "unchecked")
 REPLAYED = "-replayed"
 """What the name of a trace ends in that shows another one again."""
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
@@ -37,6 +42,11 @@ class Recorded:
     trace: Path
     task: Task
     settings: dict[str, Any]
+    run_id: str = ""
+    resumes: str = ""
+    """Id of the run that it goes on from, if any."""
+    outcome: str = ""
+    """As in a verdict; empty where it was cut off."""
 
     @property
     def stem(self) -> str:
@@ -86,39 +96,67 @@ def _refuse_lacking(missing: Sequence[str], guarded: Sequence[str]) -> None:
         )
 
 
-def recorded(named: str, task: str, folder: Path, *, also: Iterable[Path] = ()) -> Recorded:
+def recorded(
+    named: str,
+    task: str,
+    folder: Path,
+    *,
+    also: Iterable[Path] = (),
+    check: str | None = None,
+    any_end: bool = False,
+) -> Recorded:
     """The run of the named trace; without a name, the newest one of this task.
+
+    One with this check is taken before one with another; then one that can be gone on from, and that none goes on from.
 
     Args:
         named: the trace's path, or empty.
-        task: in words.
+        task: in words; empty only with a name.
         folder: the notebook's, in whose explorations is looked.
         also: other places where a trace may be; one of a run that went on from it may be beside it.
+        check: the code of it, as the cell has it.
+        any_end: whether the run may have ended with a solution as well.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or the one that is named has another task.
     """
     if named:
-        return _named(named)
-    wanted = task.replace(str(Path.home()), "~")  # as a trace has it
-    for path in _newest_first([*_traces(folder / "explorations", "*"), *_at(also)]):
-        found = _read(path)
-        if found and found.task.text.strip() in (task, wanted):
-            return found
+        return _named(named, task)
+    paths = _newest_first([*_traces(folder / "explorations", "*"), *_at(also)])
+    runs = [run for path in paths if (run := _read(path)) and _same(task, run.task.text)]
+    gone_on = {run.resumes for run in runs}
+
+    def less_wanted(run: Recorded) -> tuple[bool, bool]:
+        ended = run.outcome in _WITH_SOLUTION or run.run_id in gone_on
+        return not _same(check or "", run.task.check or ""), ended and not any_end
+
+    if found := min(runs, key=less_wanted, default=None):
+        return found
     raise UsageError(
         f"No trace of this task is in {folder / 'explorations'}.", remedy="Name one: --resume TRACE, or explore anew."
     )
 
 
-def _named(named: str) -> Recorded:
+def _same(text: str, recorded: str) -> bool:
+    """Whether a trace has this text, which may hide a home."""
+    return recorded.strip() in (text.strip(), text.strip().replace(str(Path.home()), "~"))
+
+
+def _named(named: str, task: str) -> Recorded:
     try:
-        found = _read(Path(named).expanduser())
-    except (RuntimeError, ValueError):  # there is no such user, or no path is written so
-        found = None
+        path = Path(named).expanduser()
+        found, there = _read(path), path.exists() or path.with_name(path.stem + _JOURNAL).exists()
+    except (RuntimeError, ValueError, OSError):  # there is no such user, or no path is written so
+        found, there = None, False
     if found is None:
         raise UsageError(
-            f"{named!r} is not the trace of a run.",
+            f"{named!r} is not the trace of a run." if there else f"There is no file {named!r}.",
             remedy="Name a notebook that an exploration wrote; libraries stand before --resume.",
+        )
+    if task and not _same(task, found.task.text):
+        raise UsageError(
+            f"The task below is not that of the run in {found.trace.name}.",
+            remedy="Leave it out, for the trace has it; or explore anew.",
         )
     return found
 
@@ -151,19 +189,27 @@ def _read(path: Path) -> Recorded | None:
     """The run of a trace, or of the journal beside it where the trace is not there or torn."""
     readers = [_of_journal] if path.suffix == ".jsonl" else [_of_notebook, _of_journal_beside]
     facts = next((found for reader in readers if (found := reader(path))), {})
-    settings = facts.get("settings")
+    settings, verdict = facts.get("settings"), facts.get("verdict")
     with suppress(ValidationError):  # somebody has changed it
         task = _TASK.validate_python(facts.get("task"))
-        return Recorded(path.resolve(), task, settings) if isinstance(settings, dict) else None
+        if isinstance(settings, dict):
+            outcome = verdict.get("outcome") if isinstance(verdict, dict) else ""
+            told = (str(one or "") for one in (facts.get("run_id"), facts.get("resumes"), outcome))
+            return Recorded(path.resolve(), task, settings, *told)
     return None
 
 
 def _of_notebook(path: Path) -> dict[str, Any] | None:
     try:
-        facts = facts_of(path, "task", "settings", most=_MOST)
+        facts = facts_of(path, "task", "settings", "run_id", "verdict", most=_MOST)
+        content = path.read_bytes()
     except OSError:
         return None
-    return facts if all(facts.values()) else None
+    records = content.find(_RECORDS)  # what was made from a trace has none
+    if records < 0 or not (facts["task"] and facts["settings"]):
+        return None
+    resumes = _RESUMES.search(content, records)
+    return {**facts, "resumes": resumes[1].decode() if resumes else ""}
 
 
 def _of_journal_beside(path: Path) -> dict[str, Any] | None:

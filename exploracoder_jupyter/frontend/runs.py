@@ -54,6 +54,11 @@ class Run:
         """Whether it has ended."""
         return self.state.over
 
+    @property
+    def refused(self) -> bool:
+        """Whether it failed before there was anything to keep."""
+        return bool(self.state.failure) and not self.state.trace
+
     def wait(self) -> None:
         """Follow the run to its end in this thread.
 
@@ -223,6 +228,10 @@ class Runs:
     def running(self) -> list[Run]:
         """Those that have not ended."""
         return [run for run in self.all if not run.over]
+
+    def explored(self) -> list[Run]:
+        """Those that came to explore, or may still do so."""
+        return [run for run in self.all if not run.refused]
 
     def last(self, *, having: Literal["trace", "files"]) -> Run | None:
         """The newest one that has this."""

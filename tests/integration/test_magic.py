@@ -226,6 +226,16 @@ def test_what_the_engine_refuses_is_one_sentence(kernel):
     reply, said = kernel.run("%%explora refuses\ntask")
     assert (reply["status"], reply["ename"]) == ("error", "UsageError")
     assert said == "UsageError: The library is unknown. Install it.\n"
+    assert not any("The library is unknown" in str(shown) for shown in kernel.displays.values()), "it is said once"
+
+
+def test_a_run_that_was_refused_does_not_take_the_place_of_the_last_one(kernel):
+    kernel.run("%%explora quick --name f\ntask")
+    kernel.run("%%explora refuses\ntask")
+    said = kernel.run("%explora status\n%explora history")[1]
+    assert "The library is unknown" not in said
+    assert "1. quick" in said and "2. " not in said
+    assert kernel.run("%explora solution")[0]["status"] == "ok"
 
 
 def test_noise_between_messages_does_no_harm(kernel):
@@ -242,7 +252,9 @@ def test_an_engine_that_dies_is_one_sentence_and_the_kernel_lives_on(kernel):
 
 def test_an_engine_that_dies_after_it_has_begun_a_trace_names_it(kernel):
     _, said = kernel.run("%%explora dies late\ntask")
-    assert said.endswith("a last cry What was learned is in /notes/explorations/dies.ipynb; --resume goes on from there.\n")
+    assert said.endswith(
+        "a last cry What was learned is in /notes/explorations/dies.ipynb; --resume goes on from there.\n"
+    )
     assert kernel.run("%explora status")[1].count("Trace: /notes/explorations/dies.ipynb") == 1
 
 

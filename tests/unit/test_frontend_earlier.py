@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import nbformat
 import pytest
@@ -16,8 +17,9 @@ from exploracoder_jupyter.frontend.earlier import recorded
 from exploracoder_jupyter.frontend.options import read_line
 from exploracoder_jupyter.frontend.runs import Runs
 from exploracoder_jupyter.notebook import Trace, render
-from exploracoder_jupyter.types import Task
-from tests.unit.factories import complete_run, started
+from exploracoder_jupyter.notebook.export import without_losers
+from exploracoder_jupyter.types import Task, Verdict
+from tests.unit.factories import RUN_ID, complete_run, started
 from tests.unit.factories import recorded as records_of
 
 TASK = Task("Count the triangles.", ("networkx",), uses=("df",), check="assert n == 45", solution_name="count")
@@ -25,15 +27,17 @@ KEY = {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"}
 SETTINGS = {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
 
 
-def write(folder, name, task=TASK, *, at, settings=SETTINGS):
+def write(folder, name, task=TASK, *, at, settings=SETTINGS, outcome="unsolved", made=render, **more):
     """A trace or a journal of this task, as old as said."""
     (folder / "explorations").mkdir(exist_ok=True)
     path = folder / "explorations" / name
-    records = [*records_of([started(settings=settings, task=task)]), *complete_run()[1:]]
+    *rest, last = complete_run()[1:]
+    last = replace(last, event=replace(last.event, verdict=Verdict(outcome, "")))
+    records = [*records_of([started(settings=settings, task=task, **more)]), *rest, last]
     if name.endswith(".jsonl"):
         path.write_text("".join(f"{dump(record)}\n" for record in records) + '{"seq": 9')
     else:
-        nbformat.write(render(records), path)
+        nbformat.write(made(records), path)
     os.utime(path, (at, at))
     return path
 
@@ -64,8 +68,42 @@ def test_a_run_that_is_not_there_is_told(tmp_path):
     with pytest.raises(UsageError, match="No trace of this task is in"):
         recorded("", TASK.text, tmp_path)
     for name in ("no.ipynb", "~nobody-of-this-name/t.ipynb", "networkx"):
-        with pytest.raises(UsageError, match=rf"'{name}' is not the trace of a run.* libraries stand before --resume"):
+        with pytest.raises(UsageError, match=rf"There is no file '{name}'.* libraries stand before --resume"):
             recorded(name, "", tmp_path)
+    (tmp_path / "notes.ipynb").write_text("{}")
+    with pytest.raises(UsageError, match=r"notes.ipynb' is not the trace of a run.* libraries stand before --resume"):
+        recorded(str(tmp_path / "notes.ipynb"), "", tmp_path)
+
+
+def test_what_was_made_from_a_trace_is_none(tmp_path):
+    write(tmp_path, "old.ipynb", at=1000)
+    export = write(tmp_path, "of-it.ipynb", at=2000, made=lambda records: without_losers(render(records)))
+    assert recorded("", TASK.text, tmp_path).trace.name == "old.ipynb"
+    with pytest.raises(UsageError, match="is not the trace of a run"):
+        recorded(str(export), "", tmp_path)
+
+
+def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_on_from(tmp_path):
+    def found(**more):
+        return recorded("", TASK.text, tmp_path, **more).trace.name
+
+    write(tmp_path, "unsolved.ipynb", at=1000)
+    write(tmp_path, "solved.ipynb", at=2000, outcome="solved")
+    other = replace(TASK, check="assert n == 3")
+    write(tmp_path, "other.ipynb", other, at=3000)
+    write(tmp_path, "other-solved.ipynb", other, at=4000, outcome="solved")
+    assert found(check=TASK.check) == "unsolved.ipynb"
+    assert found(check=TASK.check, any_end=True) == "solved.ipynb"
+    assert (found(check=other.check), found(check="assert n"), found()) == ("other.ipynb",) * 3
+    write(tmp_path, "unsolved-resumed.ipynb", at=5000, outcome="solved", resumes=RUN_ID, run_id="0badcafe")
+    assert found(check=TASK.check) == "unsolved-resumed.ipynb", "the others were gone on from, and it is solved"
+
+
+def test_another_task_below_the_name_of_a_trace_is_refused(tmp_path):
+    path = str(write(tmp_path, "old.ipynb", at=1000))
+    assert recorded(path, f" {TASK.text}", tmp_path).task == TASK
+    with pytest.raises(UsageError, match=r"^The task below is not that of the run in old\.ipynb\. Leave it out"):
+        recorded(path, "Another task altogether.", tmp_path)
 
 
 def test_a_trace_elsewhere_is_found_where_it_is_said_to_be_and_beside_it(tmp_path):

@@ -76,7 +76,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%%explora", "Name at least one library."),
         ("%%explora\ntask", "Name at least one library."),
         ("%%explora --resume", "There is no task. Write it in words below the %%explora line."),
-        ("%%explora --resume no.ipynb", "'no.ipynb' is not the trace of a run."),
+        ("%%explora --resume no.ipynb", "There is no file 'no.ipynb'."),
         ("%%explora --resume\nnever run", "No trace of this task is in "),
         ("%%explora networkx --web\ntask", "--web expected one argument."),
         ("%%explora networkx --candidates 99\ntask", "The setting 'exploration.candidates' should be"),
