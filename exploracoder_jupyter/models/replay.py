@@ -43,7 +43,7 @@ class ReplayModel:
         pause = exchange.usage.seconds / max(len(exchange.replies), 1) if self._paced else 0.0
         if not exchange.replies:
             await anyio.sleep(pause)
-            raise EndpointError(f"The recorded request failed: {exchange.problem or 'it has no reply'}")
+            raise EndpointError(f"The recorded request had no reply: {exchange.problem or 'it was cut off'}.")
         for reply in _replies(exchange):
             await anyio.sleep(pause)
             yield reply
@@ -55,11 +55,10 @@ class ReplayModel:
         going_on = [exchange for exchange in same if _said(exchange.messages) == said]
         found = next(iter(going_on or same or same_step), None)
         if found is None:
-            about = f" of {request.subject!r}" if request.subject else ""
-            raise EndpointError(
-                f"The trace holds no reply for step {request.step!r}{about}.",
-                remedy="It was cut off here, or the run takes another course now.",
-            )
+            where = f" at {request.subject}" if request.subject else ""
+            if not self._left:
+                raise EndpointError(f"The recorded run had no further reply{where}.")
+            raise EndpointError(f"The recorded run was not asked what is asked now{where}.")
         self._left.remove(found)
         return found
 

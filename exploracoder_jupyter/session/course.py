@@ -7,24 +7,40 @@ from collections.abc import Iterator
 from exploracoder_jupyter.notebook.state import SOLUTION, Attempt, Run, Section
 from exploracoder_jupyter.pipeline.attempt import fingerprint
 from exploracoder_jupyter.session.check.places import at_home
+from exploracoder_jupyter.session.going_on import cut_off
 from exploracoder_jupyter.types import Observation
 
-SAME = "It took the same course as the recorded run."
+WHOLE = "It took the same course as the recorded run."
+AS_FAR = "It took the same course as the recorded run, as far as that came before it was cut off."
+SAME = (WHOLE, AS_FAR)
 
 
 def course(now: Run, recorded: Run) -> str:
-    """Where the run first went another way than the recorded one, which may have been cut off; one sentence."""
-    return next(_differences(now, recorded), SAME)
+    """Where the run first went another way than the recorded one, and how it ended; or one of `SAME`."""
+    if parted := next(_differences(now, recorded), ""):
+        return f"It took another course at {parted}.{_end(now, recorded)}"
+    return AS_FAR if cut_off(recorded) else WHOLE
 
 
 def _differences(now: Run, recorded: Run) -> Iterator[str]:
     if _titles(now)[: len(_titles(recorded))] != _titles(recorded):
-        yield "It took another course: the plan is another one."
+        yield "its beginning: the plan is another one"
     for id_, before in recorded.sections.items():
         yield from _in_section(now.sections.get(id_), before)
-    ends = recorded.finished, now.finished
-    if ends[0] and ends[1] and ends[0].verdict.outcome != ends[1].verdict.outcome:
-        yield f"It took another course: it ended {ends[1].verdict.outcome}, not {ends[0].verdict.outcome}."
+    if not cut_off(recorded) and _outcome_of(now) != _outcome_of(recorded):
+        yield "its end"
+
+
+def _end(now: Run, recorded: Run) -> str:
+    """How both ended, where they did; a sentence behind another."""
+    if not now.finished or cut_off(recorded):
+        return ""
+    same = _outcome_of(now) == _outcome_of(recorded)
+    return f" It ended {_outcome_of(now)}, {'as the recorded run did' if same else f'not {_outcome_of(recorded)}'}."
+
+
+def _outcome_of(run: Run) -> str:
+    return run.finished.verdict.outcome if run.finished else ""
 
 
 def _titles(run: Run) -> list[str]:
@@ -40,14 +56,14 @@ def _in_section(now: Section | None, before: Section) -> Iterator[str]:
             continue
         again = known.get(_code(attempt))
         if again is None or again.observation is None:
-            yield f"It took another course at {name}: candidate {attempt.candidate.id} was not tried."
+            yield f"{name}: candidate {attempt.candidate.id} was not tried"
         elif _outcome(again.observation) != _outcome(attempt.observation):
             outcomes = f"gave {_outcome(again.observation)}, not {_outcome(attempt.observation)}"
-            yield f"It took another course at {name}: candidate {again.candidate.id} {outcomes}."
+            yield f"{name}: candidate {again.candidate.id} {outcomes}"
     if before.selected and _code(now.selected if now else None) != _code(before.selected):
-        yield f"It took another course at {name}: {_selected(now)}, not {before.selected.candidate.id}."
+        yield f"{name}: {_selected(now)}, not {before.selected.candidate.id}"
     if now and before.settled and before.status != now.status:
-        yield f"It took another course at {name}: it is {now.status}, not {before.status}."
+        yield f"{name}: it is {now.status}, not {before.status}"
 
 
 def _selected(section: Section | None) -> str:

@@ -41,7 +41,7 @@ def onward(records: Sequence[Record], run: Run, trace: Path, *, cell: str = "", 
 
 def _onward(records: Sequence[Record], run: Run, trace: Path, cell: str, hint: str, seen: frozenset[str]) -> Onward:
     own = given(records, run, cell=cell)
-    if cell or not _cut_off(run):
+    if cell or not cut_off(run):
         return hinted(own, hint), ()
     asked = exchanges(_still_wanted(records))
     before = None if run.run_id in seen else _before(run, trace, seen | {run.run_id})
@@ -67,7 +67,7 @@ def _subtask(record: Record) -> str:
     return record.event.exchange.subject.partition(".")[0] if isinstance(record.event, ModelCalled) else ""
 
 
-def _cut_off(run: Run) -> bool:
+def cut_off(run: Run) -> bool:
     """Whether the run did not come to its own end: its last requests have not been made use of."""
     return run.finished is None or run.finished.verdict.outcome == "stopped"
 

@@ -17,7 +17,7 @@ from typing import Literal
 from exploracoder_jupyter.config import Layer, resolve
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import EndpointError, UsageError
-from exploracoder_jupyter.events import KnowledgeSearched, Notice, PlanMade, Record, RunStarted, Steered
+from exploracoder_jupyter.events import Estimated, KnowledgeSearched, Notice, PlanMade, Record, RunStarted, Steered
 from exploracoder_jupyter.knowledge.soup import RecordedSoup
 from exploracoder_jupyter.models import ReplayModel
 from exploracoder_jupyter.notebook import load, summary
@@ -119,7 +119,8 @@ async def replay(
 
     def both(record: Record) -> None:
         told.append(record)
-        listen(record)
+        if not isinstance(record.event, Estimated):  # nobody is to pay for it
+            listen(record)
 
     try:
         found = await run(asked.order, both, steering=steering, begun=begun, cells=cells)
@@ -127,7 +128,7 @@ async def replay(
         found = summary(told, trace=asked.out)
     said = course(fold_all(told), asked.recorded)
     listen(Record(len(told) + 1, time.time(), Notice(said)))  # of both runs: it is in neither trace
-    return found | {"replay": {"of": asked.recorded.run_id, "same_course": said == SAME, "course": said}}
+    return found | {"replay": {"of": asked.recorded.run_id, "same_course": said in SAME, "course": said}}
 
 
 def _whole(path: Path) -> Path:

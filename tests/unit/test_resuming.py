@@ -9,7 +9,16 @@ import pytest
 
 from exploracoder_jupyter.config import Retrieval
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import CandidateSelected, Notice, PlanMade, Record, ReviewAsked, Steered, dump
+from exploracoder_jupyter.events import (
+    CandidateSelected,
+    Notice,
+    PlanMade,
+    Record,
+    ReviewAsked,
+    RunFinished,
+    Steered,
+    dump,
+)
 from exploracoder_jupyter.models import RememberingModel, ReplayModel, ScriptedModel
 from exploracoder_jupyter.notebook import load, render
 from exploracoder_jupyter.notebook.state import fold_all
@@ -18,10 +27,10 @@ from exploracoder_jupyter.pipeline.agenda import CHANGED_BY_USER
 from exploracoder_jupyter.pipeline.controls import Choose
 from exploracoder_jupyter.pipeline.prompts import without_offer
 from exploracoder_jupyter.session import replayed
-from exploracoder_jupyter.session.course import SAME, course
+from exploracoder_jupyter.session.course import AS_FAR, SAME, WHOLE, course
 from exploracoder_jupyter.session.earlier import exchanges, given, hinted
 from exploracoder_jupyter.session.going_on import onward
-from exploracoder_jupyter.types import Sampling, Selection
+from exploracoder_jupyter.types import Sampling, Selection, Usage, Verdict
 from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.test_pipeline import answers, fenced
 from tests.unit.test_steering import Hand
@@ -277,7 +286,7 @@ async def test_what_was_found_is_known_again():
 async def test_a_replay_takes_the_same_course():
     _, whole, _ = await gone(ScriptedModel(script()))
     _, again, _ = await gone(ReplayModel(exchanges(whole)))
-    assert course(fold_all(again), fold_all(whole)) == SAME
+    assert course(fold_all(again), fold_all(whole)) == WHOLE
 
 
 @pytest.mark.parametrize("cell", ["", "1.2", "3", "solution"])
@@ -290,7 +299,7 @@ async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path
     nbformat.write(render(after), tmp_path / "t.ipynb")
     shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
     _, again, _ = await gone(shown.recording.model, given=shown.given)
-    assert course(fold_all(again), fold_all(after)) == SAME
+    assert course(fold_all(again), fold_all(after)) in SAME
     assert steps(again) == steps(after)
 
 
@@ -305,7 +314,7 @@ async def test_a_plan_that_was_revised_on_the_way_is_revised_in_the_replay(tmp_p
     assert shown.given.titles == PLAN
     assert "by hand" not in shown.recording.said
     _, again, _ = await gone(shown.recording.model, given=shown.given)
-    assert course(fold_all(again), fold_all(after)) == SAME
+    assert course(fold_all(again), fold_all(after)) in SAME
     assert fold_all(again).plan == fold_all(after).plan
 
 
@@ -341,8 +350,15 @@ async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
     monkeypatch.setattr(InlineBranch, "run", changed)
     _, again, _ = await gone(ReplayModel([*exchanges(whole), *debugged(whole)]))
     told = course(fold_all(again), fold_all(whole))
-    assert told == "It took another course at subtask 1: candidate 1.1 gave KeyError, not ok."
-    assert course(fold_all(whole), fold_all(whole[:20])) == SAME
+    assert told == (
+        "It took another course at subtask 1: candidate 1.1 gave KeyError, not ok. It ended stopped, not unchecked."
+    )
+    assert course(fold_all(whole), fold_all(whole[:20])) == AS_FAR
+    stopped = Record(len(whole), 0.0, RunFinished(Verdict("stopped", "The user stopped it."), None, Usage()))
+    assert course(fold_all(whole), fold_all([*whole[:20], stopped])) == AS_FAR
+    assert course(fold_all([*whole[:-1], stopped]), fold_all(whole)).endswith(
+        "at its end. It ended stopped, not unchecked."
+    )
     assert "the plan is another one" in course(fold_all(whole[:3]), fold_all(whole))
 
 
@@ -351,7 +367,10 @@ async def test_what_else_a_replay_carried_forward_is_told_with_its_reasons():
     place = next(place for place, one in enumerate(whole) if one.event.kind == "candidate_selected")
     other = Record(place, 0.0, CandidateSelected(Selection("1", "1.2", ("ran", "shorter"))))
     told = course(fold_all([*whole[:place], other, *whole[place + 1 :]]), fold_all(whole))
-    assert told == "It took another course at subtask 1: 1.2 was carried forward (ran; shorter), not 1.1."
+    assert told == (
+        "It took another course at subtask 1: 1.2 was carried forward (ran; shorter), not 1.1. It ended unchecked, as"
+        " the recorded run did."
+    )
 
 
 def debugged(records):
