@@ -13,6 +13,7 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -176,13 +177,16 @@ def load(path: Path | str) -> list[Record]:
 
 def _together(saved: list[Record], noted: list[Record]) -> list[Record]:
     """What a notebook and the journal beside it tell. A journal of another run is the later run's, which came no
-    further than that."""
+    further than that. Where records are in neither, the run has not ended: it can be resumed."""
     if _id_of(saved) != _id_of(noted) and _id_of(noted):
         return noted
-    most, fewer = (noted, saved) if len(noted) > len(saved) else (saved, noted)
-    known = {record.seq for record in most}
-    more = [record for record in fewer if record.seq not in known]
-    return sorted([*most, *more], key=lambda record: record.seq) if more else most
+    known = {record.seq for record in saved}
+    more = [record for record in noted if record.seq not in known]
+    if not more:
+        return saved
+    records = sorted([*saved, *more], key=lambda record: record.seq)
+    whole = all(after.seq - before.seq <= 1 for before, after in pairwise(records))
+    return [record for record in records if whole or not isinstance(record.event, RunFinished)]
 
 
 def _id_of(records: Iterable[Record]) -> str:

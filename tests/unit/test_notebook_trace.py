@@ -433,6 +433,16 @@ def test_what_no_file_can_hold_is_replaced(tmp_path):
     assert "lone ? surrogate" in path.read_text()
 
 
+def test_a_run_of_which_something_is_in_neither_has_not_ended_and_can_be_resumed(tmp_path):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    path.write_text(nbformat.writes(render(records[:6])))
+    journal = Journal(journal_path(path))
+    for record in (*records[:8], *records[10:]):
+        journal.append(record)
+    journal.close()
+    assert load(path) == [*records[:8], *records[10:-1]]
+
+
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_number_costs_nothing(tmp_path, score):
     begun = SubtaskStarted("1", (replace(api("networkx.Graph"), score=score),))
