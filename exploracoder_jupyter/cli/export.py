@@ -7,7 +7,6 @@ nobody edits, or a notebook in which nobody has.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -113,20 +112,10 @@ def _records(source: Path) -> list[Record]:
 
     try:
         return load(source)
-    except UsageError:
-        if not _tells_of_a_run(source):
-            raise
-        told = f"{str(source)!r} was made from a trace, and does not hold the run itself."
-        raise UsageError(told, remedy="Name the trace that it was made from.") from None
+    except UsageError as error:
+        from exploracoder_jupyter.session.named import explained
 
-
-def _tells_of_a_run(path: Path) -> bool:
-    from exploracoder_jupyter.notebook.stored import facts_of
-
-    try:
-        return bool(facts_of(json.loads(path.read_bytes())))
-    except (OSError, ValueError):
-        return False
+        raise explained(source, error) from None
 
 
 def _refuse_trace(target: Path) -> None:

@@ -20,7 +20,7 @@ from exploracoder_jupyter.errors import EndpointError, UsageError
 from exploracoder_jupyter.events import Estimated, KnowledgeSearched, Notice, PlanMade, Record, RunStarted, Steered
 from exploracoder_jupyter.knowledge.soup import RecordedSoup
 from exploracoder_jupyter.models import ReplayModel
-from exploracoder_jupyter.notebook import load, summary
+from exploracoder_jupyter.notebook import summary
 from exploracoder_jupyter.notebook.paths import notebook_path
 from exploracoder_jupyter.notebook.state import Run, Section, fold_all
 from exploracoder_jupyter.pipeline import Given
@@ -31,6 +31,7 @@ from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.session.check.subject import code_of, read
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import carried, exchanges
+from exploracoder_jupyter.session.named import records_of
 from exploracoder_jupyter.session.order import Order, Recording, RunSteering
 from exploracoder_jupyter.session.resume import elsewhere, when, with_variables
 from exploracoder_jupyter.session.run import CellListener, run
@@ -76,7 +77,7 @@ def replayed(
     trace, out = _whole(trace), _whole(out)
     if notebook_path(trace) == out:
         raise UsageError("--out names the trace that is replayed.", remedy="Name another path.")
-    records = load(trace)
+    records = records_of(trace)
     known = fold_all(records)
     if known.started is None:
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")

@@ -16,7 +16,6 @@ from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.models.presets import shown
-from exploracoder_jupyter.notebook import load
 from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.notebook.state import Run, fold_all
 from exploracoder_jupyter.pipeline import Given
@@ -24,6 +23,7 @@ from exploracoder_jupyter.session.beyond import no_looser, refuse_beyond
 from exploracoder_jupyter.session.check.places import at_home
 from exploracoder_jupyter.session.going_on import onward
 from exploracoder_jupyter.session.held import refuse_held
+from exploracoder_jupyter.session.named import records_of
 from exploracoder_jupyter.session.order import Earlier, Order
 from exploracoder_jupyter.types import Task
 
@@ -46,7 +46,7 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Ord
     """
     trace = Path(order.workdir, trace).resolve()
     refuse_held(trace)
-    records = load(trace)
+    records = records_of(trace)
     run = fold_all(records)
     if run.started is None:
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")

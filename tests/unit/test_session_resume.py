@@ -11,6 +11,7 @@ from exploracoder_jupyter.config import resolve
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import dump
 from exploracoder_jupyter.notebook import Trace, render
+from exploracoder_jupyter.notebook.export import without_losers
 from exploracoder_jupyter.notebook.paths import journal_path, resumed_path
 from exploracoder_jupyter.session import Order, held, replayed, resumed
 from exploracoder_jupyter.session.held import refuse_held
@@ -284,9 +285,21 @@ def _is(event, candidate):
 
 def test_what_is_no_trace_is_told(tmp_path):
     (tmp_path / "other.ipynb").write_text("{}")
-    for name in ("other.ipynb", "missing.ipynb"):
-        with pytest.raises(UsageError, match="is not the trace of a run"):
+    made = trace(tmp_path, complete_events(), name="t.ipynb")
+    nbformat.write(without_losers(nbformat.read(made, 4)), tmp_path / "made.ipynb")
+    call = nbformat.v4.new_code_cell("%%explora networkx --out t.ipynb\nCount the triangles.")
+    nbformat.write(nbformat.v4.new_notebook(cells=[call]), tmp_path / "mine.ipynb")
+    told = {
+        "other.ipynb": "other.ipynb' is not the trace of a run",
+        "missing.ipynb": r"There is no file '.*missing\.ipynb'",
+        "made.ipynb": r"made\.ipynb' was made from a trace",
+        "mine.ipynb": r"mine\.ipynb' has explored; its trace is .*/t\.ipynb\. Name that",
+    }
+    for name, sentence in told.items():
+        with pytest.raises(UsageError, match=sentence):
             again(tmp_path / name)
+        with pytest.raises(UsageError, match=sentence):
+            replayed(tmp_path / name, tmp_path / "new.ipynb")
 
 
 def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):

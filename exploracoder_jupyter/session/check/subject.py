@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import LibraryRead, Record, RunFinished, RunStarted
-from exploracoder_jupyter.notebook import load, problems
+from exploracoder_jupyter.notebook import problems
 from exploracoder_jupyter.notebook.edited import edited_cells
 from exploracoder_jupyter.notebook.executions import Execution, executions
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
@@ -22,6 +22,7 @@ from exploracoder_jupyter.notebook.paths import FOLDER
 from exploracoder_jupyter.notebook.stored import facts_of, restored
 from exploracoder_jupyter.session.check.claims import unfounded
 from exploracoder_jupyter.session.check.explored import before_the_run, is_whole, notebook_at
+from exploracoder_jupyter.session.named import records_of
 from exploracoder_jupyter.types import LibraryInfo
 
 
@@ -65,7 +66,7 @@ def read(path: Path) -> Subject:
     notebook = notebook_at(path)
     if notebook and (sentence := too_new(version_of(facts_of(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
-    records, saved = _loaded(path), _saved(path)
+    records, saved = records_of(path), _saved(path)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -83,15 +84,6 @@ def read(path: Path) -> Subject:
         solution.candidate if solution else "",
         complete=records == saved,
     )
-
-
-def _loaded(path: Path) -> list[Record]:
-    try:
-        return load(path)
-    except UsageError:
-        if path.exists():
-            raise
-        raise UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.") from None
 
 
 def _saved(path: Path) -> list[Record]:

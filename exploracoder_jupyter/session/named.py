@@ -1,0 +1,48 @@
+"""The records of the trace that somebody has named; or, where the file is none, what it is instead."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.events import Record
+from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.notebook.stored import facts_of
+from exploracoder_jupyter.session.check.explored import explorations
+
+
+def records_of(path: Path) -> list[Record]:
+    """The records at this path, of a notebook or a journal.
+
+    Raises:
+        UsageError: there is no trace of a run.
+    """
+    try:
+        return load(path)
+    except UsageError as error:
+        raise explained(path, error) from None
+
+
+def explained(path: Path, error: UsageError) -> UsageError:
+    """Why nothing could be read there, as well as the file itself can tell."""
+    return next(_reasons(path), error)
+
+
+def _reasons(path: Path) -> Iterator[UsageError]:
+    if not path.exists():
+        yield UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
+    elif _was_made_from_a_trace(path):
+        told = f"{str(path)!r} was made from a trace, and does not hold the run itself."
+        yield UsageError(told, remedy="Name the trace that it was made from.")
+    elif traces := ", ".join(str(found.trace) for found in explorations(path)):
+        yield UsageError(f"{str(path)!r} has explored; its trace is {traces}.", remedy="Name that.")
+
+
+def _was_made_from_a_trace(path: Path) -> bool:
+    try:
+        facts = facts_of(json.loads(path.read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return bool(facts) and "records" not in facts
