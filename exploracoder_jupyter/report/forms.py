@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,6 +64,6 @@ def path_beside(trace: Path, form: Form, made: str) -> Path:
 
 
 def apart(path: Path, program: str) -> Path:
-    """The path, or one beside it where the program would be imported in place of a module that it needs."""
-    taken = path.suffix == ".py" and path.stem in imported(program) | sys.stdlib_module_names
+    """The path, or one beside it where the program would be imported in place of a module that it imports."""
+    taken = path.suffix == ".py" and path.stem in imported(program)
     return path.with_stem(f"{path.stem}-solution") if taken else path

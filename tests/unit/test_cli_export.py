@@ -169,9 +169,9 @@ def test_a_name_and_a_form_have_to_agree(trace, capsys, line, said, monkeypatch)
 
 
 def importing(trace, name):
-    """A trace of this name whose solution imports networkx, in place of the other."""
+    """A trace of this name whose solution imports networkx and random, in place of the other."""
     *records, last = complete_run()
-    solution = replace(last.event.solution, code="import networkx")
+    solution = replace(last.event.solution, code="import networkx\nfrom random import Random")
     trace.unlink()
     named = trace.with_name(f"{name}.ipynb")
     nbformat.write(render([*records, replace(last, event=replace(last.event, solution=solution))]), named)
