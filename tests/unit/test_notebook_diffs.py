@@ -8,9 +8,9 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.events import CandidateObserved, Record, RunFinished, RunStarted
-from exploracoder_jupyter.frontend.traces import traces_beside
 from exploracoder_jupyter.notebook import CellView, Trace, load, render
 from exploracoder_jupyter.notebook.document import content
+from exploracoder_jupyter.trace_ends import traces_beside
 from tests.unit.factories import complete_run, recorded, shown
 from tests.unit.test_notebook_testing import run as a_tested_run
 
