@@ -97,9 +97,15 @@ def _python_of(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
 
 
 def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
+    """What the interpreter imports from. It is asked where nobody's modules lie: `-c` imports from its folder first."""
     try:
         done = subprocess.run(
-            [*command, "-c", _ASK_PATHS], capture_output=True, text=True, timeout=_ASK_SECONDS, stdin=subprocess.DEVNULL
+            [*command, "-c", _ASK_PATHS],
+            capture_output=True,
+            text=True,
+            timeout=_ASK_SECONDS,
+            stdin=subprocess.DEVNULL,
+            cwd=sys.prefix,
         )
         return tuple(json.loads(done.stdout)) if done.returncode == 0 else _cannot_start(kernel, done.stderr)
     except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:

@@ -49,6 +49,6 @@ def too_new(version: int) -> str:
     )
 
 
-def _kind(record: Raw) -> JsonValue:
-    event = record.get("event")
+def _kind(record: JsonValue) -> JsonValue:
+    event = record.get("event") if isinstance(record, dict) else None  # whoever looks for problems has not sorted them
     return event.get("kind") if isinstance(event, dict) else None

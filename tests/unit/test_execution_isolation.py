@@ -229,6 +229,12 @@ def test_an_interpreter_may_be_named_instead_of_a_kernel(tmp_path):
     assert sys.base_prefix in found.paths
 
 
+def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    assert sys.base_prefix in find_interpreter(sys.executable).paths
+
+
 def test_what_is_sent_is_a_program_of_its_own(tmp_path):
     archive = write_inside(tmp_path / "inside.zip")
     done = subprocess.run([sys.executable, archive, "{}", "packages"], capture_output=True, check=True, cwd=tmp_path)

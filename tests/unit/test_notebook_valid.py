@@ -87,6 +87,7 @@ def test_no_more_is_said_than_can_be_read():
         {"nbformat": "four"},
         {"nbformat_minor": []},
         {"metadata": {"exploracoder_jupyter": [[]]}},
+        {"metadata": {"exploracoder_jupyter": {"schema_version": 1, "records": ["x"]}}},
     ],
 )
 def test_what_is_no_notebook_at_all_is_told_in_sentences(change):
