@@ -29,6 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--before", metavar="FILE", help=".py or .ipynb to run first: what the kernel of the run had")
     parser.add_argument("--kernel", metavar="KERNELSPEC", help="kernelspec, or path of an interpreter, to run in")
+    parser.add_argument("--workdir", metavar="FOLDER", help="folder with the files that the run had (the trace's)")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -57,6 +58,7 @@ def _ordered(arguments: argparse.Namespace) -> Replay:
         delay=arguments.delay,
         before=Path(arguments.before) if arguments.before else None,
         kernel=arguments.kernel,
+        workdir=Path(arguments.workdir) if arguments.workdir else None,
     )
 
 

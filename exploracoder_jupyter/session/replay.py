@@ -27,7 +27,7 @@ from exploracoder_jupyter.pipeline import Given
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.session.beyond import interpreters, no_looser
 from exploracoder_jupyter.session.check import start
-from exploracoder_jupyter.session.check.places import at_home
+from exploracoder_jupyter.session.check.places import at_home, workdir_of
 from exploracoder_jupyter.session.check.subject import code_of, read
 from exploracoder_jupyter.session.course import SAME, course
 from exploracoder_jupyter.session.earlier import carried, exchanges
@@ -58,6 +58,7 @@ def replayed(
     delay: Delay = "none",
     before: Path | None = None,
     kernel: str | None = None,
+    workdir: Path | None = None,
     order: Order | None = None,
 ) -> Replay:
     """What shows the run of this trace again, and writes a trace of that.
@@ -68,11 +69,12 @@ def replayed(
         delay: whether replies take as long as they did.
         before: a file with what is run first, for runs that used variables of a notebook.
         kernel: where the code is run; none: where it was run then.
-        order: who asks, with a live kernel or variables where there are any.
+        workdir: the folder with the files that the run had; none: the trace's, as for a check. Not with an order.
+        order: who asks, with a working directory, and a live kernel or variables where there are any.
 
     Raises:
-        UsageError: it is not the trace of a run, both paths are one, variables that the run used are not here, or it
-            was run by an interpreter that is not the one of now.
+        UsageError: it is not the trace of a run, both paths are one, variables that the run used are not here, there is
+            no such folder, or it was run by an interpreter that is not the one of now.
     """
     trace, out = _whole(trace), _whole(out)
     if notebook_path(trace) == out:
@@ -82,7 +84,7 @@ def replayed(
     if known.started is None:
         raise UsageError(f"The trace {trace.name} does not tell which task was run.", remedy="Explore it anew.")
     begin, code = _given(records, known), _code(trace, before)
-    layer, order = _of_replay(out, kernel), order or Order(Task("", ()))
+    layer, order = _of_replay(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
     order = replace(
         order,
         task=_task(known.started.task),

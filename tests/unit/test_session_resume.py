@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -186,6 +187,17 @@ def test_it_is_told_where_files_are_looked_for_now(tmp_path):
     assert order.earlier.said.endswith(f" Its files were in /data/project; they are looked for in {tmp_path}.")
     there = trace(tmp_path, complete_events()[:CUT_OFF], environment=replace(environment, folder=str(tmp_path)))
     assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.said
+
+
+def test_a_replay_has_its_files_where_a_check_has_them(tmp_path, monkeypatch):
+    (tmp_path / "explorations").mkdir()
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path / "data")
+    path, out = trace(tmp_path / "explorations", complete_events()), tmp_path / "new.ipynb"
+    assert replayed(path, out).order.workdir == tmp_path
+    assert replayed(path, out, workdir=Path()).order.workdir == tmp_path / "data"
+    with pytest.raises(UsageError, match=r"There is no folder 'nowhere'\. Name one with --workdir\."):
+        replayed(path, out, workdir=Path("nowhere"))
 
 
 def test_a_run_that_is_still_going_on_is_not_gone_on_from(tmp_path, monkeypatch):

@@ -125,7 +125,7 @@ class _Checking:
     @property
     def workdir(self) -> str:
         """The working directory, as it stands in observations."""
-        return _redactor().text(str((self.asked.workdir or self.subject.workdir).resolve()))
+        return _redactor().text(str(places.workdir_of(self.subject.path, self.asked.workdir)))
 
     async def report(self) -> Report:
         """Execute all that is compared, and say what was found.
@@ -152,9 +152,7 @@ class _Checking:
     async def _execute(self, executions: Sequence[Execution]) -> None:
         """Execute these once, in kernels that are made for it."""
         asked = self.asked
-        workdir = asked.workdir or self.subject.workdir
-        if not workdir.is_dir():
-            raise UsageError(f"There is no folder {str(workdir)!r}.", remedy="Name one with --workdir.")
+        workdir = places.workdir_of(self.subject.path, asked.workdir)
         self.advance("Starting kernels", 0, 0)
         async with open_siblings(self.sandbox, workdir=workdir) as siblings:
             root, first = await siblings.root(), self.environment is None

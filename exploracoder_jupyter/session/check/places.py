@@ -11,13 +11,29 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.notebook.parts import changed
+from exploracoder_jupyter.notebook.paths import FOLDER
 from exploracoder_jupyter.notebook.redact import REDACTED
 from exploracoder_jupyter.types import Observation
 
 _HOME = re.compile(r"(?:(?<![\w.~/)}\\-])|(?<=\\[abfnrtv])|(?<=file://)|(?<=:///))~(?=/)")
 """Wherever a trace hides one: no code but strings, comments and commands has these two signs."""
 _END = r"[^\s'\"<>:;,()\[\]{}|*?\\]"
+
+
+def workdir_of(trace: Path, named: Path | None = None) -> Path:
+    """Where a run has its files: in the folder that is named, else in the trace's, or the one that holds the folder of
+    traces.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    beside = trace.resolve().parent
+    folder = (named or (beside.parent if beside.name == FOLDER else beside)).resolve()
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {str(named or folder)!r}.", remedy="Name one with --workdir.")
+    return folder
 
 
 def at_home(code: str) -> str:

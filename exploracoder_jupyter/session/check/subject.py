@@ -18,7 +18,6 @@ from exploracoder_jupyter.notebook import problems
 from exploracoder_jupyter.notebook.edited import edited_cells
 from exploracoder_jupyter.notebook.executions import Execution, executions
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
-from exploracoder_jupyter.notebook.paths import FOLDER
 from exploracoder_jupyter.notebook.stored import facts_of, restored
 from exploracoder_jupyter.session.check.claims import unfounded
 from exploracoder_jupyter.session.check.explored import before_the_run, is_whole, notebook_at
@@ -44,12 +43,6 @@ class Subject:
     """Id of the solution that the run ended with, if any."""
     complete: bool
     """Whether the notebook holds the whole run; else its journal knows more."""
-
-    @property
-    def workdir(self) -> Path:
-        """Where the run had its files: the trace's folder, or the one that holds the folder of traces."""
-        folder = self.path.resolve().parent
-        return folder.parent if folder.name == FOLDER else folder
 
     def setting(self, section: str, name: str) -> JsonValue:
         """A recorded setting; `None` where there is none."""
