@@ -36,6 +36,8 @@ class Earlier:
     cell: str = ""
     """The cell of it that is gone on from; empty: where it ended."""
     hint: str = ""
+    address: str = ""
+    """The endpoint's, where nothing but its trace names that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,14 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Ord
     if not cell:
         _refuse_ended(run, trace)
     begin, asked = onward(records, run, trace, cell=cell, hint=hint)
+    said, layer = _said(run, trace, begin, cell, order.workdir), _settings(run.started, order.layers)
+    address = str(layer.get("endpoint", {}).get("base_url") or "")
     return replace(
         order,
         task=_task(order, run.started.task),
-        layers=(*order.layers, _settings(run.started, order.layers)),
+        layers=(*order.layers, layer),
         given=begin,
-        earlier=Earlier(run.run_id, trace, _said(run, trace, begin, cell, order.workdir), asked, cell, begin.hint),
+        earlier=Earlier(run.run_id, trace, said, asked, cell, begin.hint, address),
     )
 
 

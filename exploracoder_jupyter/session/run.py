@@ -12,7 +12,7 @@ import anyio
 
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets
-from exploracoder_jupyter.errors import UsageError, unwrapped
+from exploracoder_jupyter.errors import EndpointError, UsageError, unwrapped
 from exploracoder_jupyter.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.knowledge import Library
@@ -109,7 +109,7 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         if order.recording:
             root = await order.recording.begin(root)
         else:
-            settings = await settled(settings, keys)  # an endpoint may take its time
+            settings = await _settled(order, settings, keys)  # an endpoint may take its time
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
         task = told_of_variables(order, environment)
@@ -151,6 +151,17 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             await run_task(run)
         finally:
             _leave_no_empty(run.files)
+
+
+async def _settled(order: Order, settings: Settings, keys: Secrets) -> Settings:
+    """As `settled`, saying of an address that it comes from a trace."""
+    try:
+        return await settled(settings, keys)
+    except EndpointError as error:
+        if not (order.earlier and order.earlier.address):
+            raise
+        more = "That address is the trace's: --base-url names another, --model offline asks none."
+        raise EndpointError(error.message, remedy=f"{error.remedy} {more}".strip()) from None
 
 
 def _check_variables(order: Order, environment: Environment) -> None:

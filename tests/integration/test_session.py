@@ -9,10 +9,12 @@ import pytest
 from werkzeug import Response
 
 from exploracoder_jupyter.errors import EndpointError, KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.events import dump
 from exploracoder_jupyter.execution.live import LiveKernel
 from exploracoder_jupyter.notebook.trace import load
-from exploracoder_jupyter.session import Order, RunSteering, run
+from exploracoder_jupyter.session import Order, RunSteering, resumed, run
 from exploracoder_jupyter.types import Task
+from tests.unit.factories import recorded, started
 
 TASK = "Compute the median of [3, 1, 2] and store it in `m`"
 CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint(m)\n```"
@@ -189,3 +191,16 @@ def test_without_values_nothing_that_was_printed_is_sent(endpoint, tmp_path, htt
     told = [message["content"] for messages in asked for message in messages if "It ran." in message["content"]]
     assert told
     assert all(part.startswith("[printed ") for text in told for part in text.split("\nOutput:\n")[1:])
+
+
+@pytest.mark.parametrize("named_now", [False, True])
+def test_of_an_address_that_a_trace_alone_names_it_is_said_where_it_cannot_be_reached(tmp_path, named_now):
+    endpoint = {"base_url": "http://127.0.0.1:9/v1", "model": "toy", "retries": 0}
+    records = recorded([started(settings={"endpoint": endpoint})])
+    (tmp_path / "t.journal.jsonl").write_text("".join(f"{dump(record)}\n" for record in records))
+    layers = ({"endpoint": endpoint},) if named_now else ()
+    order = resumed(Order(Task("", ()), layers, tmp_path), tmp_path / "t.journal.jsonl")
+    with pytest.raises(EndpointError, match="cannot be reached") as caught:
+        _run(order)
+    said = "That address is the trace's: --base-url names another, --model offline asks none." in caught.value.remedy
+    assert said != named_now
