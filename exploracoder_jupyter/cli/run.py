@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `run`."""
     parser.add_argument("taskfile", nargs="?", metavar="TASKFILE", help="file with the task; - reads standard input")
-    parser.add_argument("-t", "--task", metavar="TEXT", help="the task itself, instead of a file")
+    parser.add_argument(
+        "-t", "--task", action="append", default=[], metavar="TEXT", help="the task itself, instead of a file"
+    )
     parser.add_argument(
         "--library",
         nargs="+",
@@ -89,7 +91,7 @@ def _task(arguments: argparse.Namespace) -> str:
         if not arguments.library:
             raise UsageError("No library is named.", remedy="Name at least one, e.g. --library networkx.")
         return read_task(arguments.task, arguments.taskfile)
-    if arguments.task is not None or arguments.taskfile is not None:
+    if arguments.task or arguments.taskfile is not None:
         raise UsageError("The task of a run that is resumed is in its trace.", remedy="Leave the task out.")
     return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from exploracoder_jupyter.errors import UsageError
@@ -11,17 +12,19 @@ LARGEST = 64_000
 """Bytes of UTF-8 that a task, or a check, may have."""
 
 
-def read_task(text: str | None, source: str | None) -> str:
-    """The task from `-t TEXT`, or from a file, or from standard input where the file is `-`.
+def read_task(texts: Sequence[str], source: str | None) -> str:
+    """The task from one `-t TEXT`, or from a file, or from standard input where the file is `-`.
 
     Raises:
         UsageError: there is none, there are two, it is empty, too long, or cannot be read.
     """
-    if text is not None and source is not None:
+    if texts and source is not None:
         raise UsageError("Both a task file and -t were given.", remedy="Give one of the two.")
-    if text is None and source is None:
+    if len(texts) > 1:
+        raise UsageError(f"-t was given {len(texts)} times.", remedy="Give the whole task in one.")
+    if not texts and source is None:
         raise UsageError("There is no task.", remedy='Give a task file before --library, or -t "what to do".')
-    task = (text if text is not None else _read(source or "-", "task")).strip()
+    task = (texts[0] if texts else _read(source or "-", "task")).strip()
     if not task:
         raise UsageError("The task is empty.", remedy="Say in words what the code should do.")
     return _bounded(task, "task")
