@@ -1,11 +1,10 @@
 """Whether a run is still writing a trace: it holds a lock on its journal, which the system releases when it is killed.
 
-Where there are no such locks, as on some file systems, nobody is held up.
+Where there are no such locks, as on some file systems and on Windows, nobody is held up.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from contextlib import suppress
@@ -24,7 +23,9 @@ class Hold:
 
     def __init__(self, trace: Path) -> None:
         self._file: int | None = None
-        with suppress(OSError):
+        with suppress(OSError, ImportError):
+            import fcntl  # not known to every system
+
             self._file = os.open(journal_path(trace), os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
@@ -54,10 +55,12 @@ def refuse_held(trace: Path, *, patience: float | None = None) -> None:
 
 def _is_held(journal: Path) -> bool:
     try:
+        import fcntl
+
         with journal.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # there is no journal, or there are no locks
+    except (OSError, ImportError):  # there is no journal, or there are no locks
         return False
     return False

@@ -219,7 +219,9 @@ def waited_for(folder, kind):
     raise AssertionError(f"no {kind} came")
 
 
-def test_a_run_on_a_full_disk_is_resumed_elsewhere(author, tmp_path):
+@pytest.mark.parametrize("state", ["small", "state"])
+def test_what_a_full_disk_does_not_take_is_kept_elsewhere_or_explored_again(state, author, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / state))
     (tmp_path / "small").mkdir()
     private, mount = ["unshare", "-Urm", "bash", "-c"], "mount -t tmpfs -o size=40k none small"
     if shutil.which("unshare") is None or subprocess.run([*private, mount], cwd=tmp_path, check=False).returncode:
@@ -228,8 +230,12 @@ def test_a_run_on_a_full_disk_is_resumed_elsewhere(author, tmp_path):
     script = f"{mount} && {run}; status=$?; cp small/* .; exit $status"
     done = subprocess.run([*private, script], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1, done.stderr
-    assert load(tmp_path / "t.ipynb")[-1].event.kind != "run_finished"
-    resumed(author, tmp_path)
+    if state == "small":
+        assert load(tmp_path / "t.ipynb")[-1].event.kind != "run_finished"
+        resumed(author, tmp_path)
+    else:
+        assert load(tmp_path / "t.ipynb")[-1].event.verdict.outcome == "solved"
+        assert str(tmp_path / "state") in done.stderr
 
 
 @pytest.fixture
