@@ -10,7 +10,6 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import Record
 from exploracoder_jupyter.notebook import load
 from exploracoder_jupyter.notebook.stored import facts_of
-from exploracoder_jupyter.session.check.explored import explorations
 
 
 def records_of(path: Path) -> list[Record]:
@@ -31,6 +30,8 @@ def explained(path: Path, error: UsageError) -> UsageError:
 
 
 def _reasons(path: Path) -> Iterator[UsageError]:
+    from exploracoder_jupyter.session.check.explored import explorations  # which asks here for the records
+
     if not path.exists():
         yield UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
     elif _was_made_from_a_trace(path):

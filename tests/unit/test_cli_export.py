@@ -196,6 +196,12 @@ def test_a_run_that_began_at_no_moment_is_refused(at):
         exported([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
 
 
+def test_why_a_file_cannot_be_exported_is_said_by_the_command_itself(tmp_path):
+    line = [sys.executable, "-m", "exploracoder_jupyter.cli", "export", "nope.ipynb"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == "jupyter explora: There is no file 'nope.ipynb'. Name the trace of a run.\n"
+
+
 def test_an_export_has_no_run_to_export(trace, capsys):
     assert main(["export", str(trace)]) == 0
     exported = trace.with_name("my run-selected.ipynb")
