@@ -1,6 +1,7 @@
 """The line that a run leaves in the history: begun with its first event, written again where something is reached.
 
-A run that shows a recorded one again leaves none. What goes wrong with the history never touches the run.
+A run that shows a recorded one again leaves none, and neither does one that was refused, or stopped, before there was
+anything to keep. What goes wrong with the history never touches the run.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ class Historian:
             self._store.limit(days=self._limits.days, runs=self._limits.runs)
         elif self._line:
             self._line = _next(self._line, record)
-            if isinstance(record.event, _WORTH_WRITING):
+            if self._line.outcome == "stopped" and not self._line.trace:
+                self._store.forget([self._line.id])
+            elif isinstance(record.event, _WORTH_WRITING):
                 self._store.write(self._line)
 
 

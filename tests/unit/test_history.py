@@ -89,9 +89,11 @@ def test_what_a_run_had_cost_is_known_where_it_was_cut_off(remember):
     assert line.seconds == line.updated - line.started > 0
 
 
-def test_what_broke_off_keeps_what_it_had_cost(remember):
+def test_what_broke_off_keeps_what_it_had_cost_if_it_had_a_trace(remember, tmp_path):
     records = [record for record in lately(complete_run()) if not isinstance(record.event, RunFinished)]
-    line, _ = remember([*records, Record(999, NOW + 500, RunFinished(Verdict("stopped", "No."), None, Usage()))])
+    records += [Record(999, NOW + 500, RunFinished(Verdict("stopped", "No."), None, Usage()))]
+    assert remember(records)[0] is None
+    line, _ = remember(records, trace=tmp_path / "nx.ipynb")
     assert (line.outcome, line.reason, line.seconds) == ("stopped", "No.", 500)
     assert (line.calls, line.tokens, line.executions) == (2, 240, 6)
 
