@@ -290,6 +290,7 @@ def test_where_a_library_behaves_otherwise_a_replay_says_where(author, done):
     )
     assert shown.returncode == 1, shown.stderr
     assert "It took another course at subtask 1: candidate 1.1 gave ZeroDivisionError, not ok." in shown.stdout
+    assert "Subtask 1:" in shown.stderr and "Expected cost" not in shown.stderr, "nobody pays for what is shown again"
 
 
 def test_a_run_is_shown_again_in_a_notebook_in_cells_of_its_own(author, done, httpserver):
