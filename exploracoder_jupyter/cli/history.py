@@ -189,5 +189,5 @@ def _onward(run: PastRun) -> str:
     if run.resumed_by:
         return f"went on as {run.resumed_by}"
     if run.unfinished and not run.trace:
-        return f"it left no trace to go on from{run.reason and f': {run.reason}'}"
+        return "it left no trace to go on from"
     return f"to go on: jupyter explora run {run.resumable}" if run.resumable else ""

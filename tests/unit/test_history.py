@@ -271,18 +271,18 @@ def test_what_ended_without_a_solution_can_be_resumed_too(tmp_path, outcome):
 def test_a_run_is_gone_on_from_where_it_was_last_gone_on_from(store, tmp_path, capsys):
     places = {id: tmp_path / f"{id}.ipynb" for id in ("first", "second", "third")}
     store.write(past("first", ago=90, process=DEAD, trace=str(places["first"])))
-    store.write(past("refused", ago=80, outcome="stopped", reason="Why.", resumes="first"))
+    store.write(past("died", ago=80, process=DEAD, resumes="first"))
     store.write(past("second", ago=60, outcome="stopped", resumes="first", trace=str(places["second"])))
     store.write(past("third", ago=30, outcome="unsolved", resumes="first", trace=str(places["third"])))
     for path in places.values():
         path.write_text("{}")
-    third, second, refused, first = store.all()
-    assert [run.resumed_by for run in (third, second, refused, first)] == ["", "", "", "third"]
+    third, second, died, first = store.all()
+    assert [run.resumed_by for run in (third, second, died, first)] == ["", "", "", "third"]
     assert first.resumable == "" and third.resumable and second.resumable
     assert main(["history"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines.count("went on as third") == 1 and f"to go on: jupyter explora run {third.resumable}" in lines
-    assert lines.count("it left no trace to go on from: Why.") == 1, "what was refused"
+    assert lines.count("it left no trace to go on from") == 1, "what died"
     places["third"].unlink()
     assert store.all()[-1].resumed_by == "second"
 
