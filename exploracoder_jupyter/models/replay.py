@@ -55,7 +55,8 @@ class ReplayModel:
         going_on = [exchange for exchange in same if _said(exchange.messages) == said]
         found = next(iter(going_on or same or same_step), None)
         if found is None:
-            where = f" at {request.subject}" if request.subject else ""
+            name = f"subtask {request.subject}" if request.subject.isdigit() else request.subject
+            where = f" for {name}" if name else ""
             if not self._left:
                 raise EndpointError(f"The recorded run had no further reply{where}.")
             raise EndpointError(f"The recorded run was not asked what is asked now{where}.")
