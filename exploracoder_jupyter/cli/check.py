@@ -6,14 +6,15 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.interrupts import Interrupts, interrupts
-from exploracoder_jupyter.cli.output import emit, note, plain, say, write
+from exploracoder_jupyter.cli.output import emit, note, say, write
+from exploracoder_jupyter.cli.progress import progress
 from exploracoder_jupyter.errors import ExploraError, UsageError
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def _check(asked: Asked, taken: Interrupts) -> Report:
         return None
 
     try:
-        with _progress() as advance, redirect_stdout(sys.stderr):
+        with progress("Reading the trace") as advance, redirect_stdout(sys.stderr):
             report = anyio.run(main)
     finally:
         taken.answer = None  # the loop is closed
@@ -204,22 +205,6 @@ def _check(asked: Asked, taken: Interrupts) -> Report:
 
 def _soon(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
     loop.call_soon_threadsafe(what)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Says on standard error what is being done, where a terminal shows it."""
-    if not sys.stderr.isatty():
-        yield lambda what, done, total: None
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    def told(what: str, done: int, total: int) -> None:
-        status.update(Text(plain(f"{what} ({done} of {total})" if total else what)))
-
-    with Console(stderr=True).status("Reading the trace") as status:
-        yield told
 
 
 def _show(report: Report) -> None:

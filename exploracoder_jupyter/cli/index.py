@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, cast
 
 from exploracoder_jupyter.cli import found
-from exploracoder_jupyter.cli.output import emit, note, plain, say
+from exploracoder_jupyter.cli.output import emit, note, say
+from exploracoder_jupyter.cli.progress import progress
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.options import add_reading_options, layer
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     Row = Mapping[str, JsonValue]
 
 _MOST = 1000
-_STEP = 1000
-"""APIs between two words of progress where it is not known how many there will be."""
 
 
 def configure_index(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +55,7 @@ def index(arguments: argparse.Namespace) -> int:
         return await session.index(arguments.libraries, layers=[layer(arguments)], progress=advance, say=notices.append)
 
     notices: list[str] = []
-    with _progress() as advance, redirect_stdout(sys.stderr):
+    with progress("Starting") as advance, redirect_stdout(sys.stderr):
         rows = anyio.run(main)
     for sentence in notices:
         note(sentence)
@@ -90,7 +89,7 @@ def search(arguments: argparse.Namespace) -> int:
             libraries, arguments.query, arguments.k, layers=[layer(arguments)], progress=advance
         )
 
-    with _progress() as advance, redirect_stdout(sys.stderr):
+    with progress("Starting") as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)
     if arguments.json:
         emit(answer)
@@ -99,38 +98,6 @@ def search(arguments: argparse.Namespace) -> int:
             note(sentence)
         found.show(answer, whole=arguments.examples)
     return 0 if answer["results"] else 1
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Says on standard error what is being done: in one line that changes where a terminal shows it."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    with Console(stderr=True).status("Starting") as status:
-        yield lambda what, done, total: status.update(Text(plain(_step(what, done, total))))
-
-
-class _Lines:
-    """Says each step in a line, at most once a tenth of it, or once a thousand where nobody knows of how many."""
-
-    def __init__(self) -> None:
-        self._said = ("", -1)
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        part = 10 * done // total if total else done // _STEP
-        if (what, part) != self._said:
-            self._said = (what, part)
-            note(_step(what, done, total))
-
-
-def _step(what: str, done: int, total: int) -> str:
-    if total:
-        return f"{what} ({done:,} of {total:,})"
-    return f"{what} ({done:,} APIs)" if done else what
 
 
 def _indexed(row: Row) -> str:
