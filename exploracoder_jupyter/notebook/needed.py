@@ -16,14 +16,36 @@ PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-
 """Name and version. A local version, as in `2.9.0+cu130`, is left out: no index has it."""
 _EXTRA: Final = re.compile(r"extra == ['\"](?!test|dev|doc|lint|typing|bench|example|release|ci\b)")
 _NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
+    "Bio": ("biopython",),
+    "Crypto": ("pycryptodome",),
+    "Levenshtein": ("python-levenshtein",),
+    "MySQLdb": ("mysqlclient",),
+    "OpenSSL": ("pyopenssl",),
     "PIL": ("pillow",),
+    "attr": ("attrs",),
     "bs4": ("beautifulsoup4",),
     "cv2": ("opencv-python", "opencv-python-headless", "opencv-contrib-python"),
     "dateutil": ("python-dateutil",),
+    "docx": ("python-docx",),
+    "dotenv": ("python-dotenv",),
+    "faiss": ("faiss-cpu",),
     "fitz": ("pymupdf",),
+    "git": ("gitpython",),
+    "igraph": ("python-igraph",),
+    "jwt": ("pyjwt",),
+    "magic": ("python-magic",),
+    "mpl_toolkits": ("matplotlib",),
+    "nacl": ("pynacl",),
+    "osgeo": ("gdal",),
+    "pptx": ("python-pptx",),
+    "psycopg2": ("psycopg2-binary",),
+    "serial": ("pyserial",),
     "skimage": ("scikit-image",),
     "sklearn": ("scikit-learn",),
+    "slugify": ("python-slugify",),
+    "umap": ("umap-learn",),
     "yaml": ("pyyaml",),
+    "zmq": ("pyzmq",),
 }
 """For runs in environments that are not here, where nobody can be asked."""
 
