@@ -1,9 +1,9 @@
 """Which cells of a trace are not as the run made them: what is shown has to be what the records tell.
 
 Code and outputs of tried programs are compared with the notebook that the records make, and so are what cells say of
-themselves in their metadata and the order in which they stand. Words are told from edited ones by their hash where
-another version of this package may have put them otherwise. Cells that a person has added are passed over, but not
-those that claim to be of a run.
+themselves in their metadata and the order in which they stand. Words that are put otherwise today are told from edited
+ones by their hash: the package may have put them so when it wrote the trace. Cells that a person has added are passed
+over, but not those that claim to be of a run.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ import nbformat
 from nbformat import NotebookNode
 from pydantic import JsonValue
 
-from exploracoder_jupyter import __version__
 from exploracoder_jupyter.events import Record, RunStarted
 from exploracoder_jupyter.notebook.compare import Seen, difference, seen
 from exploracoder_jupyter.notebook.homes import Homes
 from exploracoder_jupyter.notebook.layout import source_hash
-from exploracoder_jupyter.notebook.parts import changed, joined
+from exploracoder_jupyter.notebook.parts import Text, changed, joined
 from exploracoder_jupyter.notebook.redact import Redactor
-from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION, ours
+from exploracoder_jupyter.notebook.schema import NAMESPACE, ours
 from exploracoder_jupyter.notebook.stored import facts_of
 from exploracoder_jupyter.notebook.trace import render
 from exploracoder_jupyter.types import ErrorInfo, Observation
@@ -62,7 +61,7 @@ def edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict[str,
     rendered = render(records)
     run_id = next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
     made, there = _by_place(rendered.cells), _by_place(cell for cell in notebook.cells if ours(cell, run_id))
-    found = [*_differing(made, there, told=_told_alike(notebook)), *_out_of_place(list(made), list(there))]
+    found = [*_differing(made, there), *_out_of_place(list(made), list(there))]
     if fact := _other_fact(facts_of(rendered), facts_of(notebook)):
         found.append(("notebook", f"what it says of the run was edited: {fact}"))
     return dict(reversed(found))  # the first thing that is said of a cell counts
@@ -85,12 +84,12 @@ def _by_place(cells: Iterable[NotebookNode]) -> dict[_Place, list[NotebookNode]]
     return places
 
 
-def _differing(made: _Cells, there: _Cells, *, told: bool) -> Iterator[tuple[str, str]]:
+def _differing(made: _Cells, there: _Cells) -> Iterator[tuple[str, str]]:
     for place, [cell, *_] in made.items():
         if place not in there:
             yield place[1], "its cell was removed"
         for one in there.get(place, ()):
-            if why := _difference(cell, _like_records(one), told=told):
+            if why := _difference(cell, _like_records(one)):
                 yield place[1], why
     yield from ((name, "the run has no such cell") for solution, name in there if (solution, name) not in made)
 
@@ -141,18 +140,12 @@ def _like_records(cell: NotebookNode) -> NotebookNode:
     return liked
 
 
-def _told_alike(notebook: NotebookNode) -> bool:
-    """Whether this very version has put the words, as far as can be known."""
-    facts = notebook.metadata.get(NAMESPACE, {})
-    return (facts.get("schema_version"), facts.get("package_version")) == (SCHEMA_VERSION, __version__)
-
-
-def _difference(made: NotebookNode, there: NotebookNode, *, told: bool) -> str:
+def _difference(made: NotebookNode, there: NotebookNode) -> str:
     role = made.metadata[NAMESPACE]["role"]
     if there.cell_type != made.cell_type:
         return "it is a cell of another kind"
     if role not in (*_PROGRAMS, "setup"):
-        return _of_itself(made, there) if _same_words(made, there, told=told) else "its text was edited"
+        return _of_itself(made, there) if _same_words(made, there) else _other_words(made, there)
     if joined(there.source).rstrip() != made.source.rstrip():
         return "its code was edited"
     if role == "setup":
@@ -168,11 +161,17 @@ def _of_itself(made: NotebookNode, there: NotebookNode) -> str:
     return f"its metadata was edited: {other}" if other else ""
 
 
-def _same_words(made: NotebookNode, there: NotebookNode, *, told: bool) -> bool:
+def _same_words(made: NotebookNode, there: NotebookNode) -> bool:
     source = joined(there.source)
     if _LARGE.sub("", source) == _LARGE.sub("", made.source):
         return True
-    return not told and source_hash(source) == there.metadata[NAMESPACE].get("source_hash")
+    return bool(source_hash(source) == there.metadata[NAMESPACE].get("source_hash"))
+
+
+def _other_words(made: NotebookNode, there: NotebookNode) -> str:
+    """The first line that differs."""
+    why = Text(made.source).unlike(Text(joined(there.source)), 0)
+    return f"its text was edited{f': {why}' if why else ''}"
 
 
 def _outputs(made: NotebookNode, there: NotebookNode, *, run_again: bool) -> str:

@@ -128,6 +128,17 @@ def test_exactly_the_cells_that_were_edited_in_the_file_are_named(copy):
     ]
 
 
+def test_a_record_that_was_changed_without_its_cell_is_told_from_an_edited_cell(copy):
+    trace = json.loads(copy.read_text())
+    for record in trace["metadata"]["exploracoder_jupyter"]["records"]:
+        if record["event"].get("candidate") == "2.1" and "observation" in record["event"]:
+            record["event"]["observation"]["outputs"][0]["text"] = "9\n"
+    copy.write_text(json.dumps(trace))
+    assert why(checked(copy), "2.1") == (
+        "its record was edited: executed again it shows what the cell does: stdout: 9 -> 7"
+    )
+
+
 def test_an_output_of_a_large_trace_which_stands_in_its_cell_alone_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(document, "MOST_TWICE", 0)
     codes = ["print('line\\n' * 2000)", "print('other\\n' * 2000)"]
@@ -227,6 +238,10 @@ def test_what_stands_before_the_exploration_is_run_first(tmp_path, monkeypatch):
     notebook.cells.insert(0, nbformat.v4.new_code_cell("%load_ext exploracoder_jupyter\ndf = 3"))
     nbformat.write(notebook, trace)
     assert checked(trace).same
+    notebook.cells[0].source = "import nosuch"
+    nbformat.write(notebook, trace)
+    with pytest.raises(MissingMeans, match=r"'nosuch'.*--env"):
+        checked(trace)
     notebook.cells[0].source = "df = 1 / 0"
     nbformat.write(notebook, trace)
     with pytest.raises(UsageError, match="ZeroDivisionError"):
@@ -333,6 +348,8 @@ def command(*arguments):
 def test_the_command_tells_by_its_status_and_in_json(copy):
     done = command(copy, "--json")
     assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[0] == "Starting kernels"
+    assert "Executing (6 of 6)" in done.stderr
     answer = json.loads(done.stdout)
     assert (answer["same"], answer["trace"]) == (True, str(copy))
     assert answer["cells"][0] == {"id": "1.1", "same": True, "result": "same", "why": ""}

@@ -36,8 +36,9 @@ def test_calls_in_a_state_that_has_changed_are_not_blamed():
 
 
 def test_the_sentence_counts_what_differs_and_names_calls():
-    assert told(Row("1.1", "same")) == "Same: all 1 still show what is recorded."
-    assert "1 of them vary" in told(Row("1.1", "varies"), Row("1.2", "same"))
+    assert told(Row("1.1", "same")) == "Same: it still shows what is recorded."
+    assert told(Row("1.1", "same"), Row("1.2", "same")) == "Same: all 2 still show what is recorded."
+    assert "1 of them varies from" in told(Row("1.1", "varies"), Row("1.2", "same"))
     rows = [Row("1.1", "changed"), Row("1.2", "edited"), Row("1.3", "not run")]
     assert told(*rows, calls=("a.b",)) == (
         "Different: of 3, 1 changed, 1 edited, 1 could not be run. This call changed: a.b."
@@ -54,7 +55,7 @@ def test_what_had_not_been_run_when_it_was_recorded_is_no_difference():
     report = Report((Row("1.1", "not run", counts=False), Row("1.2", "same")), {}, {}, (), ())
     assert report.same
     assert report.plain()["cells"][0]["same"] is True
-    assert report.sentence == "Same: all 1 still show what is recorded (1 more had never run)."
+    assert report.sentence == "Same: it still shows what is recorded (1 more had never run)."
 
 
 def test_only_what_really_had_no_state_counts_as_never_run():

@@ -12,11 +12,14 @@ from exploracoder_jupyter.events import CandidateObserved, Notice, Record, RunFi
 from exploracoder_jupyter.notebook import journal_path, render
 from exploracoder_jupyter.notebook.document import content
 from exploracoder_jupyter.notebook.executions import executions
+from exploracoder_jupyter.notebook.export import without_losers
 from exploracoder_jupyter.notebook.journal import Journal
+from exploracoder_jupyter.notebook.needed import providers
 from exploracoder_jupyter.session.check.claims import unfounded
 from exploracoder_jupyter.session.check.explored import before_the_run, explorations
 from exploracoder_jupyter.session.check.subject import read
 from exploracoder_jupyter.session.check.surroundings import differences, lock_of, sandbox_like
+from exploracoder_jupyter.session.held import Hold
 from exploracoder_jupyter.types import Judgement, LibraryInfo
 from tests.unit.factories import RUN_ID, complete_events, recorded
 
@@ -128,6 +131,16 @@ class TestReading:
         assert (subject.edited, subject.complete) == ({}, False)
         assert any("journal" in clause for clause in told_of(subject))
 
+    def test_a_run_that_is_still_going_on_is_said_to_be(self, trace):
+        noted(trace, recorded(events()))
+        written(trace, recorded(events())[:-8])
+        run = Hold(trace)
+        subject = read(trace)
+        run.release()
+        assert subject.edited == {}
+        assert told_of(subject) == ("the run is still going on: checked is what it has recorded so far",)
+        assert not read(trace).goes_on
+
     def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
         noted(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
         trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
@@ -195,6 +208,10 @@ class TestSurroundings:
         lock = lock_of(read(written(trace, recorded(events(change)))), ())
         assert lock.requirements(lock.libraries) == ["networkx==3.6.1", "ipykernel"]
 
+    @pytest.mark.parametrize(("module", "package"), [("docx", "python-docx"), ("Crypto", "pycryptodome")])
+    def test_packages_of_other_names_than_their_modules_are_known(self, module, package):
+        assert providers(module, {package: "1.0", "other": "1.0"}) == [package]
+
     def test_a_python_that_is_no_version_is_refused(self, trace):
         def change(event):
             if not isinstance(event, RunStarted):
@@ -249,6 +266,15 @@ class TestNotebooksThatExplored:
     def test_a_trace_that_is_gone_is_missed(self, tmp_path):
         with pytest.raises(UsageError, match="trace of that is not there"):
             explorations(self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.")))
+
+    def test_what_was_made_from_a_trace_leads_to_it_and_says_what_it_is_where_that_is_gone(self, trace):
+        made = trace.with_name("networkx-selected.ipynb")
+        made.write_bytes(content(without_losers(nbformat.read(trace, 4))))
+        assert [found.trace for found in explorations(made)] == [trace]
+        trace.unlink()
+        assert explorations(made) == ()
+        with pytest.raises(UsageError, match="was made from a trace"):
+            read(made)
 
     def test_a_trace_and_a_notebook_that_explored_nothing_lead_nowhere(self, tmp_path, trace):
         assert explorations(trace) == ()

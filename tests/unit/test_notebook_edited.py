@@ -8,6 +8,7 @@ import pytest
 
 from exploracoder_jupyter.notebook import render
 from exploracoder_jupyter.notebook.edited import edited_cells, edited_since
+from exploracoder_jupyter.notebook.layout import source_hash
 from tests.unit.factories import complete_run
 
 RECORDS = complete_run()
@@ -112,6 +113,18 @@ def test_a_cell_that_does_not_run_any_more_is_named(notebook):
 def test_what_the_notebook_says_of_the_run_is_what_the_records_say(notebook, fact, change):
     change(facts(notebook))
     assert edited(notebook) == {"notebook": f"what it says of the run was edited: {fact}"}
+
+
+def test_words_that_were_edited_are_told_with_the_line_that_differs(notebook):
+    cell(notebook, "summary").source += "\n- Mine"
+    assert edited(notebook) == {"summary": "its text was edited: nothing -> - Mine"}
+
+
+def test_words_that_are_put_otherwise_today_are_not_edited(notebook):
+    plan = cell(notebook, "plan")
+    plan.source = f"{plan.source}\nAs it was told before."
+    plan.metadata.exploracoder_jupyter.source_hash = source_hash(plan.source)
+    assert edited(notebook) == {}
 
 
 def test_what_only_another_version_says_of_the_run_is_no_difference(notebook):

@@ -170,7 +170,7 @@ class _Checking:
 
         def advance(id_: str) -> None:
             done.append(id_)
-            self.advance(f"Executing {id_}", len(done), total)
+            self.advance("Executing", len(done), total)
 
         timeout = self.subject.setting("exploration", "timeout")
         seconds = float(timeout) if isinstance(timeout, int | float) else _SECONDS
@@ -224,6 +224,10 @@ class _Checking:
         edited = self.subject.edited.get(row.id)
         if not edited:
             return row
+        if row.result == "changed" and edited.endswith(f": {row.why}"):
+            return Row(
+                row.id, "edited", f"its record was edited: executed again it shows what the cell does: {row.why}"
+            )
         return Row(row.id, "edited", f"{edited}; executed again: {row.why}" if row.result == "changed" else edited)
 
 

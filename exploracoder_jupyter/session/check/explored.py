@@ -41,7 +41,8 @@ class Exploration:
 
 
 def explorations(path: Path) -> tuple[Exploration, ...]:
-    """What a notebook has explored; nothing where it is a trace itself, or no notebook that has explored.
+    """What a notebook has explored; nothing where it is a trace itself, was made from one that is not there, or has not
+    explored.
 
     Raises:
         UsageError: no trace of what it has explored is there.
@@ -59,7 +60,7 @@ def explorations(path: Path) -> tuple[Exploration, ...]:
         for trace in [*named, *([places[run_id]] if run_id in places else [])]:
             if trace.is_file():
                 found.setdefault(trace, before)
-    if not found:
+    if not found and not facts_of(notebook):
         remedy = f"Name that; traces are written to {FOLDER}/ beside the notebook, if --out names no other place."
         raise UsageError(f"{str(path)!r} has explored, but the trace of that is not there.", remedy=remedy)
     edited = edited_since(notebook)
@@ -127,7 +128,15 @@ def _by_run(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
 def notebook_at(path: Path) -> NotebookNode | None:
     """The notebook in this file, if there is one that can be read."""
     try:
-        notebook: NotebookNode = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+        return notebook_in(path.read_bytes())
+    except OSError:
+        return None
+
+
+def notebook_in(content: bytes) -> NotebookNode | None:
+    """The notebook that this is, if it can be read as one."""
+    try:
+        notebook: NotebookNode = nbformat.reads(content.decode(), as_version=4)  # type: ignore[no-untyped-call]
     except Exception:  # of whatever kind: a torn one may have a journal beside it
         return None
     return notebook

@@ -57,7 +57,8 @@ class Report:
         unrun = len(self.rows) - len(held)
         counted = {kind: sum(row.result == kind for row in held) for kind in ("varies", "changed", "edited")}
         if self.same:
-            return f"Same: all {len(held)} still show what is recorded{_apart(counted['varies'], unrun)}."
+            shown = "it still shows" if len(held) == 1 else f"all {len(held)} still show"
+            return f"Same: {shown} what is recorded{_apart(counted['varies'], unrun)}."
         lost = sum(row.result == "not run" for row in held)
         parts = [f"{counted['changed']} changed", f"{counted['edited']} edited", f"{lost} could not be run"]
         said = ", ".join(part for part in parts if not part.startswith("0 "))
@@ -79,7 +80,10 @@ def in_order(id_: str) -> list[int | str]:
 
 
 def _apart(varies: int, unrun: int) -> str:
-    said = [f"{varies} of them vary from run to run" if varies else "", f"{unrun} more had never run" if unrun else ""]
+    said = [
+        f"{varies} of them var{'ies' if varies == 1 else 'y'} from run to run" if varies else "",
+        f"{unrun} more had never run" if unrun else "",
+    ]
     return f" ({'; '.join(filter(None, said))})" if any(said) else ""
 
 

@@ -29,6 +29,7 @@ def _look(modules, names):
 _look({modules}, {names})
 """
 _UNDEFINED = re.compile(r"name '(\w+)' is not defined")
+_ENVIRONMENTS = "--env builds an environment as it was recorded; --kernel names another one."
 _REMEDY = "--before FILE runs a .py or .ipynb first that makes them."
 
 
@@ -40,7 +41,8 @@ async def begun(root: Branch, code: Sequence[str]) -> Branch:
     """The root, or a branch of it in which this code was run, piece by piece.
 
     Raises:
-        UsageError: a piece fails.
+        MissingMeans: a piece fails for want of a library.
+        UsageError: one fails otherwise.
     """
     if not code:
         return root
@@ -48,12 +50,17 @@ async def begun(root: Branch, code: Sequence[str]) -> Branch:
     for piece in code:
         observation = await branch.run(piece, timeout=_LONG)
         if not observation.ran:
-            why = observation.error.headline if observation.error else observation.note or observation.status
-            raise UsageError(
-                f"What was run before the exploration fails now: {why.rstrip('.')}.",
-                remedy="Mend it, or give what is to be run instead with --before.",
-            )
+            raise _fails(observation)
     return branch
+
+
+def _fails(observation: Observation) -> UsageError | MissingMeans:
+    error = observation.error
+    why = error.headline if error else observation.note or observation.status
+    said = f"What was run before the exploration fails now: {why.rstrip('.')}."
+    if error and error.name == "ModuleNotFoundError":
+        return MissingMeans(said, remedy=_ENVIRONMENTS)
+    return UsageError(said, remedy="Mend it, or give what is to be run instead with --before.")
 
 
 async def require(base: Branch, subject: Subject, chosen: Sequence[Execution] = ()) -> None:
@@ -109,8 +116,7 @@ def _not_there(modules: Sequence[str], uninstalled: Set[str]) -> MissingMeans:
     """`uninstalled`: those that no package of the run had, so that they lay among its files."""
     if beside := [name for name in modules if name in uninstalled]:
         return MissingMeans(f"Not there: {', '.join(beside)}.", remedy="--workdir names the folder that it lies in.")
-    remedy = "--env builds an environment as it was recorded; --kernel names another one."
-    return MissingMeans(f"Not installed here: {', '.join(modules)}.", remedy=remedy)
+    return MissingMeans(f"Not installed here: {', '.join(modules)}.", remedy=_ENVIRONMENTS)
 
 
 def _lacking(names: Sequence[str]) -> Lacking:

@@ -20,7 +20,8 @@ from exploracoder_jupyter.notebook.executions import Execution, executions
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
 from exploracoder_jupyter.notebook.stored import facts_of, restored
 from exploracoder_jupyter.session.check.claims import unfounded
-from exploracoder_jupyter.session.check.explored import before_the_run, is_whole, notebook_at
+from exploracoder_jupyter.session.check.explored import before_the_run, is_whole, notebook_at, notebook_in
+from exploracoder_jupyter.session.held import refuse_held
 from exploracoder_jupyter.session.named import records_of
 from exploracoder_jupyter.types import LibraryInfo
 
@@ -43,6 +44,8 @@ class Subject:
     """Id of the solution that the run ended with, if any."""
     complete: bool
     """Whether the notebook holds the whole run; else its journal knows more."""
+    goes_on: bool
+    """Whether the run is still writing it."""
 
     def setting(self, section: str, name: str) -> JsonValue:
         """A recorded setting; `None` where there is none."""
@@ -56,10 +59,11 @@ def read(path: Path) -> Subject:
     Raises:
         UsageError: it is no trace, one of a later version, or nothing was executed in its run.
     """
-    notebook = notebook_at(path)
+    goes_on, content = _goes_on(path), _content(path)
+    notebook = notebook_in(content)
     if notebook and (sentence := too_new(version_of(facts_of(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
-    records, saved = records_of(path), _saved(path)
+    records, saved = records_of(path), _saved(content)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -76,14 +80,31 @@ def read(path: Path) -> Subject:
         before_the_run(notebook) if notebook and is_whole(notebook) else (),
         solution.candidate if solution else "",
         complete=records == saved,
+        goes_on=goes_on,
     )
 
 
-def _saved(path: Path) -> list[Record]:
+def _goes_on(path: Path) -> bool:
+    try:
+        refuse_held(path, patience=0)
+    except UsageError:
+        return True
+    return False
+
+
+def _content(path: Path) -> bytes:
+    """What is in the file, read once: a run that goes on replaces it; nothing where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _saved(content: bytes) -> list[Record]:
     """The records that the notebook itself holds; a run that was cut off has more of them in its journal."""
     try:
-        return restored(json.loads(path.read_bytes()))
-    except (OSError, ValueError, RecursionError):
+        return restored(json.loads(content))
+    except (ValueError, RecursionError):
         return []
 
 

@@ -94,7 +94,9 @@ def differences(subject: Subject, now: Environment, sandbox: Sandbox) -> tuple[s
     said = [
         f"{name} {before[name]} -> {after[name]}" for name in after if before.get(name) not in (None, "", after[name])
     ]
-    if not subject.complete:
+    if subject.goes_on:
+        said.append("the run is still going on: checked is what it has recorded so far")
+    elif not subject.complete:
         said.append("the notebook does not hold the whole run: checked is what the journal beside it tells")
     if recorded.python != now.python:
         said.append(f"Python {recorded.python} -> {now.python}")
