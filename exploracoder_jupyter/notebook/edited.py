@@ -69,11 +69,12 @@ def edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict[str,
 
 def edited_since(notebook: NotebookNode) -> tuple[str, ...]:
     """The names of cells of runs, in whatever notebook, whose text is not what was written there."""
-    return tuple(
-        _name(cell)
-        for cell in notebook.cells
-        if (mark := ours(cell)) and source_hash(joined(cell.source)) != mark.get("source_hash")
-    )
+    return tuple(_name(cell) for cell in notebook.cells if ours(cell) and not _as_written(cell))
+
+
+def _as_written(cell: NotebookNode) -> bool:
+    """Whether its text is the one that it was given, as far as its hash tells."""
+    return source_hash(joined(cell.source)) == (ours(cell) or {}).get("source_hash")
 
 
 def _by_place(cells: Iterable[NotebookNode]) -> dict[_Place, list[NotebookNode]]:
@@ -89,7 +90,7 @@ def _differing(made: _Cells, there: _Cells) -> Iterator[tuple[str, str]]:
         if place not in there:
             yield place[1], "its cell was removed"
         for one in there.get(place, ()):
-            if why := _difference(cell, _like_records(one)):
+            if why := _difference(cell, _like_records(one), as_written=_as_written(one)):
                 yield place[1], why
     yield from ((name, "the run has no such cell") for solution, name in there if (solution, name) not in made)
 
@@ -140,12 +141,13 @@ def _like_records(cell: NotebookNode) -> NotebookNode:
     return liked
 
 
-def _difference(made: NotebookNode, there: NotebookNode) -> str:
+def _difference(made: NotebookNode, there: NotebookNode, *, as_written: bool) -> str:
     role = made.metadata[NAMESPACE]["role"]
     if there.cell_type != made.cell_type:
         return "it is a cell of another kind"
     if role not in (*_PROGRAMS, "setup"):
-        return _of_itself(made, there) if _same_words(made, there) else _other_words(made, there)
+        same = as_written or _same_words(made, there)
+        return _of_itself(made, there) if same else _other_words(made, there)
     if joined(there.source).rstrip() != made.source.rstrip():
         return "its code was edited"
     if role == "setup":
@@ -162,10 +164,7 @@ def _of_itself(made: NotebookNode, there: NotebookNode) -> str:
 
 
 def _same_words(made: NotebookNode, there: NotebookNode) -> bool:
-    source = joined(there.source)
-    if _LARGE.sub("", source) == _LARGE.sub("", made.source):
-        return True
-    return bool(source_hash(source) == there.metadata[NAMESPACE].get("source_hash"))
+    return _LARGE.sub("", joined(there.source)) == _LARGE.sub("", made.source)
 
 
 def _other_words(made: NotebookNode, there: NotebookNode) -> str:

@@ -120,9 +120,10 @@ def test_words_that_were_edited_are_told_with_the_line_that_differs(notebook):
     assert edited(notebook) == {"summary": "its text was edited: nothing -> - Mine"}
 
 
-def test_words_that_are_put_otherwise_today_are_not_edited(notebook):
+@pytest.mark.parametrize("line", ["As it was told before.", "In /home/somebody/there."])
+def test_words_that_are_put_otherwise_today_are_not_edited(notebook, line):
     plan = cell(notebook, "plan")
-    plan.source = f"{plan.source}\nAs it was told before."
+    plan.source = f"{plan.source}\n{line}"
     plan.metadata.exploracoder_jupyter.source_hash = source_hash(plan.source)
     assert edited(notebook) == {}
 
