@@ -34,11 +34,26 @@ def _reasons(path: Path) -> Iterator[UsageError]:
 
     if not path.exists():
         yield UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
+    elif _is_torn(path):
+        told = f"{str(path)!r} is damaged, and there is no journal beside it."
+        yield UsageError(told, remedy="Take a copy of it, if there is one; else explore anew.")
     elif _was_made_from_a_trace(path):
         told = f"{str(path)!r} was made from a trace, and does not hold the run itself."
         yield UsageError(told, remedy="Name the trace that it was made from.")
     elif traces := ", ".join(str(found.trace) for found in explorations(path)):
         yield UsageError(f"{str(path)!r} has explored; its trace is {traces}.", remedy="Name that.")
+
+
+def _is_torn(path: Path) -> bool:
+    """Whether a notebook of ours ends in its middle."""
+    try:
+        content = path.read_bytes()
+        json.loads(content)
+    except (ValueError, RecursionError):
+        return b'"exploracoder_jupyter"' in content
+    except OSError:
+        return False
+    return False
 
 
 def _was_made_from_a_trace(path: Path) -> bool:

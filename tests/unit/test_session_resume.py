@@ -298,11 +298,13 @@ def _is(event, candidate):
 def test_what_is_no_trace_is_told(tmp_path):
     (tmp_path / "other.ipynb").write_text("{}")
     made = trace(tmp_path, complete_events(), name="t.ipynb")
+    (tmp_path / "torn.ipynb").write_bytes(made.read_bytes()[:-2000])
     nbformat.write(without_losers(nbformat.read(made, 4)), tmp_path / "made.ipynb")
     call = nbformat.v4.new_code_cell("%%explora networkx --out t.ipynb\nCount the triangles.")
     nbformat.write(nbformat.v4.new_notebook(cells=[call]), tmp_path / "mine.ipynb")
     told = {
         "other.ipynb": "other.ipynb' is not the trace of a run",
+        "torn.ipynb": r"torn\.ipynb' is damaged, and there is no journal beside it",
         "missing.ipynb": r"There is no file '.*missing\.ipynb'",
         "made.ipynb": r"made\.ipynb' was made from a trace",
         "mine.ipynb": r"mine\.ipynb' has explored; its trace is .*/t\.ipynb\. Name that",
