@@ -16,7 +16,6 @@ from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.one_move import put
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.events import Record
     from exploracoder_jupyter.report.forms import Form
 
 _FORMS: Final = ("script", "html", "notebook")
@@ -54,8 +53,9 @@ def execute(arguments: argparse.Namespace) -> int:
     source, out, form = Path(arguments.trace), arguments.out, _form(arguments)
 
     from exploracoder_jupyter.report.forms import exported, path_beside
+    from exploracoder_jupyter.session.named import records_of
 
-    made = exported(_records(source), form, source, pinned=not arguments.unpinned)
+    made = exported(records_of(source), form, source, pinned=not arguments.unpinned)
     if out == _STDOUT:
         write(sys.stdout, made.rstrip("\n"))
         return 0
@@ -105,17 +105,6 @@ def _named(out: str, form: Form, made: str) -> Path:
             remedy=f"Name it otherwise, as {other.name}.",
         )
     return path
-
-
-def _records(source: Path) -> list[Record]:
-    from exploracoder_jupyter.notebook import load
-
-    try:
-        return load(source)
-    except UsageError as error:
-        from exploracoder_jupyter.session.named import explained
-
-        raise explained(source, error) from None
 
 
 def _refuse_trace(target: Path) -> None:

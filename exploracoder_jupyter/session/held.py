@@ -47,13 +47,15 @@ def refuse_held(trace: Path, *, patience: float | None = None) -> None:
         UsageError: it goes on.
     """
     end = time.monotonic() + (PATIENCE if patience is None else patience)
-    while _is_held(trace if trace.suffix == ".jsonl" else journal_path(trace)):
+    while is_held(trace):
         if time.monotonic() >= end:
             raise UsageError(f"The run of {trace.name} is still going on.", remedy="Wait for its end, or stop it.")
         time.sleep(_PAUSE)
 
 
-def _is_held(journal: Path) -> bool:
+def is_held(trace: Path) -> bool:
+    """Whether the run of this trace, a notebook or a journal, goes on."""
+    journal = trace if trace.suffix == ".jsonl" else journal_path(trace)
     try:
         import fcntl
 

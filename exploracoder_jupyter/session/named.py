@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import Record
@@ -21,44 +22,30 @@ def records_of(path: Path) -> list[Record]:
     try:
         return load(path)
     except UsageError as error:
-        raise explained(path, error) from None
-
-
-def explained(path: Path, error: UsageError) -> UsageError:
-    """Why nothing could be read there, as well as the file itself can tell."""
-    return next(_reasons(path), error)
+        raise next(_reasons(path), error) from None
 
 
 def _reasons(path: Path) -> Iterator[UsageError]:
+    """Why nothing could be read there, as well as the file itself can tell."""
     from exploracoder_jupyter.session.check.explored import explorations  # which asks here for the records
 
     if not path.exists():
         yield UsageError(f"There is no file {str(path)!r}.", remedy="Name the trace of a run.")
-    elif _is_torn(path):
+    elif (facts := _facts(path)) is None:
         told = f"{str(path)!r} is damaged, and there is no journal beside it."
         yield UsageError(told, remedy="Take a copy of it, if there is one; else explore anew.")
-    elif _was_made_from_a_trace(path):
+    elif facts and "records" not in facts:
         told = f"{str(path)!r} was made from a trace, and does not hold the run itself."
         yield UsageError(told, remedy="Name the trace that it was made from.")
     elif traces := ", ".join(str(found.trace) for found in explorations(path)):
         yield UsageError(f"{str(path)!r} has explored; its trace is {traces}.", remedy="Name that.")
 
 
-def _is_torn(path: Path) -> bool:
-    """Whether a notebook of ours ends in its middle."""
+def _facts(path: Path) -> dict[str, Any] | None:
+    """What the file says of a run in its metadata, if anything; `None` where it is one of ours that is torn."""
+    content = b""
     try:
         content = path.read_bytes()
-        json.loads(content)
-    except (ValueError, RecursionError):
-        return b'"exploracoder_jupyter"' in content
-    except OSError:
-        return False
-    return False
-
-
-def _was_made_from_a_trace(path: Path) -> bool:
-    try:
-        facts = facts_of(json.loads(path.read_bytes()))
+        return facts_of(json.loads(content))
     except (OSError, ValueError, RecursionError):
-        return False
-    return bool(facts) and "records" not in facts
+        return None if b'"exploracoder_jupyter"' in content else {}

@@ -21,7 +21,7 @@ from exploracoder_jupyter.notebook.migrate import too_new, version_of
 from exploracoder_jupyter.notebook.stored import facts_of, restored
 from exploracoder_jupyter.session.check.claims import unfounded
 from exploracoder_jupyter.session.check.explored import before_the_run, is_whole, notebook_at, notebook_in
-from exploracoder_jupyter.session.held import refuse_held
+from exploracoder_jupyter.session.held import is_held
 from exploracoder_jupyter.session.named import records_of
 from exploracoder_jupyter.types import LibraryInfo
 
@@ -59,7 +59,7 @@ def read(path: Path) -> Subject:
     Raises:
         UsageError: it is no trace, one of a later version, or nothing was executed in its run.
     """
-    goes_on, content = _goes_on(path), _content(path)
+    goes_on, content = is_held(path), _content(path)
     notebook = notebook_in(content)
     if notebook and (sentence := too_new(version_of(facts_of(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
@@ -82,14 +82,6 @@ def read(path: Path) -> Subject:
         complete=records == saved,
         goes_on=goes_on,
     )
-
-
-def _goes_on(path: Path) -> bool:
-    try:
-        refuse_held(path, patience=0)
-    except UsageError:
-        return True
-    return False
 
 
 def _content(path: Path) -> bytes:
