@@ -128,7 +128,9 @@ class Sibling:
             return Ending(note=self.end_reason or self.body.death())
         started = time.monotonic()
         try:
-            id_ = self._client.execute(encodable(code), store_history=True, allow_stdin=False)
+            id_ = self._client.execute(  # after an error, what is sent next must not be passed over as aborted
+                encodable(code), store_history=True, allow_stdin=False, stop_on_error=False
+            )
         except zmq.Again:
             await self.end("earlier code broke its connection, and its kernel was ended")
             return Ending(note=self.end_reason)

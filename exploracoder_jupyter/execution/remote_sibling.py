@@ -206,8 +206,13 @@ class RemoteSibling:
         def send() -> str:
             expressions = {"wanted": wanted} if wanted else {}
             return str(
-                channel.execute(
-                    code, silent=silent, store_history=not silent, user_expressions=expressions, allow_stdin=False
+                channel.execute(  # after an error, what is sent next must not be passed over as aborted
+                    code,
+                    silent=silent,
+                    store_history=not silent,
+                    user_expressions=expressions,
+                    allow_stdin=False,
+                    stop_on_error=False,
                 )
             )
 

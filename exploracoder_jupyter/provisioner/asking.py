@@ -52,16 +52,24 @@ class RunningKernel:
     async def _ask(self, expression: str) -> str:
         """The text that the expression yields there."""
         async with _client(self.connection_file) as client:
-            request = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
             try:
                 with anyio.fail_after(_SECONDS):
-                    answer = await _reply(client, request)
+                    answer = await _answer(client, expression)
             except TimeoutError as error:
                 raise KernelError(f"The kernel is busy or gone: no answer within {_SECONDS:g} s.") from error
         if answer.get("status") != "ok":
             problem = f"{answer.get('ename', 'no reply')}: {answer.get('evalue', '')}"
             raise KernelError(f"The kernel cannot be forked: {problem.rstrip(': ')}.")
         return str(ast.literal_eval(answer["data"]["text/plain"]))
+
+
+async def _answer(client: AsyncKernelClient, expression: str) -> dict[str, Any]:
+    """What became of the expression; a cell that fails aborts what waits behind it, which is then asked again."""
+    while True:
+        request = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
+        answer = await _reply(client, request)
+        if answer.get("status") != "aborted":
+            return answer
 
 
 async def _reply(client: AsyncKernelClient, request: str) -> dict[str, Any]:

@@ -155,6 +155,15 @@ async def test_a_fork_has_the_state_of_the_running_kernel_and_leaves_it_alone(fo
         assert psutil.pid_exists(manager.provisioner.pid)
 
 
+async def test_a_cell_that_fails_meanwhile_is_waited_for(folder):
+    async with running(folder) as kernel:
+        # An error aborts what waits behind it.
+        failing = kernel.client.execute("import time; time.sleep(2); items.append(3); 1 / 0")
+        async with started(kernel) as (_, client):
+            assert await ask(client, "items") == "[1, 2, 3]"
+        assert (await kernel.finish(failing)).said == "ZeroDivisionError: division by zero"
+
+
 async def test_a_confined_fork_writes_to_nobody_else_and_an_open_one_to_the_same_files(folder):
     write = "__import__('pathlib').Path('data.txt').write_text('spoiled')"
     async with running(folder) as kernel:
