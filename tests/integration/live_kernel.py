@@ -79,7 +79,7 @@ class LiveKernel:
 
     async def run(self, code, **options):
         """Execute a cell and wait for its end."""
-        return await self.finish(self.client.execute(code, allow_stdin=False, **options))
+        return await self.finish(self.client.execute(code, allow_stdin=False, stop_on_error=False, **options))
 
     async def finish(self, request):
         """Wait for the end of a cell that was begun by `client.execute`."""

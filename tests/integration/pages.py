@@ -83,7 +83,8 @@ class Page:
     def execute(self, code, cell="a-cell", **ours):
         """Begin a cell; its number."""
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
-        message = self._client.session.msg("execute_request", {**content, "stop_on_error": True})
+        content["stop_on_error"] = False  # else what is sent right after an error may be aborted
+        message = self._client.session.msg("execute_request", content)
         message["metadata"] = {**({"cellId": cell} if cell else {}), "exploracoder_jupyter": ours}
         self._client.shell_channel.send(message)
         return message["header"]["msg_id"]

@@ -31,7 +31,8 @@ class Kernel:
 
     def send(self, code, cell=None):
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
-        message = self.client.session.msg("execute_request", {**content, "stop_on_error": True})
+        content["stop_on_error"] = False  # else what is sent right after an error may be aborted
+        message = self.client.session.msg("execute_request", content)
         message["metadata"] = {"cellId": cell} if cell else {}
         self.client.shell_channel.send(message)
         return message["header"]["msg_id"]
