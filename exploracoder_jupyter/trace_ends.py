@@ -17,6 +17,8 @@ from exploracoder_jupyter.oneline import one_line
 
 MOST = 32_768
 """Bytes of a trace that tell a run's task and its end, from either end of the file."""
+REPLAYED = "-replayed"
+"""What the name of a trace ends in that shows another one again."""
 _MOST_TASK = 80
 _EXPORTED = "-selected.ipynb"
 """How the names of notebooks end that were made from traces."""

@@ -30,6 +30,7 @@ from exploracoder_jupyter.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
+from exploracoder_jupyter.oneline import one_line
 from exploracoder_jupyter.types import Candidate, Exchange, InputRun, Observation, Plan, Status
 
 _WORDS: dict[Status, str] = {
@@ -40,7 +41,7 @@ _WORDS: dict[Status, str] = {
     "interrupted": "was interrupted",
 }
 
-
+_MOST_TITLE = 120
 _INTERRUPTED = "interrupted"
 """The problem of an exchange that was given up because the run ended."""
 
@@ -57,9 +58,9 @@ class Lines:
     def __call__(self, record: Record) -> None:
         """Take the next record."""
         self._began = record.at if self._began is None else self._began
+        text = _text(record.event, self._titles)
         if isinstance(record.event, PlanMade):
             self._titles |= {subtask.id: subtask.title for subtask in record.event.plan.subtasks}
-        text = _text(record.event, self._titles)
         if text and self._is_news(record.event):
             self._write(f"[{record.at - self._began:6.1f}s] {' '.join(plain(text).split())}")
 
@@ -97,9 +98,9 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
         case Estimated():
             return f"Expected cost: {event}."
         case PlanMade():
-            return _plan(event.plan, event.reason)
+            return _plan(event.plan, event.reason, titles)
         case SubtaskStarted():
-            return f"Subtask {event.subtask}: {titles.get(event.subtask, '')}"
+            return f"Subtask {event.subtask}: {one_line(titles.get(event.subtask, ''), _MOST_TITLE)}"
         case CandidateProposed():
             return _proposed(event.candidate)
         case CandidateObserved():
@@ -158,9 +159,12 @@ def _called(exchange: Exchange) -> str | None:
     return f"The model's reply had a problem: {exchange.problem}" if told else None
 
 
-def _plan(plan: Plan, reason: str) -> str:
-    steps = "; ".join(f"{subtask.id} {subtask.title}" for subtask in plan.subtasks)
-    return f"{'Plan revised' if plan.revision else 'Plan'}{f' ({reason})' if reason else ''}: {steps}"
+def _plan(plan: Plan, reason: str, known: Mapping[str, str]) -> str:
+    """Titles are told whole, and once."""
+    kept = [subtask.id for subtask in plan.subtasks if known.get(subtask.id) == subtask.title]
+    steps = [f"{', '.join(kept)} as before"] if kept else []
+    steps += [f"{subtask.id} {subtask.title}" for subtask in plan.subtasks if subtask.id not in kept]
+    return f"{'Plan revised' if plan.revision else 'Plan'}{f' ({reason})' if reason else ''}: {'; '.join(steps)}"
 
 
 def _proposed(candidate: Candidate) -> str | None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `replay`."""
     parser.add_argument("trace", metavar="TRACE", help="trace notebook of a run, or its journal")
-    parser.add_argument("--out", required=True, metavar="TRACE2", help="path of the new trace notebook")
+    parser.add_argument(
+        "--out", metavar="TRACE2", help="path of the new trace notebook (<name>-replayed.ipynb beside TRACE)"
+    )
     parser.add_argument(
         "--delay",
         choices=("recorded", "none"),
@@ -54,7 +56,7 @@ def _ordered(arguments: argparse.Namespace) -> Replay:
 
     return replayed(
         Path(arguments.trace),
-        Path(arguments.out),
+        Path(arguments.out) if arguments.out else None,
         delay=arguments.delay,
         before=Path(arguments.before) if arguments.before else None,
         kernel=arguments.kernel,

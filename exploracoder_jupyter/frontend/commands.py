@@ -22,7 +22,7 @@ from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
-from exploracoder_jupyter.frontend.earlier import REPLAYED, Recorded, recorded
+from exploracoder_jupyter.frontend.earlier import Recorded, recorded
 from exploracoder_jupyter.frontend.export import export_trace
 from exploracoder_jupyter.frontend.files import copy_out, listing
 from exploracoder_jupyter.frontend.keys import explain, save_key
@@ -39,6 +39,7 @@ from exploracoder_jupyter.frontend.sending import Forks, send
 from exploracoder_jupyter.frontend.server import Reach, server_root
 from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.page import Continue
+from exploracoder_jupyter.trace_ends import REPLAYED
 from exploracoder_jupyter.wire import Given, Replay, Resume, Start
 
 _INTERRUPT = "To stop: interrupt the kernel."

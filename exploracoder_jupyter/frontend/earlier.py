@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.inside.secretive import secretive
-from exploracoder_jupyter.trace_ends import facts_of
+from exploracoder_jupyter.trace_ends import REPLAYED, facts_of
 from exploracoder_jupyter.types import Task
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ _RECORDS = b'"records": ['
 _RESUMES = re.compile(rb'"resumes": "(\w*)"')
 """In the first record. Within a string quotes are escaped."""
 _WITH_SOLUTION = ("solved", "unchecked")
-REPLAYED = "-replayed"
-"""What the name of a trace ends in that shows another one again."""
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 

@@ -36,6 +36,7 @@ from exploracoder_jupyter.session.order import Order, Recording, RunSteering
 from exploracoder_jupyter.session.resume import elsewhere, when, with_variables
 from exploracoder_jupyter.session.run import CellListener, run
 from exploracoder_jupyter.session.teller import Listener, Place, Summary
+from exploracoder_jupyter.trace_ends import REPLAYED
 from exploracoder_jupyter.types import Task
 
 Delay = Literal["recorded", "none"]
@@ -53,7 +54,7 @@ class Replay:
 
 def replayed(
     trace: Path,
-    out: Path,
+    out: Path | None = None,
     *,
     delay: Delay = "none",
     before: Path | None = None,
@@ -65,7 +66,7 @@ def replayed(
 
     Args:
         trace: a notebook or a journal.
-        out: the new trace.
+        out: the new trace; none: `<name>-replayed.ipynb` beside the other.
         delay: whether replies take as long as they did.
         before: a file with what is run first, for runs that used variables of a notebook.
         kernel: where the code is run; none: where it was run then.
@@ -76,8 +77,10 @@ def replayed(
         UsageError: it is not the trace of a run, both paths are one, variables that the run used are not here, there is
             no such folder, or it was run by an interpreter that is not the one of now.
     """
-    trace, out = _whole(trace), _whole(out)
-    if notebook_path(trace) == out:
+    trace = _whole(trace)
+    recorded = notebook_path(trace)
+    out = _whole(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED}.ipynb")
+    if recorded == out:
         raise UsageError("--out names the trace that is replayed.", remedy="Name another path.")
     records = records_of(trace)
     known = fold_all(records)

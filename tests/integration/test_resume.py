@@ -262,11 +262,11 @@ def test_a_run_is_shown_again_without_model_network_and_stores(author, done, mon
     monkeypatch.delenv("OPENAI_API_KEY")
     httpserver.clear_all_handlers()
     asked, stored = len(httpserver.log), snippets_path().stat().st_mtime_ns
-    summary = explora(done, "replay", "t.ipynb", "--out", "again.ipynb")
+    summary = explora(done, "replay", "t.ipynb")
     assert summary["status"] == "solved"
     assert summary["replay"]["same_course"], summary["replay"]
     assert (len(httpserver.log), snippets_path().stat().st_mtime_ns) == (asked, stored)
-    first, again = load(done / "t.ipynb"), load(done / "again.ipynb")
+    first, again = load(done / "t.ipynb"), load(done / "t-replayed.ipynb")
     assert steps(first) == steps(again)
     assert again[0].event.model == "toy"
 

@@ -24,7 +24,7 @@ WRONG = {
     "no library to search": ["search", ",", "mean"],
     "unreadable trace": ["export", "no-such.ipynb", "--out", "x.ipynb"],
     "export form": ["export", "a.ipynb", "--to", "pdf", "--out", "x"],
-    "replay without a path": ["replay", "a.ipynb"],
+    "replay without a trace": ["replay"],
     "replay of no trace": ["replay", "no-such.ipynb", "--out", "b.ipynb"],
     "resume of no trace": ["run", "--resume", "no-such.ipynb"],
     "resume with a task": ["run", "-t", "x", "--resume", "a.ipynb"],

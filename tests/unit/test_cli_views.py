@@ -126,6 +126,18 @@ def test_what_was_running_at_the_end_is_shown_as_not_finished():
     assert re.search(r"1\. Build .*graph \(not finished\)", shown)
 
 
+def test_a_revised_plan_repeats_no_title_and_a_subtask_is_named_in_short():
+    long = f"Rank {'all ' * 60}nodes"
+    first = types.Plan((types.Subtask("1", "Build a graph"), types.Subtask("2", long)))
+    second = types.Plan((*first.subtasks, types.Subtask("3", "Draw it")), revision=1)
+    revised = _lines([events.PlanMade(first), events.PlanMade(second, "more to do"), events.SubtaskStarted("2", ())])
+    assert [line.partition("] ")[2] for line in revised] == [
+        f"Plan: 1 Build a graph; 2 {long}",
+        "Plan revised (more to do): 1, 2 as before; 3 Draw it",
+        f"Subtask 2: Rank {'all ' * 28}al…",
+    ]
+
+
 def test_without_a_terminal_each_event_worth_telling_is_one_line():
     said = _lines(BEGINNING + END)
     assert all(re.match(r"\[ +\d+\.\ds\] \S", one) and "\n" not in one and "\x1b" not in one for one in said)

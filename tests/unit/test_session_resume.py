@@ -189,11 +189,12 @@ def test_it_is_told_where_files_are_looked_for_now(tmp_path):
     assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.said
 
 
-def test_a_replay_has_its_files_where_a_check_has_them(tmp_path, monkeypatch):
+def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_has_them(tmp_path, monkeypatch):
     (tmp_path / "explorations").mkdir()
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path / "data")
     path, out = trace(tmp_path / "explorations", complete_events()), tmp_path / "new.ipynb"
+    assert (replayed(path).out, replayed(path, out).out) == (path.with_name("old-replayed.ipynb"), out)
     assert replayed(path, out).order.workdir == tmp_path
     assert replayed(path, out, workdir=Path()).order.workdir == tmp_path / "data"
     with pytest.raises(UsageError, match=r"There is no folder 'nowhere'\. Name one with --workdir\."):
