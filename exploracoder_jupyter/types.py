@@ -524,6 +524,9 @@ class Environment:
     same in all forks of one. Empty in traces of before."""
     time_zone: str = ""
     """Name and distance from UTC, `CET+0100`; empty in traces of before."""
+    unindexed: tuple[str, ...] = ()
+    """Names of the packages that came from no package index, but from a folder, an archive or a repository: an index
+    may have something else of that name. Empty in traces of before."""
 
     @property
     def confinement(self) -> str:

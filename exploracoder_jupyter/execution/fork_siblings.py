@@ -188,6 +188,7 @@ class ForkSiblings:
             branching="fork",
             state=self._state,
             packages=tuple(found["packages"]),
+            unindexed=tuple(found["unindexed"]),
             hash_seed=found["hash_seed"],
             time_zone=found["time_zone"],
         )

@@ -201,6 +201,7 @@ class RemoteSiblings:
             isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.parcel.note])),
             branching="rerun (remote)",
             packages=tuple(found["packages"]),
+            unindexed=tuple(found["unindexed"]),
             hash_seed=found["hash_seed"],
             time_zone=found["time_zone"],
             state="fresh: the siblings are on another machine",

@@ -196,6 +196,7 @@ class RerunSiblings:
             branching="rerun",
             state=self.state,
             packages=tuple(found["packages"]),
+            unindexed=tuple(found["unindexed"]),
             hash_seed=found["hash_seed"],
             time_zone=found["time_zone"],
         )

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PACKAGER = "conda"
+PACKAGER = "conda"
 """It builds every package from a folder, and leaves the note."""
 
 
@@ -44,7 +44,7 @@ def _from_index(folder: str, top: str) -> bool:
     for note in glob(os.path.join(escape(folder), "*.dist-info", "direct_url.json")):
         about = os.path.dirname(note)
         files = (line.split(",")[0].split("/")[0] for line in _lines(about, "RECORD"))
-        if top in files and _PACKAGER not in _lines(about, "INSTALLER"):
+        if top in files and PACKAGER not in _lines(about, "INSTALLER"):
             return False
     return True
 

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from typing import Final
 
 from exploracoder_jupyter.notebook.needed import canonical, imported, providers, useful, versions_of
-from exploracoder_jupyter.types import LibraryInfo
+from exploracoder_jupyter.types import Environment, LibraryInfo
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ALWAYS: Final = sys.stdlib_module_names | {"__main__"}
@@ -26,32 +26,33 @@ class Dependencies:
     optional: tuple[str, ...]
     """What those can use beside what they need, and the run had."""
     unknown: tuple[str, ...]
-    """Modules that are imported and belong to no recorded distribution."""
+    """Modules that are imported and belong to no recorded distribution that came from an index."""
 
 
 def dependencies(
-    code: str, libraries: Iterable[LibraryInfo], packages: Iterable[str], *, pinned: bool = True, whole: bool = False
+    code: str, libraries: Iterable[LibraryInfo], environment: Environment, *, pinned: bool = True, whole: bool = False
 ) -> Dependencies:
     """What the code needs.
 
     Args:
         code: Python without magics.
         libraries: those of the task, which say how their distributions are called.
-        whole: whether it needs all of the libraries, for it works on values that others have made with them.
-        packages: `name==version` lines of the run's environment.
+        environment: the run's.
         pinned: whether to ask for the recorded versions.
+        whole: whether it needs all of the libraries, for it works on values that others have made with them.
     """
     told = {info.name: info for info in libraries}
-    versions = versions_of([*(f"{info.distribution}=={info.version}" for info in told.values()), *packages])
+    versions = versions_of([*(f"{info.distribution}=={info.version}" for info in told.values()), *environment.packages])
+    unindexed = {*map(canonical, environment.unindexed)}
     needed, unknown = list[str](), list[str]()
     for module in sorted((imported(code) | (told.keys() if whole else set())) - _ALWAYS):
         info = told.get(module)  # what has no version is of no distribution: an index may have another of its name
         names = [info.distribution] if info and info.version else providers(module, versions)
-        known = [canonical(name) for name in names if _NAME.fullmatch(name)]
+        known = [canonical(name) for name in names if _NAME.fullmatch(name) and canonical(name) not in unindexed]
         needed += known
         unknown += [] if known else [module]
     needed = list(dict.fromkeys(needed))
-    optional = [name for name in _optional(needed) if name in versions and name not in needed]
+    optional = [name for name in _optional(needed) if name in versions and name not in {*needed, *unindexed}]
 
     def asked(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(f"{name}=={versions[name]}" if pinned and name in versions else name for name in names)

@@ -26,6 +26,7 @@ _WIDTH: Final = 100
 _NO_VERDICT: Final = "The run is under way, or was cut off."
 _BLOCK: Final = re.compile(r"^# ///", re.MULTILINE)
 """How a line begins that would be taken for another block of metadata."""
+_NOT_FOUND: Final = "Install, or put beside this script, what no package index is known to have"
 _FIGURES: Final = "A notebook shows figures by itself; here add `plt.show()`, or save them."
 
 
@@ -46,7 +47,7 @@ class _Script:
     """Variables of the user's notebook."""
     files: Sequence[str]
     absent: Sequence[str]
-    """Modules that it cannot do without and no package of the run is known to provide."""
+    """Modules that it cannot do without and no package is known to provide that an index has."""
     needs: Dependencies
 
 
@@ -82,7 +83,7 @@ def _parts(run: Run, started: RunStarted, verdict: Verdict, solution: Solution, 
     workdir = folder.parent if folder.name == FOLDER else folder
     lacks = needs.variables(whole, started.task.uses)
     libraries = run.library.libraries if run.library else ()
-    wanted = dependencies(whole, libraries, started.environment.packages, pinned=pinned, whole=bool(lacks))
+    wanted = dependencies(whole, libraries, started.environment, pinned=pinned, whole=bool(lacks))
     return _Script(
         run=run,
         started=started,
@@ -157,7 +158,7 @@ def _told(parts: _Script) -> Iterator[str]:
         yield f"Write the whole path in place of ~, where a trace leaves out whose home it is: {', '.join(paths)}."
     if parts.needs.unknown:
         names = ", ".join(parts.needs.unknown)
-        yield f"No package of the run is known to provide what it imports as {names}: that has to be where this runs."
+        yield f"No package index is known to have what it imports as {names}: that has to be where this runs."
     if _shows(parts.observed, "display_data", "image/png") and not re.search(r"\bshow\(|\bsavefig\(", parts.code):
         yield _FIGURES
     if started.task.check and not parts.main:
@@ -171,7 +172,7 @@ def _modules_guard(names: Sequence[str]) -> list[str]:
         "from importlib.util import find_spec",
         "",
         f"if _unknown := [name for name in {[*names]!r} if find_spec(name) is None]:",
-        "    raise SystemExit(f\"Put beside this script what no known package provides: {', '.join(_unknown)}.\")",
+        f"    raise SystemExit(f\"{_NOT_FOUND}: {{', '.join(_unknown)}}.\")",
     ]
 
 

@@ -208,6 +208,20 @@ class TestSurroundings:
         lock = lock_of(read(written(trace, recorded(events(change)))), ())
         assert lock.requirements(lock.libraries) == ["networkx==3.6.1", "ipykernel"]
 
+    def test_what_came_from_no_index_is_asked_of_none_unless_it_is_named(self, trace):
+        def begun(*unindexed):
+            def change(event):
+                if not isinstance(event, RunStarted):
+                    return event
+                return replace(event, environment=replace(event.environment, unindexed=unindexed))
+
+            return read(written(trace, recorded(events(change))))
+
+        assert "numpy" not in lock_of(begun("NumPy"), ()).versions
+        with pytest.raises(UsageError, match=r"No package index had networkx: a folder.*--with NAME==VERSION"):
+            lock_of(begun("networkx"), ("numpy==2.3.0",))
+        assert lock_of(begun("networkx"), ("networkx==3.6",)).versions["networkx"] == "3.6"
+
     @pytest.mark.parametrize(("module", "package"), [("docx", "python-docx"), ("Crypto", "pycryptodome")])
     def test_packages_of_other_names_than_their_modules_are_known(self, module, package):
         assert providers(module, {package: "1.0", "other": "1.0"}) == [package]

@@ -50,9 +50,9 @@ def asked(**changes):
     return replace(begun, task=replace(begun.task, **changes))
 
 
-def installed(*packages):
+def installed(*packages, unindexed=()):
     begun = started()
-    return replace(begun, environment=replace(begun.environment, packages=packages))
+    return replace(begun, environment=replace(begun.environment, packages=packages, unindexed=unindexed))
 
 
 def metadata(text):
@@ -113,11 +113,21 @@ def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
     text = script("import tidebook\nprint(tidebook.high)", read=read)
     assert metadata(text)["dependencies"] == []
     done = run(text, tmp_path)
-    said = "Put beside this script what no known package provides: tidebook.\n"
+    said = "Install, or put beside this script, what no package index is known to have: tidebook.\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
     (tmp_path / "tidebook.py").write_text("high = 7")
     done = subprocess.run([sys.executable, tmp_path / "made.py"], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout == "7\n"
+
+
+def test_a_package_that_came_from_no_index_is_asked_of_none(tmp_path):
+    begun = installed("networkx==3.6.1", "our-tides==0.1", unindexed=("Our_Tides",))
+    read = LibraryRead((LibraryInfo("our_tides", "our-tides", "0.1"),), 1, Introduction(""))
+    text = script("import networkx\nimport our_tides", begun=begun, read=read)
+    assert metadata(text)["dependencies"] == ["networkx==3.6.1"]
+    assert "our-tides" not in text
+    assert "imports as our_tides" in ast.get_docstring(ast.parse(text))
+    assert run(text, tmp_path).stderr.endswith("what no package index is known to have: our_tides.\n")
 
 
 def test_what_may_be_missing_is_not_asked_for(tmp_path):

@@ -75,16 +75,23 @@ def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
     """What an environment as recorded is made of: the task's libraries, and what the executed code imports beside them.
 
     Raises:
-        UsageError: there is no record of packages, or an override has a wrong form.
+        UsageError: there is no record of packages, an override has a wrong form, or a library came from no index.
     """
     recorded = subject.started.environment
     if not recorded.packages:
         raise UsageError("The trace does not record which packages were installed.", remedy="Leave --env out.")
-    known = packages(recorded)
+    named = {canonical(text.partition("==")[0]) for text in overrides}
+    unindexed = {*map(canonical, recorded.unindexed)} - named
+    known = {name: version for name, version in packages(recorded).items() if name not in unindexed}
     modules = sorted({name for one in subject.executions for name in imported(one.code)})
     libraries = [info.distribution or info.name for info in subject.libraries]
+    if apart := [name for name in libraries if canonical(name) in unindexed]:
+        raise UsageError(
+            f"No package index had {', '.join(apart)}: a folder, an archive or a repository had.",
+            remedy="--kernel names an environment that has it, --with NAME==VERSION a version that an index has.",
+        )
     beside = [name for module in modules for name in providers(module, known)]
-    return Lock.of(recorded.python, recorded.packages, [*libraries, *beside], overrides)
+    return Lock.of(recorded.python, map("==".join, known.items()), [*libraries, *beside], overrides)
 
 
 def differences(subject: Subject, now: Environment, sandbox: Sandbox) -> tuple[str, ...]:
