@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 from IPython.core.interactiveshell import InteractiveShell
 from pydantic import ValidationError
 
-from exploracoder_jupyter.config import Layer, resolve
+from exploracoder_jupyter.config import Layer, Sandbox, Settings, resolve
 from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
@@ -52,6 +53,30 @@ _TAKE = "%explora solution puts the solution into a new cell."
 _OFFERED = "The solution of this run is in a cell already, or this front end makes none. It is:"
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a cell asks for, with what it leaves to a recorded run that it goes on from or shows."""
+
+    call: Call
+    task: str
+    layers: list[Layer]
+    origin: str
+    """What the run is, in a few words, if it goes on from another one or shows it."""
+    recorded: Sequence[Layer] = ()
+    """The settings of the recorded run, beneath all others."""
+    given: Given | None = None
+    resume: Resume | None = None
+    replay: Replay | None = None
+
+    def settings(self) -> Settings:
+        """All settings, resolved.
+
+        Raises:
+            UsageError: one is bad.
+        """
+        return resolve(*self.layers, *self.recorded)
+
+
 class Commands:
     """The front end of one shell."""
 
@@ -72,30 +97,61 @@ class Commands:
             ExploraError: the run could not be made.
         """
         caller = find_caller(self._shell)
+        asked = self._asked(call, task, caller)
+        background = caller.watched and not call.wait
+        page = self.controls.call(caller.session) if caller.watched else lambda: ""
+        settings, resources = asked.settings(), ExitStack()
+        if settings.exploration.review and not background and not (page() and self.controls.apart):
+            asked = replace(asked, layers=_without_review(asked.layers))
+        order, forks = self._order(asked, caller, settings.sandbox, resources)
+        self._finder.last = Place(",".join(order.libraries), asked.call.layer)
+        self.runs.stop_called_by(caller.cell)
+        try:
+            run = self.runs.start(
+                order,
+                command=engine_command(settings.sandbox.engine_python),
+                display=partial(_display, caller, page, background=background),
+                resources=resources,
+                fork=fork_of(self._shell) if order.live else None,
+                session=caller.session,
+                origin=asked.origin,
+            )
+        except KeyboardInterrupt:  # while the page's hello was waited for
+            raise UsageError("Stopped. It was stopped before it began.") from None
+        self._follow(run, background=background, forks=forks)
+
+    def _asked(self, call: Call, task: str, caller: Caller) -> _Asked:
+        """What the cell asks for, with what it leaves to the recorded run that it goes on from or shows."""
         layers = with_this_interpreter([call.layer, self._configured()])
         known = self._recorded(call, task, layers)
-        if known:
-            layers = _beside(known, call, layers)
-            call, task = known.completed(call, self._shell.user_ns), task or known.task.text
-        resume, replay = (_resume(known, call), _replay(known, call)) if known else (None, None)
-        background = caller.watched and not call.wait
-        going_on, origin = (None, _origin(known, call)) if known else self._going_on(caller)
-        page = self.controls.call(caller.session) if caller.watched else lambda: ""
-        settings = resolve(*layers, *([known.layer(*layers)] if known else []))
-        if settings.exploration.review and not background and not (page() and self.controls.apart):
-            layers = _without_review(layers)
-        sandbox, resources = settings.sandbox, ExitStack()
-        wanted = sandbox.state != "fresh"
-        live = offer(self._shell, task=task, check=call.check) if wanted else None
+        if known is None:
+            going_on, origin = self._going_on(caller)
+            return _Asked(call, task, layers, origin=origin, given=going_on)
+        layers = _beside(known, call, layers)
+        call = known.completed(call, self._shell.user_ns)
+        return _Asked(
+            call,
+            task or known.task.text,
+            layers,
+            recorded=[known.layer(*layers)],
+            origin=_origin(known, call),
+            resume=_resume(known, call),
+            replay=_replay(known, call),
+        )
+
+    def _order(self, asked: _Asked, caller: Caller, sandbox: Sandbox, resources: ExitStack) -> tuple[Start, Forks]:
+        """What the engine is told, and whether it will fork this kernel."""
+        call = asked.call
+        live = offer(self._shell, task=asked.task, check=call.check) if sandbox.state != "fresh" else None
         forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
         variables, unsent = send(call.uses, self._shell.user_ns, resources, sandbox, forks=forks)
         order = Start(
-            task=task,
+            task=asked.task,
             libraries=list(call.libraries),
             uses=list(call.uses),
             check=call.check,
             solution_name=call.solution_name,
-            layers=layers,
+            layers=asked.layers,
             notebook=str(caller.notebook) if caller.notebook else None,
             cell=caller.cell,
             workdir=str(Path.cwd()),
@@ -103,24 +159,14 @@ class Commands:
             unsent=unsent,
             live=live,
             cells=caller.cell is not None,
-            given=going_on,
-            resume=resume,
-            replay=replay,
+            given=asked.given,
+            resume=asked.resume,
+            replay=asked.replay,
         )
-        self._finder.last = Place(",".join(call.libraries), call.layer)
-        self.runs.stop_called_by(caller.cell)
-        try:
-            run = self.runs.start(
-                order,
-                command=engine_command(sandbox.engine_python),
-                display=partial(_display, caller, page, background=background),
-                resources=resources,
-                fork=fork_of(self._shell) if live else None,
-                session=caller.session,
-                origin=origin,
-            )
-        except KeyboardInterrupt:  # while the page's hello was waited for
-            raise UsageError("Stopped. It was stopped before it began.") from None
+        return order, forks
+
+    def _follow(self, run: Run, *, background: bool, forks: Forks) -> None:
+        """To the end, or, in the background, until this kernel was forked."""
         try:
             run.detach(patience=_FORK_SECONDS if forks == "will" else 0.0) if background else run.wait()
         except KeyboardInterrupt:
