@@ -106,15 +106,14 @@ async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
     await to_thread.run_sync(_sweep)
     folder = _make_folder()
-    lock = _lock(folder)
-    try:
-        archive = write_inside(folder / "inside.zip")
-        readable = (*needed_by_interpreter([*interpreter.paths, *interpreter.command[:1]]), archive)
-        yield Launcher(sandbox, interpreter, isolation, folder, archive, hidden_paths(os.environ), readable)
-    finally:
-        with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(remove_tree, folder)
-            lock.close()
+    with _lock(folder):
+        try:
+            archive = write_inside(folder / "inside.zip")
+            readable = (*needed_by_interpreter([*interpreter.paths, *interpreter.command[:1]]), archive)
+            yield Launcher(sandbox, interpreter, isolation, folder, archive, hidden_paths(os.environ), readable)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(remove_tree, folder)
 
 
 def _parent() -> Path:

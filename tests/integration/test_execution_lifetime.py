@@ -1,5 +1,6 @@
 """Nothing is left behind: not after an end, not after a kill; and programs that read the environment."""
 
+import fcntl
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import KernelError, MissingMeans
-from exploracoder_jupyter.execution import RerunSiblings, find_isolation, inspector
+from exploracoder_jupyter.execution import RerunSiblings, find_isolation, inspector, launcher
 
 pytestmark = pytest.mark.anyio
 
@@ -76,6 +77,18 @@ async def test_nothing_is_left_after_a_cancelled_start(own_temporary, tmp_path):
             await anyio.sleep(60)
     assert commands(str(own_temporary)) == []
     assert list(own_temporary.iterdir()) == []
+
+
+async def test_a_folder_whose_removal_is_cut_off_is_left_to_a_later_run(own_temporary, monkeypatch):
+    def cut_off(folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(launcher, "remove_tree", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        async with launcher.open_launcher(Sandbox()) as opened:
+            pass
+    with (opened.folder / "lock").open("rb") as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more
 
 
 def test_siblings_die_with_a_killed_engine(own_temporary, tmp_path):
