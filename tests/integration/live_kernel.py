@@ -109,6 +109,7 @@ class LiveKernel:
     def send_cell(self, code):
         """Begin a cell like a front end that shows a page."""
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
+        content["stop_on_error"] = False  # else what is sent right after an error may be aborted
         message = self.client.session.msg("execute_request", content, metadata={"cellId": "a-cell"})
         self.client.shell_channel.send(message)
         return message["header"]["msg_id"]
