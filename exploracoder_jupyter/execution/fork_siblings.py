@@ -27,7 +27,7 @@ from exploracoder_jupyter.execution.fork import Branches, ForkBranch
 from exploracoder_jupyter.execution.forked import Forked
 from exploracoder_jupyter.execution.forker import Forker
 from exploracoder_jupyter.execution.guard import Guard
-from exploracoder_jupyter.execution.inspect import inspect
+from exploracoder_jupyter.execution.inspect import inspect, interpreter_facts
 from exploracoder_jupyter.execution.isolation import Isolation
 from exploracoder_jupyter.execution.kernel import Sibling
 from exploracoder_jupyter.execution.launcher import Launcher, open_launcher
@@ -178,17 +178,11 @@ class ForkSiblings:
         return await start_sibling(Launch(command, bare.environ(folder), folder, folder, supervised=False), context)
 
     async def _ask_environment(self) -> Environment:
-        found = json.loads("".join([line async for line in self.inspect("packages", ())]))
         described = self._level.describe(network=self._sandbox.network)
         return Environment(
-            python=found["python"],
-            platform=found["platform"],
+            **await interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(filter(None, [described, self._forker.orders.snapshot.note])),
             branching="fork",
             state=self._state,
-            packages=tuple(found["packages"]),
-            unindexed=tuple(found["unindexed"]),
-            hash_seed=found["hash_seed"],
-            time_zone=found["time_zone"],
         )

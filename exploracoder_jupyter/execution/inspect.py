@@ -6,11 +6,13 @@ packages. Same confinement as a sibling; the working directory is read-only.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio import to_thread
@@ -40,6 +42,16 @@ def inspector_of(sandbox: Sandbox) -> Inspect:
     from exploracoder_jupyter.execution.remote import remote_inspector  # with what talks to kernels, seldom needed
 
     return remote_inspector(sandbox)
+
+
+async def interpreter_facts(inspect: Inspect) -> dict[str, Any]:
+    """What the interpreter is and has, by the fields of an `Environment`.
+
+    Raises:
+        KernelError: it could not be asked.
+    """
+    found = json.loads("".join([line async for line in inspect("packages", ())]))
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
 def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:

@@ -10,7 +10,6 @@ machine is lost, they end themselves (`inside.guest`).
 from __future__ import annotations
 
 import codecs
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from pydantic import SecretStr
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.execution.factory import set_up
-from exploracoder_jupyter.execution.inspect import Inspect
+from exploracoder_jupyter.execution.inspect import Inspect, interpreter_facts
 from exploracoder_jupyter.execution.pool import WarmPool
 from exploracoder_jupyter.execution.remote_gateway import Gateway, gateway_token, open_gateway
 from exploracoder_jupyter.execution.remote_parcel import MOST_MB, Parcel, pack, unpack_written
@@ -193,17 +192,11 @@ class RemoteSiblings:
         return min(self._sandbox.copy_mb, MOST_MB)
 
     async def _ask_environment(self) -> Environment:
-        found = json.loads("".join([line async for line in self.inspect("packages", ())]))
         return Environment(
-            python=found["python"],
-            platform=found["platform"],
+            **await interpreter_facts(self.inspect),
             kernel=self.factory.gateway.kernel,
             isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.parcel.note])),
             branching="rerun (remote)",
-            packages=tuple(found["packages"]),
-            unindexed=tuple(found["unindexed"]),
-            hash_seed=found["hash_seed"],
-            time_zone=found["time_zone"],
             state="fresh: the siblings are on another machine",
         )
 

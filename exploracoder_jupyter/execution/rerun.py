@@ -8,7 +8,6 @@ observation that says so.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.execution.context import end_context
 from exploracoder_jupyter.execution.factory import SiblingFactory
 from exploracoder_jupyter.execution.guard import Guard
-from exploracoder_jupyter.execution.inspect import inspect
+from exploracoder_jupyter.execution.inspect import inspect, interpreter_facts
 from exploracoder_jupyter.execution.launcher import Launcher, open_launcher
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.observe import observe, unrun
@@ -187,18 +186,12 @@ class RerunSiblings:
         return self._environment
 
     async def _ask_environment(self) -> Environment:
-        found = json.loads("".join([line async for line in self.inspect("packages", ())]))
         return Environment(
-            python=found["python"],
-            platform=found["platform"],
+            **await interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(filter(None, [self._launcher.isolation.description, self.factory.snapshot.note])),
             branching="rerun",
             state=self.state,
-            packages=tuple(found["packages"]),
-            unindexed=tuple(found["unindexed"]),
-            hash_seed=found["hash_seed"],
-            time_zone=found["time_zone"],
         )
 
     async def _make_factory(self, stack: AsyncExitStack) -> SiblingFactory:
