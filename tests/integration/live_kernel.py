@@ -16,6 +16,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 
 from exploracoder_jupyter.errors import KernelError
+from tests.integration.cells import cell_request
 
 PYTHON = os.environ.get("EXPLORACODER_LIVE_PYTHON", sys.executable)
 """Another interpreter may be named, to try another ipykernel."""
@@ -108,9 +109,7 @@ class LiveKernel:
 
     def send_cell(self, code):
         """Begin a cell like a front end that shows a page."""
-        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
-        content["stop_on_error"] = False  # else what is sent right after an error may be aborted
-        message = self.client.session.msg("execute_request", content, metadata={"cellId": "a-cell"})
+        message = cell_request(self.client.session, code, {"cellId": "a-cell"})
         self.client.shell_channel.send(message)
         return message["header"]["msg_id"]
 

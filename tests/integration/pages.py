@@ -7,6 +7,7 @@ from queue import Empty
 from jupyter_client.blocking import BlockingKernelClient
 
 from exploracoder_jupyter.page import CONTROL, EVENTS, VERSION
+from tests.integration.cells import cell_request
 
 
 class Page:
@@ -82,10 +83,8 @@ class Page:
 
     def execute(self, code, cell="a-cell", **ours):
         """Begin a cell; its number."""
-        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
-        content["stop_on_error"] = False  # else what is sent right after an error may be aborted
-        message = self._client.session.msg("execute_request", content)
-        message["metadata"] = {**({"cellId": cell} if cell else {}), "exploracoder_jupyter": ours}
+        metadata = {**({"cellId": cell} if cell else {}), "exploracoder_jupyter": ours}
+        message = cell_request(self._client.session, code, metadata)
         self._client.shell_channel.send(message)
         return message["header"]["msg_id"]
 

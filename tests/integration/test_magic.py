@@ -12,6 +12,7 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 
 from exploracoder_jupyter.notebook import render
+from tests.integration.cells import cell_request
 from tests.unit.factories import complete_run
 
 FAKE = Path(__file__).with_name("fake_engine.py")
@@ -30,10 +31,7 @@ class Kernel:
         self.run(f"%config ExploraMagics.engine_python = {str(self.folder / 'engine')!r}\nmine = {{'a': [1, 2]}}")
 
     def send(self, code, cell=None):
-        content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False}
-        content["stop_on_error"] = False  # else what is sent right after an error may be aborted
-        message = self.client.session.msg("execute_request", content)
-        message["metadata"] = {"cellId": cell} if cell else {}
+        message = cell_request(self.client.session, code, {"cellId": cell} if cell else {})
         self.client.shell_channel.send(message)
         return message["header"]["msg_id"]
 
