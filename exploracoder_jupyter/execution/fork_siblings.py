@@ -38,6 +38,7 @@ from exploracoder_jupyter.execution.rerun import RerunSiblings
 from exploracoder_jupyter.execution.scratch import take_snapshot
 from exploracoder_jupyter.execution.started import Launch, start_sibling
 from exploracoder_jupyter.execution.suspects import known_suspects
+from exploracoder_jupyter.execution.syscall_filter import MISSING
 from exploracoder_jupyter.types import Environment
 
 _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
@@ -179,10 +180,11 @@ class ForkSiblings:
 
     async def _ask_environment(self) -> Environment:
         described = self._level.describe(network=self._sandbox.network)
+        unfiltered = "" if self._forker.orders.filter else MISSING
         return Environment(
             **await interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,
-            isolation="; ".join(filter(None, [described, self._forker.orders.snapshot.note])),
+            isolation="; ".join(filter(None, [described, unfiltered, self._forker.orders.snapshot.note])),
             branching="fork",
             state=self._state,
         )

@@ -1,7 +1,7 @@
 """A sibling's process that was forked: its descriptors, its tree, its end.
 
 The process of a branch has the processes of its descendants below it, in their own process namespaces, each of which
-begins with a reaper that ends with a pipe from here. A branch that is closed while descendants live leaves its reaper
+begins with a reaper that ends with a socket from here. A branch that is closed while descendants live leaves its reaper
 behind, and nothing else, until the last of them is closed.
 """
 
@@ -37,12 +37,14 @@ class Forked:
     reaper: int | None
     """A descriptor of the first process of its namespace, if it has one; the namespace ends with it."""
     lifeline: int
-    """The reaper reads the other end."""
+    """The other end of the socket that the reaper reads."""
     home: Path
     """Its own files, as it sees them."""
     folder: Path | None
     """The same as seen from here, where they are on disk."""
     parent: Forked | None = None
+    proc: int | None = None
+    """Of the first generation, for its forks: see `inside.confine`."""
     loaded: tuple[str, ...] = ()
     """Libraries it came with that keep threads of their own, the likeliest to make a fork hang first."""
     children: set[Forked] = field(default_factory=set)
@@ -104,6 +106,8 @@ class Forked:
         if self.reaper is not None:
             _kill(self.reaper)
             os.close(self.reaper)
+        if self.parent is None and self.proc is not None:
+            os.close(self.proc)
         os.close(self.lifeline)
         os.close(self.process)
         if self.parent is not None and self.parent._released:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
+import socket
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -120,7 +121,7 @@ class Forker:
         with ExitStack() as undo:
             undo.callback(line.close)
             try:
-                lifeline = _send_order(line, order)
+                lifeline = self._send(line, order, parent)
                 undo.callback(os.close, lifeline)
                 with anyio.fail_after(_SECONDS):
                     heard = await line.receive()
@@ -130,23 +131,54 @@ class Forker:
             undo.pop_all()
         return body
 
+    def _send(self, line: Line, order: Order, parent: Forked | None) -> int:
+        """Send the order with the descriptors that it needs.
+
+        Returns one end of a socket whose other end ties the child to this process.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, self._given(parent) as given:
+                given = {**given, "lifeline": theirs.fileno()}
+                line.send({**order, "given": list(given)}, list(given.values()))
+        except BaseException:
+            ours.close()
+            raise
+        return ours.detach()
+
+    @contextmanager
+    def _given(self, parent: Forked | None) -> Iterator[dict[str, int]]:
+        """Descriptors for a fork, by name, that are open as long as the block lasts."""
+        with ExitStack() as stack:
+            given = {}
+            compiled = self.orders.filter
+            if compiled is not None and parent is None:
+                given["filter"] = stack.enter_context(_in_memory(compiled.program))
+            if parent is not None and parent.proc is not None:
+                given["proc"] = parent.proc
+                if compiled is not None:
+                    given["permit"] = stack.enter_context(_in_memory(compiled.permit))
+            yield given
+
     def _body(self, heard: Heard, line: Line, lifeline: int, order: Order, parent: Forked | None) -> Forked:
-        """The process that sent this. What it hands over is taken only where it can be nobody else's."""
+        """The process that sent this. What it passes on is accepted only where it can be nobody else's."""
         apart = self.orders.level.name == "namespaces"
+        expected = 0 if not apart else 2 if parent is None else 1
         with ExitStack() as unused:
-            for descriptor in heard.descriptors[1 if apart else 0 :]:
+            for descriptor in heard.descriptors[expected:]:
                 unused.callback(os.close, descriptor)
-            reaper = heard.descriptors[0] if apart and heard.descriptors else None
             with ExitStack() as undo:
-                if reaper is not None:
-                    undo.callback(os.close, reaper)
+                for descriptor in heard.descriptors[:expected]:
+                    undo.callback(os.close, descriptor)
+                reaper, proc = [*heard.descriptors[:expected], None, None][:2]
                 answer = _understood(heard)
                 process = os.pidfd_open(heard.pid)
                 undo.callback(os.close, process)
                 home = self.orders.home_of(order)
                 loaded = tuple(name for name in answer.loaded if name in RISKY)
                 on_disk = None if apart else home
-                body = Forked(line, heard.pid, process, reaper, lifeline, home, on_disk, parent, loaded)
+                proc = proc if parent is None else parent.proc
+                body = Forked(line, heard.pid, process, reaper, lifeline, home, on_disk, parent, proc, loaded)
                 undo.pop_all()
         if parent is None:
             self.notes = [_short(note) for note in answer.notes[:_MOST_NOTES]]
@@ -193,17 +225,15 @@ def _understood(heard: Heard) -> _Answer:
     return answer
 
 
-def _send_order(line: Line, order: Order) -> int:
-    """Send the order with the end of a pipe; the other end, which ties the child to this process."""
-    theirs, ours = os.pipe()
+@contextmanager
+def _in_memory(content: bytes) -> Iterator[int]:
+    """A descriptor of a file in memory with this content."""
+    file = os.memfd_create("explora", os.MFD_CLOEXEC)
     try:
-        line.send(order, [theirs])
-    except BaseException:
-        os.close(ours)
-        raise
+        os.write(file, content)
+        yield file
     finally:
-        os.close(theirs)
-    return ours
+        os.close(file)
 
 
 def seen_from_here(path: str, body: Forked) -> str:

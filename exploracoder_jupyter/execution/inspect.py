@@ -7,7 +7,7 @@ packages. Same confinement as a sibling; the working directory is read-only.
 from __future__ import annotations
 
 import json
-import os
+import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from itertools import count
@@ -109,12 +109,9 @@ async def inspect(
 @contextmanager
 def _tie() -> Iterator[int]:
     """What a program has as standard input that is to end with this process, see `inside.lifeline`."""
-    theirs, ours = os.pipe()
-    try:
-        yield theirs
-    finally:
-        os.close(theirs)
-        os.close(ours)
+    theirs, ours = socket.socketpair()
+    with theirs, ours:
+        yield theirs.fileno()
 
 
 async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:

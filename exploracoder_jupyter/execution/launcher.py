@@ -7,6 +7,7 @@ characters, and private.
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import json
 import os
@@ -28,6 +29,7 @@ from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.execution.environ import allowed_environment, harmless, hidden_paths
 from exploracoder_jupyter.execution.isolation import Isolation, View, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.execution.launch import Interpreter, find_interpreter, write_inside
+from exploracoder_jupyter.execution.syscall_filter import SyscallFilter, compile_filter
 
 _MEGABYTE: Final = 1 << 20
 _SHARE_OF_MACHINE: Final = 0.8
@@ -51,6 +53,8 @@ class Launcher:
     """The zip of `inside`."""
     hidden: tuple[Path, ...]
     readable: tuple[Path, ...]
+    filter: SyscallFilter | None = None
+    """For processes that are started; forks have one of their own."""
 
     @property
     def memory(self) -> int:
@@ -74,9 +78,12 @@ class Launcher:
 
     def command(self, module: str, arguments: Sequence[str], view: View) -> list[str]:
         """Command line that runs a module of `inside` within the view."""
-        limits = json.dumps(self.limits())
+        limits = json.dumps({**self.limits(), "filter": self._filter()})
         program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]
         return self.isolation.command(program, view)
+
+    def _filter(self) -> str | None:
+        return None if self.filter is None else base64.b64encode(self.filter.program).decode()
 
     @property
     def most_tasks(self) -> int:
@@ -110,7 +117,9 @@ async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
         try:
             archive = write_inside(folder / "inside.zip")
             readable = (*needed_by_interpreter([*interpreter.paths, *interpreter.command[:1]]), archive)
-            yield Launcher(sandbox, interpreter, isolation, folder, archive, hidden_paths(os.environ), readable)
+            hidden = hidden_paths(os.environ)
+            filter = compile_filter("bubblewrap" if isolation.mounts else "limits", network=sandbox.network)
+            yield Launcher(sandbox, interpreter, isolation, folder, archive, hidden, readable, filter)
         finally:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(remove_tree, folder)

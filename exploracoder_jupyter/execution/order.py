@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Final
@@ -14,6 +14,7 @@ from exploracoder_jupyter.execution.isolation import Mount, View, counts_apart, 
 from exploracoder_jupyter.execution.launcher import Launcher
 from exploracoder_jupyter.execution.level import Level
 from exploracoder_jupyter.execution.scratch import Snapshot
+from exploracoder_jupyter.execution.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.inside import confine
 
 _GENERATION: Final = 8
@@ -35,6 +36,13 @@ class Orders:
     level: Level
     watched: bool = True
     """Whether branches tell which names their cells bind, and bound their outputs."""
+    filter: SyscallFilter | None = field(init=False)
+    """For the first generation, from which all others have it."""
+
+    def __post_init__(self) -> None:
+        level, network = self.level.name, self.launcher.sandbox.network
+        compiled = None if level == "open" else compile_filter(level, network=network)
+        object.__setattr__(self, "filter", compiled)
 
     def root(self, *, chdir: Path | None) -> Order:
         """For the first generation: a child of a kernel that is not confined. It is forked, and runs nothing."""
@@ -68,6 +76,7 @@ class Orders:
             "serve": serve,
             "network": self.launcher.sandbox.network,
             "hidden": [str(path) for path in self._hidden],
+            "shown": [],
             "workdir": str(self.snapshot.source),
             "lower": str(self.snapshot.folder),
             "overlay": self.level.overlay,

@@ -30,6 +30,7 @@ from exploracoder_jupyter.execution.observe import observe, unrun
 from exploracoder_jupyter.execution.pool import CORES, WarmPool
 from exploracoder_jupyter.execution.scratch import take_snapshot
 from exploracoder_jupyter.execution.sibling import AnySibling
+from exploracoder_jupyter.execution.syscall_filter import MISSING
 from exploracoder_jupyter.execution.written import copy_written
 from exploracoder_jupyter.types import Environment, Observation, Status
 
@@ -186,10 +187,12 @@ class RerunSiblings:
         return self._environment
 
     async def _ask_environment(self) -> Environment:
+        described = self._launcher.isolation.description
+        unfiltered = "" if self._launcher.filter else MISSING
         return Environment(
             **await interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,
-            isolation="; ".join(filter(None, [self._launcher.isolation.description, self.factory.snapshot.note])),
+            isolation="; ".join(filter(None, [described, unfiltered, self.factory.snapshot.note])),
             branching="rerun",
             state=self.state,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
@@ -125,18 +126,18 @@ def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager
 
 async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
     """Start the process; the descriptor that it is tied to (`inside.lifeline`) and that is never written to."""
-    theirs, ours = os.pipe()
+    theirs, ours = socket.socketpair()  # no pipe: anybody who sees one in `/proc` can open its other end
     try:
         with (launch.folder / "log").open("wb") as log:
             await manager.start_kernel(
-                env=launch.environ, cwd=str(launch.cwd), stdin=theirs, stdout=subprocess.DEVNULL, stderr=log
+                env=launch.environ, cwd=str(launch.cwd), stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=log
             )
     except (OSError, RuntimeError) as error:
-        os.close(ours)
+        ours.close()
         raise KernelError(f"A sibling kernel could not be started: {error}.") from error
     finally:
-        os.close(theirs)
-    return ours
+        theirs.close()
+    return ours.detach()
 
 
 def describe_exit(status: int | None, *, supervised: bool) -> str:

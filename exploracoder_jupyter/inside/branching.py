@@ -39,6 +39,7 @@ from exploracoder_jupyter.inside import (
     rebuild,
     signing,
     surroundings,
+    syscalls,
     warming,
 )
 from exploracoder_jupyter.inside.descriptors import Inherited
@@ -153,14 +154,15 @@ def _descend(
             leave.close()
         rebuild.close_own_plumbing(keep=[own.fileno()])
         inherited = Inherited.survey(keep=[own.fileno()])  # at once: until then the parent may move offsets
-        order, (lifeline,) = line.receive(own)
+        order, descriptors = line.receive(own)
         own.settimeout(None)
-        reaper = _enter(order, lifeline, inherited)
+        given = dict(zip(order["given"], descriptors, strict=True))
+        reaper = _enter(order, given, inherited)
         if os.fork():
             os._exit(0)
         random.setstate(state)
         os.setsid()
-        _become(shell, order, own, inherited, reaper, collecting)
+        _become(shell, order, own, inherited, reaper, given.get("filter"), collecting)
     except BaseException:
         if own is not None:
             line.tell(own, {"error": traceback.format_exc(limit=-3).strip()})
@@ -168,18 +170,27 @@ def _descend(
         os._exit(1)
 
 
-def _enter(order: dict[str, Any], lifeline: int, inherited: Inherited) -> int | None:
-    """Enter new namespaces, if the order says so, and start what reaps in them; a descriptor of it."""
-    if order["level"] != "namespaces":
-        os.close(lifeline)
-        return None
-    confine.enter_namespaces(network=order["network"])
+def _enter(order: dict[str, Any], given: dict[str, int], inherited: Inherited) -> int | None:
+    """Enter new namespaces, if the order says so, and start what reaps in them; a descriptor of it.
+
+    Closes what the branch itself must not have of what was given.
+    """
+    try:
+        if order["level"] != "namespaces":
+            return None
+        confine.enter_namespaces(network=order["network"], proc=given.get("proc"), permit=given.get("permit"))
+        return _start_reaper(given["lifeline"], inherited)
+    finally:
+        for name in given.keys() - {"filter"}:
+            os.close(given[name])
+
+
+def _start_reaper(lifeline: int, inherited: Inherited) -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited by the reaper: its children vanish by themselves
     try:
         return os.pidfd_open(_spawn_reaper(lifeline, [one.number for one in inherited.found]))
     finally:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.close(lifeline)
 
 
 def _spawn_reaper(lifeline: int, inherited: Iterable[int]) -> int:
@@ -205,10 +216,16 @@ def _settle_in(shell: Any, order: dict[str, Any]) -> None:
 
 
 def _become(
-    shell: Any, order: dict[str, Any], own: socket.socket, inherited: Inherited, reaper: int | None, collecting: bool
+    shell: Any,
+    order: dict[str, Any],
+    own: socket.socket,
+    inherited: Inherited,
+    reaper: int | None,
+    syscall_filter: int | None,
+    collecting: bool,
 ) -> NoReturn:
     """The branch itself."""
-    notes = _come_apart(shell, order, inherited)
+    notes, proc = _come_apart(shell, order, inherited)
     rebuild.detach(shell)
     (gc.enable if collecting else gc.disable)()
     if order["first"]:
@@ -216,7 +233,10 @@ def _become(
     surroundings.point_to_own(order)
     if order["level"] != "open":
         limits.apply(order["limits"])
-    given = [] if reaper is None else [reaper]
+    if syscall_filter is not None:
+        syscalls.install_filter(syscall_filter)
+        os.close(syscall_filter)
+    given = [descriptor for descriptor in (reaper, proc) if descriptor is not None]
     app = rebuild.application(shell, order["connection"]) if order["serve"] else None
     line.send(own, {"ready": True, "notes": notes, "loaded": hazards.loaded(sys.modules)}, given)
     for descriptor in given:
@@ -224,13 +244,16 @@ def _become(
     _live(shell, app, own)
 
 
-def _come_apart(shell: Any, order: dict[str, Any], inherited: Inherited) -> list[str]:
-    """Share neither memory nor files nor descriptors with the parent; what is lacking from now on, a clause each."""
+def _come_apart(shell: Any, order: dict[str, Any], inherited: Inherited) -> tuple[list[str], int | None]:
+    """Share neither memory nor files nor descriptors with the parent.
+
+    Returns what is lacking from now on, a clause each, and what `confine.build_view` returned.
+    """
     if shared := make_private():
         raise RuntimeError(f"memory would still be shared: {'; '.join(shared)}")
     quiet = inherited.at(rebuild.addresses(shell)) | inherited.pipes() | inherited.below(rebuild.history_file(shell))
-    carried = surroundings.move_in(order)
-    return inherited.restore(carried, hidden=order["hidden"], quiet=quiet)
+    carried, proc = surroundings.move_in(order)
+    return inherited.restore(carried, hidden=order["hidden"], shown=order["shown"], quiet=quiet), proc
 
 
 def _live(shell: Any, app: Any, own: socket.socket) -> NoReturn:

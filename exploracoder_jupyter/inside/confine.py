@@ -10,11 +10,16 @@ none of them: siblings would find there what the others wrote.
 
 Nothing of it can be undone from within: mounts made before a user namespace was entered are locked in it, and each
 generation enters a new one and then gives up its capabilities. Tried for 32 generations, which is where user namespaces
-end. Needs Linux 5.12; `probe` tells whether it works.
+end. Needs Linux 5.12; `probe` finds out whether it works.
+
+Whoever enters a user namespace must write its map of users into a writable `/proc`. Where the view has one, the kernel
+allows further ones, with all of `/proc/sys`, to anybody who gets a user namespace. So the first generation makes one
+that is mounted nowhere, and the engine passes its descriptor to each fork for as long as the fork needs it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -27,9 +32,8 @@ from exploracoder_jupyter.inside import syscalls
 from exploracoder_jupyter.inside.copying import copy_tree
 
 HOME = "/run/explora"
-"""Where a branch finds its own files. The paths beside it hold the next home while it is made, and a `/proc` in which
-a process finds itself alone, writable because new user namespaces need that."""
-_NEXT, _SELF = f"{HOME}.next", f"{HOME}.self"
+"""Where a branch finds its own files. The path beside it holds the next home while it is made."""
+_NEXT = f"{HOME}.next"
 PRIVATE = ("/tmp", "/var/tmp", "/dev/shm")
 """Folders whose content each branch has for itself, a copy of its parent's."""
 _FOLDERS = ("up", "over", "work", "tmp", "shm", "ipython", "matplotlib", "k")
@@ -60,18 +64,27 @@ class _Step:
             self.tree = syscalls.clone_tree(self.source)
 
 
-def enter_namespaces(*, network: bool) -> None:
-    """Leave the parent's namespaces; the next child begins a process namespace of its own. One thread only."""
+def enter_namespaces(*, network: bool, proc: int | None = None, permit: int | None = None) -> None:
+    """Leave the parent's namespaces; the next child begins a process namespace of its own. One thread only.
+
+    `proc` is what `build_view` returned to the first generation, `permit` a file with the words that the system call
+    filter of the parent wants to see; the first generation needs neither.
+    """
     uid, gid = os.getuid(), os.getgid()
-    syscalls.unshare(_NAMESPACES | (0 if network else syscalls.CLONE_NEWNET))
-    process = f"{_SELF}/self" if os.path.isdir(f"{_SELF}/self") else "/proc/self"
+    syscalls.unshare(_NAMESPACES | (0 if network else syscalls.CLONE_NEWNET), permit)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        with open(f"{process}/{name}", "w") as file:
-            file.write(text)
+        path = f"/proc/self/{name}" if proc is None else f"self/{name}"
+        file = os.open(path, os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
+        try:
+            os.write(file, text.encode())
+        finally:
+            os.close(file)
 
 
-def build_view(order: dict[str, Any]) -> None:
+def build_view(order: dict[str, Any]) -> int | None:
     """Mount this generation's view. To be called by the first process of the new process namespace but the reaper.
+
+    Returns for the first generation a descriptor of a `/proc` that is mounted nowhere, for `enter_namespaces`.
 
     Keys of the order: `first`, `size` (bytes of home), `workdir`, `lower` (the snapshot), `borrowed` (paths in the
     working directory that are shown as they are), `overlay` (else the working directory is a copy), `network`; for the
@@ -81,6 +94,7 @@ def build_view(order: dict[str, Any]) -> None:
     if not order["network"]:
         _loopback_up()
     borrowed = [(path, syscalls.clone_tree(path)) for path in order["borrowed"] if os.path.exists(path)]
+    proc = _own_proc() if order["first"] else None
     rest = _begin(order) if order["first"] else _renew(order)
     _show_working_directory(order)
     for path, tree in borrowed:
@@ -90,6 +104,7 @@ def build_view(order: dict[str, Any]) -> None:
         _carry_out(step)
     if order["first"]:
         _close_what_is_shared([*order["plan"], *order["after"]])
+    return proc
 
 
 def give_up_privileges() -> None:
@@ -97,17 +112,29 @@ def give_up_privileges() -> None:
     syscalls.drop_capabilities(keep=1 << syscalls.CAP_SETFCAP if os.getuid() == 0 else 0)
 
 
+def _own_proc() -> int:
+    """A writable `/proc`, mounted nowhere, in which a process finds itself and nothing of the machine."""
+    return syscalls.detached_mount("proc", _PROC, {"subset": "pid", "hidepid": "ptraceable"})
+
+
+def _forbid_control_groups() -> None:
+    """Nobody in this user namespace or below may make a namespace of control groups: it would allow to mount their file
+    system, which is writable for whom it belongs to."""
+    with contextlib.suppress(FileNotFoundError), open("/proc/sys/user/max_cgroup_namespaces", "w") as file:
+        file.write("0")
+
+
 def _begin(order: dict[str, Any]) -> list[_Step]:
     """Cover the whole machine; the steps that are left for when the working directory is shown."""
+    _forbid_control_groups()
     syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
     plan, after = ([_Step(*step) for step in order[name]] for name in ("plan", "after"))
     for step in (*plan, *after):
         step.fetch()
     syscalls.make_read_only("/")
     syscalls.mount("tmpfs", "/run", "tmpfs", _PLAIN, "size=1m,mode=755")
-    for folder in (HOME, _NEXT, _SELF):
+    for folder in (HOME, _NEXT):
         os.mkdir(folder, 0o700)
-    syscalls.mount("proc", _SELF, "proc", _PROC, "subset=pid,hidepid=ptraceable")
     _mount_home(HOME, order["size"])
     for folder in _FOLDERS:
         os.mkdir(f"{HOME}/{folder}", 0o700)

@@ -67,19 +67,21 @@ class Inherited:
         carried: Sequence[str] | Mapping[str, str],
         *,
         hidden: Collection[str] = (),
+        shown: Collection[str] = (),
         quiet: Collection[int] = (),
     ) -> list[str]:
         """Replace everything noted, and tell people what is no longer what it was, one clause a thing.
 
         `carried` are the real paths of folders of which this process has its own copy, at the same path or, as a
-        mapping, at another. What is at or below one of `hidden` is not given back. `quiet` are descriptors nobody is
+        mapping, at another. What is at or below one of `hidden` is not given back, unless the innermost of these
+        folders and of `shown` around it is shown. `quiet` are descriptors nobody is
         told of. A number that means something else by now is left alone. Raises OSError when `/dev/null` cannot be
         opened: then this process must not go on.
         """
         places = carried if isinstance(carried, Mapping) else {folder: folder for folder in carried}
         same = [one for one in self.found if _unchanged(one)]
         clauses = []
-        workshop = replacements.Workshop(same, places=places, hidden=hidden)
+        workshop = replacements.Workshop(same, places=places, hidden=hidden, shown=shown)
         try:
             for one in same:
                 clause = workshop.replace(one)

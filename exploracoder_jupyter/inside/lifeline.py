@@ -1,6 +1,6 @@
 """Ties this process to the one that started it.
 
-Standard input is a pipe that nobody writes to; its end tells that the starter is gone, however it went. Afterwards
+Standard input is a socket that nobody writes to; its end shows that the starter is gone, however it went. Afterwards
 standard input is empty, as code in a kernel expects. (A death signal alone leaves a gap: a starter that dies before the
 signal is asked for.)
 """

@@ -43,19 +43,19 @@ def _generations(folder: str, *, overlay: bool) -> None:
     _generation(order, then=order)
 
 
-def _generation(order: dict[str, Any], *, then: dict[str, Any] | None) -> None:
-    confine.enter_namespaces(network=False)
+def _generation(order: dict[str, Any], *, then: dict[str, Any] | None, proc: int | None = None) -> None:
+    confine.enter_namespaces(network=False, proc=proc)
     _in_child(lambda: _look_around(order, then))
 
 
 def _look_around(order: dict[str, Any], then: dict[str, Any] | None) -> None:
-    confine.build_view(order)
+    proc = confine.build_view(order)
     os.chdir(order["workdir"])
     os.rmdir("sub")
     os.mkdir("sub")
     confine.give_up_privileges()
     if then is not None:
-        _in_child(lambda: _generation({**then, "first": False}, then=None))
+        _in_child(lambda: _generation({**then, "first": False}, then=None, proc=proc))
 
 
 def _tried(work: Callable[[], None]) -> str:

@@ -75,10 +75,12 @@ class Found:
 class Workshop:
     """Replaces descriptors; holds what several of them need."""
 
-    def __init__(self, found: Sequence[Found], *, places: Mapping[str, str], hidden: Collection[str]) -> None:
+    def __init__(
+        self, found: Sequence[Found], *, places: Mapping[str, str], hidden: Collection[str], shown: Collection[str] = ()
+    ) -> None:
         self._null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         self._places = {folder: place for folder, place in places.items() if folder and place}
-        self._hidden = hidden
+        self._hidden, self._shown = ("/proc", *hidden), frozenset(shown).difference(hidden)
         self._copies = _Copies(found)
         self._written = {one.file for one in found if one.is_file and one.writes}
         self._pipes = peers.Pipes((one.status.st_ino, one.reads, one.writes) for one in found)
@@ -118,7 +120,9 @@ class Workshop:
 
     def _may_show(self, path: str) -> bool:
         """Not what is hidden, unless a copy of it came along; nor a process's files, which are windows into it."""
-        return _below(path, self._places) is not None or _below(path, ("/proc", *self._hidden)) is None
+        if _below(path, self._places) is not None:
+            return True
+        return _below(path, (*self._hidden, *self._shown)) not in self._hidden
 
     def _folder(self, one: Found) -> tuple[int | None, str]:
         """The folder that is at this path now, whatever became of the parent's."""

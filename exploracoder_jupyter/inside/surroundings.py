@@ -23,11 +23,15 @@ _KEPT = ("MPLBACKEND",)
 _OWN = ("tmp", "ipython", "matplotlib", "k")
 
 
-def move_in(order: dict[str, Any]) -> dict[str, str]:
-    """Take possession of the branch's own files; which folders' content came along, and where it is now."""
+def move_in(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
+    """Take possession of the branch's own files.
+
+    Returns which folders' content came along, and where it is now; and what `confine.build_view` returned.
+    """
+    proc = None
     before = order["chdir"] or _working_directory()
     if order["level"] == "namespaces":
-        confine.build_view(order)
+        proc = confine.build_view(order)
         places = (order["workdir"], *(() if order["first"] else confine.PRIVATE))
         carried = {path: path for path in places}
     elif order["level"] == "open":
@@ -41,7 +45,7 @@ def move_in(order: dict[str, Any]) -> dict[str, str]:
     elif order["level"] == "landlock":
         landlock.restrict(**order["landlock"])
         confine.give_up_privileges()  # Landlock does not keep root from the environment of other processes
-    return carried
+    return carried, proc
 
 
 def _make_home(order: dict[str, Any]) -> str:

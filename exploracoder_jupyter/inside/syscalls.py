@@ -1,4 +1,4 @@
-"""System calls of Linux that Python has no names for: namespaces, mounts, capabilities.
+"""System calls of Linux that Python has no names for: namespaces, mounts, capabilities, system call filters.
 
 Each raises OSError with what was tried. All of them act on the calling process alone and are meant for one that has
 just been forked. Numbers are the same on every architecture (they are of 5.2 and later); a C library that lacks a
@@ -7,15 +7,25 @@ function is no hindrance.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY, MS_REC, MS_MOVE, MS_PRIVATE = 2, 4, 8, 1, 0x4000, 0x2000, 1 << 18
 CAP_SETFCAP = 31
 
-_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_OPEN_TREE, _MOVE_MOUNT, _FSOPEN, _FSCONFIG, _FSMOUNT, _MOUNT_SETATTR = 428, 429, 430, 431, 432, 442
+_FSCONFIG_SET_STRING, _FSCONFIG_CMD_CREATE, _CLOEXEC = 1, 6, 1
+_UNSHARE = {"x86_64": 272, "aarch64": 97, "riscv64": 97, "ppc64le": 282, "s390x": 303}
+_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+PERMIT_WORDS = 4
+"""Words of eight bytes that a permit has: as many as `unshare` leaves registers unused and a filter can look at."""
 _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
 _MOVE_MOUNT_F_EMPTY_PATH = 4
@@ -43,9 +53,52 @@ def checked(result: int, what: str) -> int:
     return result
 
 
-def unshare(flags: int) -> None:
-    """Enter new namespaces; the process must have one thread."""
-    checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+
+def unshare(flags: int, permit: int | None = None) -> None:
+    """Enter new namespaces; the process must have one thread.
+
+    `permit` is a file with the words that a filter wants in the registers of the call that the kernel ignores.
+    """
+    if permit is None:
+        checked(_libc.unshare(ctypes.c_int(flags)), "unshare")
+        return
+    with _secret(permit) as buffer:
+        words = [ctypes.c_ulong.from_buffer(buffer, 8 * index) for index in range(PERMIT_WORDS)]
+        checked(_libc.syscall(ctypes.c_long(_UNSHARE[os.uname().machine]), ctypes.c_long(flags), *words), "unshare")
+
+
+def install_filter(file: int) -> None:
+    """Install the system call filter (seccomp) that a file holds, for this process and all that it starts, for good.
+
+    The process must have one thread.
+    """
+    with _secret(file) as buffer:
+        _install(buffer)
+
+
+def install_program(program: bytes) -> None:
+    """Install a system call filter that is no secret; see `install_filter`."""
+    _install(ctypes.create_string_buffer(program, len(program)))
+
+
+def _install(buffer: ctypes.Array[ctypes.c_char]) -> None:
+    forbid_new_privileges()
+    program = _Program(len(buffer) // 8, ctypes.addressof(buffer))
+    checked(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0), "install a filter")
+
+
+@contextlib.contextmanager
+def _secret(file: int) -> Iterator[ctypes.Array[ctypes.c_char]]:
+    """The content of a file, which does not stay in memory: forks of this process must not find it there."""
+    buffer = ctypes.create_string_buffer(os.fstat(file).st_size)
+    try:
+        os.preadv(file, [buffer], 0)
+        yield buffer
+    finally:
+        ctypes.memset(buffer, 0, len(buffer))
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
@@ -58,6 +111,19 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 def unmount(target: str) -> None:
     """Unmount now, what is still used of it later."""
     checked(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"unmount {target}")
+
+
+def detached_mount(kind: str, flags: int, options: Mapping[str, str]) -> int:
+    """A descriptor of a new file system that is mounted nowhere; it ends with the last descriptor of it."""
+    context = checked(call(_FSOPEN, kind.encode(), _CLOEXEC), f"open {kind}")
+    try:
+        for name, value in options.items():
+            result = call(_FSCONFIG, context, _FSCONFIG_SET_STRING, name.encode(), value.encode(), 0)
+            checked(result, f"set {name} of {kind}")
+        checked(call(_FSCONFIG, context, _FSCONFIG_CMD_CREATE, None, None, 0), f"make {kind}")
+        return checked(call(_FSMOUNT, context, _CLOEXEC, flags), f"mount {kind}")
+    finally:
+        os.close(context)
 
 
 def clone_tree(path: str) -> int:
