@@ -126,6 +126,7 @@ class Sandbox(BaseModel):
     output_kb: int = Field(1024, ge=1, description="output of one execution that is kept")
     copy_mb: int = Field(200, ge=0, description="largest working directory that is copied where it cannot be overlaid")
     network: bool = Field(False, description="whether siblings reach the network")
+    allow_read: tuple[str, ...] = Field((), description="paths in the home folder that siblings may read, too")
     kernel: str | None = Field(None, description="kernelspec to explore in; none: the interpreter of the caller")
     python: str | None = Field(None, description="interpreter to explore in, where no kernelspec is named")
     state: Literal["auto", "live", "fresh"] = Field(

@@ -185,6 +185,14 @@ OPTIONS: tuple[Option, ...] = (
         section="sandbox",
         field="isolation",
     ),
+    Option(
+        "allow-read",
+        "a file or folder in your home folder that experiments may read, beside this project; may be given again",
+        "paths",
+        "PATH",
+        section="sandbox",
+        field="allow_read",
+    ),
     Option("network", "let experiments reach the network", "flag", section="sandbox", field="network"),
     Option("kernel", "kernelspec to explore in", metavar="KERNELSPEC", section="sandbox", field="kernel"),
     Option(
@@ -264,7 +272,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
 )
 
-READING = ("docs", "embedding-folder", "base-url", "isolation", "kernel", "python", "gateway")
+READING = ("docs", "embedding-folder", "base-url", "isolation", "allow-read", "kernel", "python", "gateway")
 """Options that change what is known of a library, not what is done with it."""
 
 

@@ -36,6 +36,8 @@ class LiveOffer(BaseModel):
     """Names of variables that look like credentials; never their values."""
     mentioned: list[str] = []
     """Names of variables that the task or its check has in it: the model is told that they exist, if they then do."""
+    paths: list[str] = []
+    """What the kernel imports from."""
 
 
 class Given(BaseModel):

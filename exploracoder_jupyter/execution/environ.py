@@ -1,8 +1,7 @@
 """What a sibling may know of its surroundings: environment variables by allow-list, and the credentials hidden from it.
 
 The lists are data. A variable passes if it is named here and neither its name nor its value looks like a secret; a
-path is hidden if it is named here and exists. Whole home folders are not hidden: people work there, and their
-environments live there.
+path is hidden if it is named here and exists, whatever else of the home folder is shown (see `visible_files`).
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def harmless(name: str, value: str) -> bool:
 
 def hidden_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
     """Existing files and folders that hold credentials, symbolic links resolved, none of them twice."""
-    homes = {home.resolve() for home in _homes(environ)}
+    homes = home_folders(environ)
     found = {path.resolve() for path in _candidates(environ) if _exists(path)}
     found = {path for path in found if not any(home.is_relative_to(path) for home in homes)}
     return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))
@@ -117,6 +116,11 @@ def _moved(environ: Mapping[str, str]) -> Iterator[Path]:
         if environ.get(variable):
             beside = (name for name in _HIDDEN if name.startswith(f"{usual}/"))
             yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)
+
+
+def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """The user's home folders, symbolic links resolved: what `HOME` says, and what the account says."""
+    return tuple(sorted({home.resolve() for home in _homes(environ)}))
 
 
 def _homes(environ: Mapping[str, str]) -> set[Path]:

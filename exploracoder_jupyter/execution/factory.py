@@ -115,7 +115,8 @@ class SiblingFactory:
             writable=(folder,),
             readable=(*self.launcher.readable, *variables),
             borrowed=tuple(source / path for path in self.snapshot.borrowed),
-            hidden=(*self.launcher.hidden, *self.snapshot.hidden),
+            hidden=(*self.launcher.files.hidden, *self.snapshot.hidden),
+            covered=self.launcher.files.covered,
             private=self.launcher.folder,
             shared_memory=self.launcher.memory // 4,
         )

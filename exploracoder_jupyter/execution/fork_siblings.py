@@ -69,7 +69,9 @@ class ForkSiblings:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            self._launcher: Launcher = await stack.enter_async_context(open_launcher(self._sandbox))
+            paths = self._origin.live.paths if self._origin.live else ()
+            launcher = open_launcher(self._sandbox, workdir=self._workdir, paths=paths)
+            self._launcher: Launcher = await stack.enter_async_context(launcher)
             self._tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(self._tasks.cancel_scope.cancel)
             await self._begin(stack)
@@ -126,7 +128,7 @@ class ForkSiblings:
                 self._workdir,
                 launcher.folder / "files",
                 most_mb=sandbox.copy_mb,
-                hidden=(*launcher.hidden, launcher.folder),
+                hidden=(*launcher.files.hidden, launcher.folder),
                 borrow=self._level.name == "namespaces",
             )
         )

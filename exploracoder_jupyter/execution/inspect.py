@@ -62,8 +62,9 @@ def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         async with AsyncExitStack() as stack:
-            launcher = await stack.enter_async_context(open_launcher(sandbox))
-            lines = inspect(launcher, module, arguments, workdir=workdir or Path.cwd())
+            place = (workdir or Path.cwd()).resolve()
+            launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=place))
+            lines = inspect(launcher, module, arguments, workdir=place)
             async for line in await stack.enter_async_context(aclosing(lines)):
                 yield line
 
@@ -80,8 +81,16 @@ async def inspect(
     """
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
-    hidden = (*launcher.hidden, *await to_thread.run_sync(lambda: tuple(credentials_below([workdir]))))
-    view = View(workdir, None, private / "tmp", (private,), launcher.readable, (), hidden, launcher.folder)
+    hidden = (*launcher.files.hidden, *await to_thread.run_sync(lambda: tuple(credentials_below([workdir]))))
+    view = View(
+        workdir=workdir,
+        temporary=private / "tmp",
+        writable=(private,),
+        readable=launcher.readable,
+        hidden=hidden,
+        covered=launcher.files.covered,
+        private=launcher.folder,
+    )
     with (private / "log").open("wb") as log, _tie() as tie:
         try:
             process = await anyio.open_process(

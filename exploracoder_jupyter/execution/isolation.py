@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -21,7 +21,6 @@ from typing import Final, Literal
 
 _PROBE_SECONDS: Final = 10
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
-_COVERED: Final = (*map(Path, _TEMPORARY), Path("/run"))
 _DEVICES: Final = ("/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/dxg")
 _BASE: Final = (
     "--unshare-pid",
@@ -60,6 +59,8 @@ class View:
     """Paths within the working directory that are shown read-only, as they are outside."""
     hidden: tuple[Path, ...] = ()
     """Files and folders that appear empty."""
+    covered: tuple[Path, ...] = ()
+    """Folders of which nothing appears but what is named otherwise and lies within them: the home folder."""
     private: Path | None = None
     """A folder of which nothing appears but what is named as readable or writable: siblings do not see one another."""
     shared_memory: int = 1 << 30
@@ -111,8 +112,10 @@ class Isolation:
         """The program's command line, confined to the view."""
         if not self.mounts:
             return [*program]
-        mounts = [word for step in plan(view, network=self.network) for word in _words(step, view, self.proc)]
-        return [*self.bubblewrap, *mounts, "--chdir", str(view.workdir), "--", *program]
+        steps = plan(view, network=self.network)
+        mounts = [word for step in steps for word in _words(step, view, self.proc)]
+        empty = [word for step in steps if step.kind == "tmpfs" for word in ("--remount-ro", step.target)]
+        return [*self.bubblewrap, *mounts, *empty, "--chdir", str(view.workdir), "--", *program]
 
 
 def find_isolation(*, network: bool) -> Isolation:
@@ -150,25 +153,47 @@ def _limits_only(why: str) -> Isolation:
 
 
 def plan(view: View, *, network: bool) -> list[Mount]:
-    """The mounts that make a view, in order: later ones lie over earlier ones.
-
-    Hiding comes after all that could bare it again.
-    """
+    """The mounts that make a view, in order: what lies within something else is mounted after it, and over it."""
     steps = [Mount("root", "/", "/"), Mount("dev", "", "/dev"), *_devices(), Mount("proc", "", "/proc")]
     steps += [*_run_folder(network=network), Mount("shm", "", "/dev/shm")]
-    steps += [
-        Mount("temporary", "", path) for path in _TEMPORARY if Path(path).is_dir() and not Path(path).is_symlink()
-    ]
-    shown = [path for path in view.readable if not _below(path, view.hidden)]
-    inner = [path for path in shown if path.is_relative_to(view.workdir) and path != view.workdir]
-    steps += _read_only(path for path in shown if path not in inner and _below(path, _COVERED))
-    if view.private is not None:
-        steps += [Mount("tmpfs", "", str(view.private))]
-        steps += _read_only(path for path in view.readable if _below(path, [view.private]))
-    steps += [Mount("workdir", "", str(view.workdir)), *_read_only([*view.borrowed, *inner])]
-    steps += [_hidden(path) for path in view.hidden if not _left_out(path, view, inner)]
-    steps += _read_only(path for path in view.readable if path not in shown)
-    return [*steps, *(Mount("write", str(path), str(path)) for path in view.writable)]
+    places = _Places(view)
+    return [*steps, *places.mounts(), *(Mount("write", str(path), str(path)) for path in view.writable)]
+
+
+class _Places:
+    """What is at which path of a view, and which of it needs a mount."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        temporary = [path for path in map(Path, _TEMPORARY) if path.is_dir() and not path.is_symlink()]
+        self._kinds: dict[Path, MountKind] = {Path("/"): "root", Path("/run"): "tmpfs"}
+        self._kinds |= dict.fromkeys(view.covered, "tmpfs")
+        self._kinds |= dict.fromkeys((*view.readable, *view.borrowed), "bind")
+        self._kinds |= {path: "tmpfs" if path.is_dir() else "null" for path in view.hidden}
+        self._kinds |= dict.fromkeys(temporary, "temporary")
+        self._kinds[view.workdir] = "workdir"
+        if view.private is not None:
+            self._kinds[view.private] = "tmpfs"
+
+    def mounts(self) -> Iterator[Mount]:
+        """The steps, those of outer paths first. The copy of the working directory may come from anywhere."""
+        workdir = self._view.workdir
+        for path in sorted(self._kinds, key=lambda path: (path.is_relative_to(workdir), len(path.parts), path)):
+            if path not in (Path("/"), Path("/run")) and self._is_needed(path):
+                kind = self._kinds[path]
+                yield Mount(kind, str(path) if kind == "bind" else "", str(path))
+
+    def _is_needed(self, path: Path) -> bool:
+        """Nothing has to be shown where all is shown already, nor hidden where nothing is."""
+        around = next(self._kinds[parent] for parent in path.parents if parent in self._kinds)
+        filled = around in ("root", "bind") or (around == "workdir" and not self._view.copied)
+        match self._kinds[path]:
+            case "bind":
+                return not filled or path in self._view.borrowed
+            case "null" | "tmpfs" if path != self._view.private:
+                return filled
+            case _:
+                return True
 
 
 def _words(step: Mount, view: View, proc: Sequence[str]) -> list[str]:
@@ -197,23 +222,6 @@ def _words(step: Mount, view: View, proc: Sequence[str]) -> list[str]:
             return ["--ro-bind-try", source, target]
         case "workdir":
             return ["--bind", str(view.copy), target] if view.copy else ["--ro-bind-try", target, target]
-
-
-def _hidden(path: Path) -> Mount:
-    return Mount("tmpfs" if path.is_dir() else "null", "", str(path))
-
-
-def _left_out(path: Path, view: View, inner: Sequence[Path]) -> bool:
-    """Whether the copy of the working directory does not hold it anyway."""
-    return view.copied and _below(path, [view.workdir]) and not _below(path, [*inner, *view.borrowed])
-
-
-def _read_only(paths: Iterable[Path]) -> list[Mount]:
-    return [Mount("bind", str(path), str(path)) for path in paths]
-
-
-def _below(path: Path, folders: Iterable[Path]) -> bool:
-    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _devices() -> list[Mount]:

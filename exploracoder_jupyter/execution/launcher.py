@@ -26,10 +26,11 @@ import psutil
 from anyio import to_thread
 
 from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution.environ import allowed_environment, harmless, hidden_paths
+from exploracoder_jupyter.execution.environ import allowed_environment, harmless
 from exploracoder_jupyter.execution.isolation import Isolation, View, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.execution.launch import Interpreter, find_interpreter, write_inside
 from exploracoder_jupyter.execution.syscall_filter import SyscallFilter, compile_filter
+from exploracoder_jupyter.execution.visible_files import VisibleFiles, find_visible_files
 
 _MEGABYTE: Final = 1 << 20
 _SHARE_OF_MACHINE: Final = 0.8
@@ -51,8 +52,7 @@ class Launcher:
     """Of the run; everything temporary is below it."""
     archive: Path
     """The zip of `inside`."""
-    hidden: tuple[Path, ...]
-    readable: tuple[Path, ...]
+    files: VisibleFiles
     filter: SyscallFilter | None = None
     """For processes that are started; forks have one of their own."""
 
@@ -65,6 +65,11 @@ class Launcher:
     def disk(self) -> int:
         """Bytes that one sibling may have on disk: its copy of the working directory, and a few large files."""
         return (self.sandbox.copy_mb + _MOST_LARGE_FILES * self.sandbox.file_mb) * _MEGABYTE
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """What must stay readable wherever it lies."""
+        return (*self.files.shown, self.archive)
 
     def environ(self, private: Path) -> dict[str, str]:
         """Environment of a process whose own writable folder is `private`."""
@@ -103,8 +108,10 @@ class Launcher:
 
 
 @asynccontextmanager
-async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
-    """A launcher; its folder is removed at the end.
+async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str] = ()) -> AsyncIterator[Launcher]:
+    """A launcher for work in this folder; its own folder is removed at the end.
+
+    `paths`: what a live kernel imports from, beside what its interpreter does.
 
     Raises:
         MissingMeans: the kernel named in the settings cannot be used.
@@ -116,10 +123,12 @@ async def open_launcher(sandbox: Sandbox) -> AsyncIterator[Launcher]:
     with _lock(folder):
         try:
             archive = write_inside(folder / "inside.zip")
-            readable = (*needed_by_interpreter([*interpreter.paths, *interpreter.command[:1]]), archive)
-            hidden = hidden_paths(os.environ)
-            filter = compile_filter("bubblewrap" if isolation.mounts else "limits", network=sandbox.network)
-            yield Launcher(sandbox, interpreter, isolation, folder, archive, hidden, readable, filter)
+            needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
+            files = await to_thread.run_sync(
+                lambda: find_visible_files(os.environ, workdir=workdir, needed=needed, allow_read=sandbox.allow_read)
+            )
+            compiled = compile_filter("bubblewrap" if isolation.mounts else "limits", network=sandbox.network)
+            yield Launcher(sandbox, interpreter, isolation, folder, archive, files, compiled)
         finally:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(remove_tree, folder)

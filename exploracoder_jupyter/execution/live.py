@@ -33,3 +33,5 @@ class LiveKernel:
     hazards: tuple[Hazard, ...] = ()
     secretive: tuple[str, ...] = ()
     """Names of variables that look like credentials: experiments could print them."""
+    paths: tuple[str, ...] = ()
+    """What it imports from."""

@@ -76,7 +76,7 @@ class Orders:
             "serve": serve,
             "network": self.launcher.sandbox.network,
             "hidden": [str(path) for path in self._hidden],
-            "shown": [],
+            "shown": [str(path) for path in self.launcher.readable],
             "workdir": str(self.snapshot.source),
             "lower": str(self.snapshot.folder),
             "overlay": self.level.overlay,
@@ -98,7 +98,8 @@ class Orders:
 
     @property
     def _hidden(self) -> tuple[Path, ...]:
-        return () if self.level.name == "open" else (*self.launcher.hidden, self.launcher.folder)
+        files = self.launcher.files
+        return () if self.level.name == "open" else (*files.covered, *files.hidden, self.launcher.folder)
 
     def _environ(self, home: Path) -> dict[str, str]:
         private = Path(confine.HOME) if self.level.name == "namespaces" else home
@@ -115,7 +116,8 @@ class Orders:
             workdir=self.snapshot.source,
             readable=(*self.launcher.readable, self.snapshot.folder),
             borrowed=tuple(self.snapshot.source / path for path in self.snapshot.borrowed),
-            hidden=(*self.launcher.hidden, *self.snapshot.hidden),
+            hidden=(*self.launcher.files.hidden, *self.snapshot.hidden),
+            covered=self.launcher.files.covered,
             private=self.launcher.folder,
             overlaid=True,
         )
@@ -130,7 +132,7 @@ class Orders:
         if self.level.name != "landlock":
             return {}
         temporary = Path(gettempdir()).resolve()  # full of others' files, each of which would be listed
-        hidden = (*self.launcher.hidden, *self.snapshot.hidden, self.launcher.folder)
+        hidden = (*self._hidden, *self.snapshot.hidden)
         needed = [path for folder in self.launcher.readable for path in around(hidden, folder)]
         devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
         return {

@@ -112,7 +112,9 @@ class RerunSiblings:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            self._launcher: Launcher = await stack.enter_async_context(open_launcher(self._sandbox))
+            self._launcher: Launcher = await stack.enter_async_context(
+                open_launcher(self._sandbox, workdir=self._workdir)
+            )
             self.factory = await self._make_factory(stack)
             launcher = self._launcher
             self.guard = Guard(memory=launcher.memory, processes=self._sandbox.processes, disk=launcher.disk)
@@ -206,7 +208,7 @@ class RerunSiblings:
                 self._workdir,
                 launcher.folder / "files",
                 most_mb=self._sandbox.copy_mb,
-                hidden=(*launcher.hidden, launcher.folder),
+                hidden=(*launcher.files.hidden, launcher.folder),
                 borrow=launcher.isolation.mounts,
             )
         )

@@ -8,6 +8,7 @@ what does it is imported. Whether it will be asked is the engine's to decide, an
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,7 +36,8 @@ def offer(shell: InteractiveShell, *, task: str, check: str | None) -> LiveOffer
     try:
         found = [Hazard.model_validate(hazard) for hazard in hazards.find(shell.user_ns)]
         names = mentioned(task, check, shell.user_ns, hidden=shell.user_ns_hidden)
-        return LiveOffer(hazards=found, secretive=hazards.secretive(shell.user_ns), mentioned=names)
+        paths = [os.path.abspath(path) for path in sys.path if isinstance(path, str) and path]  # noqa: PTH100
+        return LiveOffer(hazards=found, secretive=hazards.secretive(shell.user_ns), mentioned=names, paths=paths)
     except Exception as error:  # there is no end to what a namespace may hold; unseen hazards are a reason not to fork
         what = f"the kernel could not be looked through ({type(error).__name__}: {error})"
         return LiveOffer(hazards=[Hazard(kind="refuse", what=what)])

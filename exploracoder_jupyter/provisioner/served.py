@@ -82,7 +82,7 @@ class Served:
         """
         workdir = await self.kernel.folder()
         async with AsyncExitStack() as stack:
-            launcher = await stack.enter_async_context(open_launcher(self.sandbox))
+            launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=workdir))
             self.level = await to_thread.run_sync(find_level, launcher.archive) if self.confined else Level("open")
             forker = await self._forker(launcher, self.level, workdir, stack)
             self.body = await self._fork(forker, stack)
@@ -106,7 +106,7 @@ class Served:
     async def _forker(self, launcher: Launcher, level: Level, workdir: Path, stack: AsyncExitStack) -> Forker:
         snapshot = Snapshot(workdir, workdir, (), ())
         if level.name != "open":
-            hidden, borrow = (*launcher.hidden, launcher.folder), level.name == "namespaces"
+            hidden, borrow = (*launcher.files.hidden, launcher.folder), level.name == "namespaces"
             files = launcher.folder / "files"
             snapshot = await to_thread.run_sync(
                 lambda: take_snapshot(workdir, files, most_mb=self.sandbox.copy_mb, hidden=hidden, borrow=borrow)

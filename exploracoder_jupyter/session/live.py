@@ -38,7 +38,7 @@ class KernelLine:
     def kernel(self, offer: LiveOffer) -> LiveKernel:
         """The kernel at the other end, as it offered itself."""
         hazards = tuple(Hazard(found.kind, found.library, found.what) for found in offer.hazards)
-        return LiveKernel(self.fork, hazards, tuple(offer.secretive))
+        return LiveKernel(self.fork, hazards, tuple(offer.secretive), tuple(offer.paths))
 
     async def fork(self, address: str) -> None:
         """Let the kernel fork itself; the child connects to the UNIX socket at the address.

@@ -28,6 +28,8 @@ def attempt(function, *arguments):
 def read(path):
     with open(path, "rb") as file:
         return file.read(10**6)
+def own_first():
+    return read("/proc/1/cmdline").split(bytes(1))[0].endswith((b"bwrap", b"explora-branch"))
 def write(path):
     with open(path, "ab") as file:
         return file.write(b"changed")
@@ -56,7 +58,7 @@ class Attack:
     """By which means, for each level that stops it."""
     seconds: float = 8.0
     needs: str = ""
-    """Python that tells whether the machine allows it outside; where it does not, being stopped is no merit."""
+    """Python that finds out whether the machine allows it outside; where it does not, being stopped is no merit."""
     engine: bool = False
     """Whether it may end the engine, which then must not be one that others use."""
 
@@ -78,8 +80,23 @@ _OVERLAID = "lies under a copy"
 _NET = "own network"
 _LANDLOCK = "Landlock"
 _CAPS = "no capabilities"
+_FILTER = "system call filter"
 _WATCHED = "watched from outside"
 _ADOPTED = "adopted, ended by name"
+_LISTED = (".ssh/id_ed25519", ".netrc")
+_NOT_LISTED = (
+    ".claude/credentials.json",
+    ".codex/auth.json",
+    ".composer/auth.json",
+    ".local/share/jupyter/notebook_secret",
+    ".cache/huggingface/stored_tokens",
+    ".bashrc",
+    ".Xauthority",
+    "notes.txt",
+)
+HOME_FILES = (*_LISTED, *_NOT_LISTED)
+"""All hold the secret."""
+_MAKES_SOCKETS = "not socket.socket({}).close()"
 _HAS_CAPABILITY = "int(Path('/proc/self/status').read_text().split('CapEff:')[1].split()[0], 16) >> {} & 1"
 
 ATTACKS = {
@@ -112,13 +129,35 @@ ATTACKS = {
         "trace the user's process",
         "if libc.ptrace(16, given['victim'], 0, 0) == 0:\n"
         "    os.waitpid(given['victim'], 0x40000000); libc.ptrace(17, given['victim'], 0, 0); print('DONE')",
-        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+        _at(every=_FILTER, mounts=_OWN),
+    ),
+    "ptrace-first": Attack(
+        "secrets",
+        "trace the first process of its own namespace",
+        "if own_first() and libc.ptrace(16, 1, 0, 0) == 0:\n"
+        "    os.waitpid(1, 0x40000000); libc.ptrace(17, 1, 0, 0); print('DONE')",
+        _at(every="it has none", mounts=_FILTER),
     ),
     "credentials": Attack(
         "secrets",
         "read credentials in the home folder",
-        "for name in ('.ssh/id_ed25519', '.netrc'): print(attempt(read, f'{given[\"home\"]}/{name}'))",
+        f"for name in {_LISTED}: print(attempt(read, f'{{given[\"home\"]}}/{{name}}'))",
         _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "unlisted": Attack(
+        "secrets",
+        "read anything else in the home folder that no program of theirs needs",
+        f"for name in {_NOT_LISTED}: print(attempt(read, f'{{given[\"home\"]}}/{{name}}'))",
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "keyring": Attack(
+        "secrets",
+        "read a key in the session's keyring",
+        "found = libc.syscall(given['keyctl'], 10, -3, b'user', given['mark'].encode(), 0)\n"
+        "buffer = ctypes.create_string_buffer(99)\n"
+        "print(found, libc.syscall(given['keyctl'], 11, found, buffer, 99, 0), buffer.value)",
+        _at(every=_FILTER),
+        needs="given['has-key']",
     ),
     "dotenv": Attack(
         "secrets",
@@ -128,8 +167,8 @@ ATTACKS = {
     ),
     "notes": Attack(
         "secrets",
-        "read other files of the user",
-        "print(read(f'{given[\"home\"]}/notes.txt'))",
+        "read the user's files outside the home folder",
+        "print(read(f'{given[\"outside\"]}/notes.txt'))",
     ),
     "shared-memory": Attack(
         "secrets",
@@ -138,6 +177,13 @@ ATTACKS = {
         "memory = shared_memory.SharedMemory(given['shared'])\n"
         "resource_tracker.unregister(memory._name, 'shared_memory'); print(bytes(memory.buf[:99]))",
         _at(mounts="own shared memory", fork_landlock=_LANDLOCK),
+    ),
+    "system-v": Attack(
+        "secrets",
+        "attach to System V shared memory of others",
+        "libc.shmat.restype = ctypes.c_void_p; at = libc.shmat(given['system-v'], None, 4096)\n"
+        "print(ctypes.string_at(at, 99) if at not in (None, 2**64 - 1) else 'refused')",
+        _at(every=_FILTER, mounts="own IPC"),
     ),
     "files-of-siblings": Attack(
         "secrets",
@@ -199,6 +245,55 @@ ATTACKS = {
         "change the rights of the user's file",
         "os.chmod(f'{given[\"home\"]}/notes.txt', 0o666); print('DONE')",
         _at(mounts=_READ_ONLY),
+    ),
+    "chown": Attack(
+        "files",
+        "change the owner of the user's file, if only to itself",
+        "os.chown(f'{given[\"outside\"]}/notes.txt', os.getuid(), os.getgid()); print('DONE')",
+        _at(mounts=_READ_ONLY, fork_landlock=_FILTER),
+    ),
+    "xattr": Attack(
+        "files",
+        "attach an attribute to the user's file",
+        "os.setxattr(f'{given[\"outside\"]}/notes.txt', 'user.mark', b'1'); print('DONE')",
+        _at(mounts=_READ_ONLY, fork_landlock=_FILTER),
+        needs="not os.setxattr(given['outside'] + '/notes.txt', 'user.mark', b'0')",
+    ),
+    "utime": Attack(
+        "files",
+        "change the time of the user's file",
+        "os.utime(f'{given[\"outside\"]}/notes.txt'); print('DONE')",
+        _at(mounts=_READ_ONLY),
+    ),
+    "fifo-home": Attack(
+        "files",
+        "write to a named pipe in the home folder",
+        "os.write(os.open(f'{given[\"home\"]}/fifo', os.O_WRONLY | os.O_NONBLOCK), b'x')",
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "fifo-outside": Attack(
+        "files",
+        "write to a named pipe elsewhere",
+        "os.write(os.open(f'{given[\"outside\"]}/fifo', os.O_WRONLY | os.O_NONBLOCK), b'x')",
+        _at(fork_landlock=_LANDLOCK),
+    ),
+    "lock-home": Attack(
+        "files",
+        "lock a file in the home folder",
+        "import fcntl; file = open(f'{given[\"home\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX); print('DONE')",
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "lock-outside": Attack(
+        "files",
+        "lock a file elsewhere",
+        "import fcntl; file = open(f'{given[\"outside\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX); print('DONE')",
+    ),
+    "lease": Attack(
+        "files",
+        "hold up whoever opens a file, by a lease on it",
+        "import fcntl; file = open(f'{given[\"outside\"]}/notes.txt')\n"
+        "fcntl.fcntl(file, 1024, fcntl.F_RDLCK); print('DONE')",
+        _at(every=_FILTER),
     ),
     "interpreter": Attack(
         "files",
@@ -263,6 +358,32 @@ ATTACKS = {
         "os.wait(); print(os.read(into, 999))",
         _at(mounts="locked mounts", fork_landlock=_LANDLOCK),
     ),
+    "own-proc": Attack(
+        "machine",
+        "as root, set `core_pattern` through a `/proc` mounted in namespaces of its own",
+        "if os.fork() == 0:\n"
+        "    try:\n"
+        "        libc.unshare(0x30020000)\n"
+        "        if os.fork() == 0:\n"
+        "            os.makedirs('proc'); libc.mount(b'proc', b'proc', b'proc', 0, None)\n"
+        "            os.close(os.open('proc/sys/kernel/core_pattern', os.O_WRONLY)); os.write(out, b'DONE')\n"
+        "        else: os.wait()\n"
+        "    finally: os._exit(0)\n"
+        "os.wait(); os.set_blocking(into, False); print(attempt(os.read, into, 99))",
+        _at(every=_FILTER, mounts="no user namespaces"),
+    ),
+    "cgroup": Attack(
+        "machine",
+        "end processes through a file system of control groups mounted in namespaces of its own",
+        "if os.fork() == 0:\n"
+        "    try:\n"
+        "        libc.unshare(0x12020000)\n"
+        "        os.makedirs('groups'); libc.mount(b'cgroup2', b'groups', b'cgroup2', 0, None)\n"
+        "        os.close(os.open('groups/cgroup.procs', os.O_WRONLY)); os.write(out, b'DONE')\n"
+        "    finally: os._exit(0)\n"
+        "os.wait(); os.set_blocking(into, False); print(attempt(os.read, into, 99))",
+        _at(every=_FILTER, mounts="no user namespaces"),
+    ),
     "setns": Attack(
         "machine",
         "enter the namespaces of another process",
@@ -288,7 +409,22 @@ ATTACKS = {
         "network",
         "send UDP to a server on this machine",
         "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', given['udp']))",
-        _at(mounts=_NET),
+        _at(mounts=_NET, fork_landlock=_FILTER),
+    ),
+    "mptcp": Attack(
+        "network",
+        "reach a server on this machine over Multipath TCP",
+        "s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)\n"
+        "s.settimeout(2); s.connect(('127.0.0.1', given['tcp'])); s.send(b'x')",
+        _at(every=_FILTER, mounts=_NET),
+        needs=_MAKES_SOCKETS.format("2, 1, 262"),
+    ),
+    "vsock": Attack(
+        "network",
+        "open a socket to the host of this virtual machine",
+        "socket.socket(40, socket.SOCK_STREAM); print('DONE')",
+        _at(every=_FILTER),
+        needs=_MAKES_SOCKETS.format("40, 1"),
     ),
     "abstract": Attack(
         "network",
@@ -304,8 +440,14 @@ ATTACKS = {
     ),
     "unix-home": Attack(
         "network",
-        "reach a UNIX socket elsewhere, by its path",
+        "reach a UNIX socket in the home folder",
         "os.chdir(given['home']); s = socket.socket(socket.AF_UNIX); s.connect('server.sock'); s.send(b'x')",
+        _at(mounts=_HIDDEN),
+    ),
+    "unix-outside": Attack(
+        "network",
+        "reach a UNIX socket elsewhere, by its path",
+        "os.chdir(given['outside']); s = socket.socket(socket.AF_UNIX); s.connect('server.sock'); s.send(b'x')",
     ),
     "kernel": Attack(
         "network",
@@ -342,6 +484,24 @@ ATTACKS = {
         "os.kill(given['sibling'], 9)",
         _at(mounts=_OWN, fork_landlock=_LANDLOCK),
         engine=True,
+    ),
+    "limits-of-others": Attack(
+        "processes",
+        "set limits of the user's kernel",
+        "import resource; resource.prlimit(given['victim'], resource.RLIMIT_CORE, (0, 0)); print('DONE')",
+        _at(every=_FILTER, mounts=_OWN),
+    ),
+    "priority-of-others": Attack(
+        "processes",
+        "set the priority of the user's kernel",
+        "pid = given['victim']; os.setpriority(0, pid, os.getpriority(0, pid)); print('DONE')",
+        _at(every=_FILTER, mounts=_OWN),
+    ),
+    "lifeline": Attack(
+        "processes",
+        "outlive the engine, by opening the other end of what ends with it",
+        "if own_first(): open('/proc/1/fd/0', 'wb').close(); print('DONE')",
+        _at(every="it has none", mounts="a socket"),
     ),
     "line": Attack(
         "processes",

@@ -85,7 +85,7 @@ async def test_a_folder_whose_removal_is_cut_off_is_left_to_a_later_run(own_temp
 
     monkeypatch.setattr(launcher, "remove_tree", cut_off)
     with pytest.raises(KeyboardInterrupt):
-        async with launcher.open_launcher(Sandbox()) as opened:
+        async with launcher.open_launcher(Sandbox(), workdir=own_temporary) as opened:
             pass
     with (opened.folder / "lock").open("rb") as mark:
         fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more

@@ -1,6 +1,8 @@
 """A small world for hostile candidates: a user with secrets, files, servers and a kernel, and what became of them."""
 
+import ctypes
 import os
+import platform
 import socket
 import tempfile
 import uuid
@@ -12,22 +14,30 @@ import psutil
 import pytest
 from jupyter_client.manager import KernelManager
 
-from tests.integration.attacks import SECRET
+from tests.integration.attacks import HOME_FILES, SECRET
 
-_FILES = (".ssh/id_ed25519", ".netrc", "notes.txt", "settings.toml", "work/.env", "work/data.csv")
+_FILES = (*HOME_FILES, "settings.toml", "work/.env", "work/data.csv")
+_CALLS = {"x86_64": (248, 250), "aarch64": (217, 219)}.get(platform.machine())
+"""Numbers of `add_key` and `keyctl`."""
+_SESSION_KEYRING = -3
+_libc = ctypes.CDLL(None)
 
 
 class World:
     """What a candidate could harm. `harms` tells what has been harmed since it was last asked, and mends it."""
 
-    def __init__(self, home: Path, beside: Path) -> None:
-        self.home, self.beside, self.workdir = home, beside, home / "work"
+    def __init__(self, home: Path, beside: Path, outside: Path) -> None:
+        self.home, self.beside, self.outside, self.workdir = home, beside, outside, home / "work"
         self.mark = str(uuid.uuid4().int % 10**8 + 10**8)
         self._left = Path(f"/tmp/left-{self.mark}")
         for name in _FILES:
             (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_text(SECRET if name != "work/data.csv" else "a,b\n1,2\n")
         (beside / "notes.txt").write_text("beside")
+        (outside / "notes.txt").write_text(SECRET)
+        self._pipes = {name: _open_pipe(folder / "fifo") for name, folder in (("home", home), ("outside", outside))}
+        self._system_v = _share(SECRET.encode())
+        self._has_key = _add_key(self.mark)
         self._shared = shared_memory.SharedMemory(create=True, size=100)
         self._shared.buf[: len(SECRET)] = SECRET.encode()
         self._servers = self._serve()
@@ -41,6 +51,10 @@ class World:
             "home": str(self.home),
             "workdir": str(self.workdir),
             "beside": str(self.beside),
+            "outside": str(self.outside),
+            "system-v": self._system_v,
+            "has-key": self._has_key,
+            "keyctl": _CALLS[1] if _CALLS else -1,
             "tcp": names["tcp"][1],
             "udp": names["udp"][1],
             "abstract": names["abstract"][1:].decode(),
@@ -59,6 +73,7 @@ class World:
         """What has been harmed, in words."""
         found = [f"file {path}" for path in self._mend_files()]
         found += [f"server {name}" for name, server in self._servers.items() if _was_reached(server)]
+        found += [f"pipe {name}" for name, pipe in self._pipes.items() if _has_content(pipe)]
         if not self._kernel.is_alive():
             found.append("the user's kernel")
             self._kernel.shutdown_kernel(now=True)
@@ -83,6 +98,9 @@ class World:
     def end(self):
         for server in self._servers.values():
             server.close()
+        for pipe in self._pipes.values():
+            os.close(pipe)
+        _libc.shmctl(self._system_v, 0, None)
         self._shared.close()
         self._shared.unlink()
         Path(f"/tmp/{self.mark}.sock").unlink(missing_ok=True)
@@ -96,6 +114,7 @@ class World:
             "abstract": (socket.AF_UNIX, stream, f"\0{self.mark}"),
             "unix-tmp": (socket.AF_UNIX, stream, f"/tmp/{self.mark}.sock"),
             "unix-home": (socket.AF_UNIX, stream, str(self.home / "server.sock")),
+            "unix-outside": (socket.AF_UNIX, stream, str(self.outside / "server.sock")),
         }
         servers = {name: socket.socket(family, kind) for name, (family, kind, _) in places.items()}
         for name, server in servers.items():
@@ -121,7 +140,8 @@ class World:
         return kernel
 
     def _everything(self):
-        paths = [path for folder in (self.home, self.beside) for path in folder.rglob("*") if path.is_file()]
+        folders = (self.home, self.beside, self.outside)
+        paths = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
         return {path: path.read_bytes() for path in paths if path.parent.name != "runtime"}
 
     def _mend_files(self):
@@ -133,6 +153,34 @@ class World:
             else:
                 path.unlink()
         return changed
+
+
+def _open_pipe(path):
+    os.mkfifo(path)
+    return os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+
+def _has_content(pipe):
+    try:
+        return bool(os.read(pipe, 99))
+    except BlockingIOError:
+        return False
+
+
+def _share(content):
+    """A segment of System V shared memory that holds this."""
+    _libc.shmat.restype = ctypes.c_void_p
+    number = _libc.shmget(0, 100, 0o1600)
+    ctypes.memmove(_libc.shmat(number, None, 0), content, len(content))
+    return number
+
+
+def _add_key(name):
+    """Put the secret into the keyring that all processes of this session have; whether that can be done here."""
+    if _CALLS is None:
+        return False
+    content = SECRET.encode()
+    return _libc.syscall(_CALLS[0], b"user", name.encode(), content, len(content), _SESSION_KEYRING) > 0
 
 
 def _was_reached(server):
@@ -155,9 +203,10 @@ def _address():
 @contextmanager
 def open_world(beside):
     """A world whose home is that of this process meanwhile; not in `/tmp`, which siblings do not share."""
-    folder = tempfile.TemporaryDirectory(prefix=".home-", dir=Path(__file__).resolve().parent)
+    here = Path(__file__).resolve().parent
+    folder, other = (tempfile.TemporaryDirectory(prefix=".home-", dir=here) for _ in range(2))
     home = Path(folder.name)
-    with folder, pytest.MonkeyPatch.context() as patch:
+    with folder, other, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         patch.setenv("JUPYTER_RUNTIME_DIR", str(home / "runtime"))
         patch.setenv("EXPLORACODER_CONFIG", str(home / "settings.toml"))
@@ -165,7 +214,7 @@ def open_world(beside):
         patch.setenv("NUMBA_MIRROR", f"https://me:{SECRET}@mirror.example")
         patch.setenv("UNKNOWN_VARIABLE", SECRET)
         (home / "runtime").mkdir(mode=0o700)
-        world = World(home, beside)
+        world = World(home, beside, Path(other.name))
         try:
             yield world
         finally:

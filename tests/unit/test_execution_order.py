@@ -12,6 +12,7 @@ from exploracoder_jupyter.execution.launcher import Launcher
 from exploracoder_jupyter.execution.level import Level
 from exploracoder_jupyter.execution.order import Orders, around
 from exploracoder_jupyter.execution.scratch import Snapshot
+from exploracoder_jupyter.execution.visible_files import VisibleFiles
 from exploracoder_jupyter.inside import confine
 
 
@@ -20,9 +21,8 @@ def orders(tmp_path):
     run, home = tmp_path / "run", tmp_path / "home"
     for folder in (run / "files", home / ".ssh", home / "project" / ".git"):
         folder.mkdir(parents=True)
-    launcher = Launcher(
-        Sandbox(), Interpreter("python3", ("python",)), Isolation(""), run, run / "inside.zip", (home / ".ssh",), ()
-    )
+    files = VisibleFiles((), (), (home / ".ssh",))
+    launcher = Launcher(Sandbox(), Interpreter("python3", ("python",)), Isolation(""), run, run / "inside.zip", files)
     snapshot = Snapshot(home / "project", run / "files", (Path(".git"),), ())
     return Orders(launcher, snapshot, Level("namespaces", overlay=True))
 
@@ -37,14 +37,13 @@ def test_everything_but_what_is_hidden_is_readable(tmp_path):
     assert around([], tmp_path) == [tmp_path]
 
 
-def test_the_root_covers_the_machine_and_hides_after_the_working_directory_is_shown(orders):
+def test_the_root_covers_the_machine_before_the_working_directory_is_shown(orders):
     order = orders.root(chdir=None)
     plan, after = order["plan"], order["after"]
-    hidden, run = orders.launcher.hidden[0], orders.launcher.folder
+    run = orders.launcher.folder
     covered = plan.index(["tmpfs", "size=64k,mode=700", str(run)])
     assert ["bind", str(run / "files"), str(run / "files")] in plan[covered:]
     assert ["home", "tmp", "/tmp"] in plan
-    assert ["tmpfs", "size=64k,mode=700", str(hidden)] in after
     assert not {"root", "workdir", "write"} & {step[0] for step in [*plan, *after]}
     assert order["borrowed"] == [str(orders.snapshot.source / ".git")]
     assert order["serve"] is False
