@@ -21,7 +21,7 @@ from exploracoder_jupyter.execution.forker import Forker, ForkRefused, seen_from
 from exploracoder_jupyter.execution.guard import Guard
 from exploracoder_jupyter.execution.kernel import Sibling
 from exploracoder_jupyter.execution.messages import Collector
-from exploracoder_jupyter.execution.observe import observe, unrun
+from exploracoder_jupyter.execution.observe import explain_unseen, observe, unrun
 from exploracoder_jupyter.execution.pool import CORES
 from exploracoder_jupyter.execution.rerun import RerunSiblings, Step
 from exploracoder_jupyter.execution.stall import Stall
@@ -218,7 +218,8 @@ class ForkBranch:
                 return unrun(self._lost)
             await self._forget_forks()
             sibling = await self._awake()
-            observation = await self._execute(sibling, code, timeout)
+            observed = await self._execute(sibling, code, timeout)
+            observation = explain_unseen(observed, self._branches.forker.orders.launcher.files)
             self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died" or not sibling.is_alive:
                 self._lost = f"the state of this branch is lost: {observation.note}"

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from itertools import islice
+from typing import Final
 
 from exploracoder_jupyter.execution.aftermath import Failure
 from exploracoder_jupyter.execution.kernel import Ending
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.texts import for_people, schema_text, short_traceback, shown_text, strip_ansi
+from exploracoder_jupyter.execution.visible_files import VisibleFiles
 from exploracoder_jupyter.types import ErrorInfo, Observation, Status
+
+_PATH: Final = re.compile(r"""['"]([^'"\n\0]*/[^'"\n\0]+)['"]""")
+_MOST_LETTERS, _MOST_PATHS = 4000, 5
+_UNSEEN: Final = (
+    "that file exists, but experiments do not see it: of the home folder they see this project only; "
+    "the option --allow-read PATH shows more"
+)
 
 
 def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observation:
@@ -30,6 +41,19 @@ def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observat
         files=after.files,
         memory=after.memory,
     )
+
+
+def explain_unseen(observation: Observation, files: VisibleFiles | None) -> Observation:
+    """The observation, with a note where the error names a file of the user's that experiments do not see.
+
+    The note does not repeat the path: not everything that people are shown is sent to the model.
+    """
+    if files is None or observation.status != "error" or observation.error is None:
+        return observation
+    named = islice(_PATH.findall(observation.error.message[:_MOST_LETTERS]), _MOST_PATHS)
+    if not any(files.covers(path) for path in named):
+        return observation
+    return replace(observation, note=_joined(_UNSEEN, observation.note))
 
 
 def unrun(why: str) -> Observation:

@@ -127,6 +127,11 @@ class RemoteSiblings:
         return self._sandbox.output_kb
 
     @property
+    def files(self) -> None:
+        """They see the files of another machine."""
+        return None
+
+    @property
     def notices(self) -> tuple[str, ...]:
         """Sentences for the user."""
         gateway = self.factory.gateway

@@ -26,11 +26,12 @@ from exploracoder_jupyter.execution.guard import Guard
 from exploracoder_jupyter.execution.inspect import inspect, interpreter_facts
 from exploracoder_jupyter.execution.launcher import Launcher, open_launcher
 from exploracoder_jupyter.execution.messages import Collector
-from exploracoder_jupyter.execution.observe import observe, unrun
+from exploracoder_jupyter.execution.observe import explain_unseen, observe, unrun
 from exploracoder_jupyter.execution.pool import CORES, WarmPool
 from exploracoder_jupyter.execution.scratch import take_snapshot
 from exploracoder_jupyter.execution.sibling import AnySibling
 from exploracoder_jupyter.execution.syscall_filter import MISSING
+from exploracoder_jupyter.execution.visible_files import VisibleFiles
 from exploracoder_jupyter.execution.written import copy_written
 from exploracoder_jupyter.types import Environment, Observation, Status
 
@@ -59,6 +60,11 @@ class Rerunning(Protocol):
     @property
     def output_kb(self) -> int:
         """Output of one execution that is kept."""
+        ...
+
+    @property
+    def files(self) -> VisibleFiles | None:
+        """Which files of the user siblings see; `None` on another machine."""
         ...
 
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
@@ -137,6 +143,11 @@ class RerunSiblings:
     def output_kb(self) -> int:
         """Output of one execution that is kept."""
         return self._sandbox.output_kb
+
+    @property
+    def files(self) -> VisibleFiles:
+        """Which files of the user siblings see."""
+        return self._launcher.files
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -241,7 +252,8 @@ class RerunBranch:
             sibling = await self._awake()
             if sibling is None:
                 return unrun(self._lost)
-            observation = await _run(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
+            observed = await _run(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
+            observation = explain_unseen(observed, self._siblings.files)
             self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died":
                 self._lost = f"the state of this branch is lost: {observation.note}"

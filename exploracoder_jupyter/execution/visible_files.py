@@ -45,6 +45,19 @@ class VisibleFiles:
     shown: tuple[Path, ...]
     hidden: tuple[Path, ...]
     """Files and folders that appear empty, wherever they are."""
+    workdir: Path = Path()
+
+    def covers(self, path: str) -> bool:
+        """Whether there is something at this path, relative to the working directory, that experiments do not see.
+
+        What begins with a dot is nobody's business, its existence included.
+        """
+        place = Path(os.path.normpath(self.workdir / path))
+        if any(part.startswith(".") for part in place.parts):
+            return False
+        ends = {**dict.fromkeys(self.covered, True), **dict.fromkeys((*self.shown, self.workdir), False)}
+        around = next((ends[part] for part in (place, *place.parents) if part in ends), False)
+        return around and os.access(place, os.F_OK)
 
 
 def find_visible_files(
@@ -56,13 +69,13 @@ def find_visible_files(
     relative to the working directory.
     """
     homes = home_folders(environ)
-    covered = tuple(home for home in homes if not home.is_relative_to(workdir))
+    covered = tuple(home for home in homes if os.path.isdir(home) and not home.is_relative_to(workdir))  # noqa: PTH112
     project, credentials = _project(workdir, homes)
     candidates = [*needed, *_named(environ), *_downloaded(homes), *_linked_sources(needed), *project]
     found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
     named = _with_targets(workdir / Path(path).expanduser() for path in allow_read)
     hidden = {*hidden_paths(environ), *credentials, *_dot_entries(homes, covered)} - named
-    return VisibleFiles(covered, tuple(sorted(_with_targets(found) | named)), tuple(sorted(hidden)))
+    return VisibleFiles(covered, tuple(sorted(_with_targets(found) | named)), tuple(sorted(hidden)), workdir)
 
 
 def _with_targets(paths: Iterable[Path]) -> set[Path]:

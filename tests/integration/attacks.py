@@ -59,8 +59,14 @@ class Attack:
     seconds: float = 8.0
     needs: str = ""
     """Python that finds out whether the machine allows it outside; where it does not, being stopped is no merit."""
+    root_only: bool = False
+    """Whether the system refuses it to an ordinary user, candidate or not."""
     engine: bool = False
     """Whether it may end the engine, which then must not be one that others use."""
+
+    def stopped_at(self, level, *, user):
+        """By which means it is stopped, for root or for an ordinary user; empty where it is not."""
+        return self.stopped.get(level, "") or (_NO_RIGHT if user and self.root_only else "")
 
 
 def _at(**means):
@@ -73,6 +79,7 @@ def _at(**means):
     return {name: found[name] for name in LEVELS if found.get(name)}
 
 
+_NO_RIGHT = "root alone may"
 _HIDDEN = "hidden"
 _OWN = "own processes"
 _READ_ONLY = "read-only files"
@@ -163,7 +170,7 @@ ATTACKS = {
         "secrets",
         "read a `.env` in the working directory",
         "print(attempt(read, '.env'), attempt(read, f'{given[\"workdir\"]}/.env'))",
-        _at(mounts="not in the copy"),
+        _at(mounts="not in the copy", fork_landlock=_LANDLOCK),
     ),
     "notes": Attack(
         "secrets",
@@ -309,33 +316,37 @@ ATTACKS = {
     ),
     "core-pattern": Attack(
         "machine",
-        "as root, set `core_pattern`",
+        "set `core_pattern`",
         "path = '/proc/sys/kernel/core_pattern'; now = read(path)\n"
         "with open(path, 'wb') as file: file.write(now)\nprint('DONE')",
         _at(mounts="read-only `/proc`", fork_landlock=_LANDLOCK),
         needs="os.access('/proc/sys/kernel/core_pattern', os.W_OK)",
+        root_only=True,
     ),
     "sysrq": Attack(
         "machine",
-        "as root, open `sysrq-trigger`",
+        "open `sysrq-trigger`",
         "open('/proc/sysrq-trigger', 'wb').close(); print('DONE')",
         _at(mounts="read-only `/proc`", fork_landlock=_LANDLOCK),
         needs="os.access('/proc/sysrq-trigger', os.W_OK)",
+        root_only=True,
     ),
     "device": Attack(
         "machine",
-        "as root, make a device",
+        "make a device",
         "os.mknod('log', stat.S_IFCHR | 0o600, os.makedev(1, 11))\n"
         "os.close(os.open('log', os.O_RDONLY | os.O_NONBLOCK)); print('DONE')",
         _at(mounts=_CAPS, fork_landlock=_CAPS),
         needs=_HAS_CAPABILITY.format(27),
+        root_only=True,
     ),
     "raise-limits": Attack(
         "machine",
-        "as root, raise its own limits",
+        "raise its own limits",
         "import resource; resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY,) * 2); print('DONE')",
         _at(mounts=_CAPS, fork_landlock=_CAPS),
         needs=_HAS_CAPABILITY.format(24),
+        root_only=True,
     ),
     "remount": Attack(
         "machine",
@@ -360,7 +371,7 @@ ATTACKS = {
     ),
     "own-proc": Attack(
         "machine",
-        "as root, set `core_pattern` through a `/proc` mounted in namespaces of its own",
+        "set `core_pattern` through a `/proc` mounted in namespaces of its own",
         "if os.fork() == 0:\n"
         "    try:\n"
         "        libc.unshare(0x30020000)\n"
@@ -371,6 +382,7 @@ ATTACKS = {
         "    finally: os._exit(0)\n"
         "os.wait(); os.set_blocking(into, False); print(attempt(os.read, into, 99))",
         _at(every=_FILTER, mounts="no user namespaces"),
+        root_only=True,
     ),
     "cgroup": Attack(
         "machine",
@@ -579,8 +591,13 @@ def page():
             _row("a candidate tries to", *LEVELS),
             _row(*["---"] * (1 + len(LEVELS))),
         ]
-        parts += [_row(a.what, *(a.stopped.get(level, "**not stopped**") for level in LEVELS)) for a in rows]
+        parts += [_row(attack.what, *(_cell(attack, level) for level in LEVELS)) for attack in rows]
     return "\n".join(parts) + "\n"
+
+
+def _cell(attack, level):
+    root, user = (attack.stopped_at(level, user=user) or "**open**" for user in (False, True))
+    return root if root == user else f"{root}; user: {user}"
 
 
 def _row(*cells):
@@ -605,7 +622,8 @@ said not to be. The page is made from the table of the tests, `tests/integration
 `rerun` starts fresh kernels, `fork` forks a running one. `bubblewrap` and `namespaces` are the full levels; a run says
 which level it has, and `--isolation require` refuses to run below them. The other levels are what is left where a
 machine refuses namespaces (as many containers do) and, for `fork-limits`, Landlock: tried with these calls really
-denied. The tests ran as root, who has most to lose; an ordinary user cannot do what is marked *as root* anyway.
+denied. Each attack is tried as root and as an ordinary user; where that makes a difference, the cell has both. **open**
+means that it succeeds.
 
 None of it is a boundary against an author who is after you: it is damage control for code that a model wrote. A branch
 forked from a live kernel holds whatever is in that kernel's memory, keys in variables included. If you do not trust

@@ -14,6 +14,7 @@ import psutil
 import pytest
 from jupyter_client.manager import KernelManager
 
+from tests.as_user import HOMES
 from tests.integration.attacks import HOME_FILES, SECRET
 
 _FILES = (*HOME_FILES, "settings.toml", "work/.env", "work/data.csv")
@@ -85,13 +86,13 @@ class World:
             path.unlink()
         return found
 
-    def marked(self):
-        """Processes that carry the mark of this world."""
-        return [process for process in psutil.process_iter(["cmdline"]) if self.mark in (process.info["cmdline"] or [])]
+    def marked(self, mark):
+        """Processes that carry the mark."""
+        return [process for process in psutil.process_iter(["cmdline"]) if mark in (process.info["cmdline"] or [])]
 
-    def end_marked(self):
+    def end_marked(self, *marks):
         """Processes that were left are not left to the next attack."""
-        for process in self.marked():
+        for process in (process for mark in marks for process in self.marked(mark)):
             with suppress(psutil.Error):
                 process.kill()
 
@@ -203,7 +204,7 @@ def _address():
 @contextmanager
 def open_world(beside):
     """A world whose home is that of this process meanwhile; not in `/tmp`, which siblings do not share."""
-    here = Path(__file__).resolve().parent
+    here = Path(os.environ.get(HOMES) or Path(__file__).resolve().parent)
     folder, other = (tempfile.TemporaryDirectory(prefix=".home-", dir=here) for _ in range(2))
     home = Path(folder.name)
     with folder, other, pytest.MonkeyPatch.context() as patch:

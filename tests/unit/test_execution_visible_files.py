@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.execution.isolation import Isolation, View, plan
+from exploracoder_jupyter.execution.observe import explain_unseen
 from exploracoder_jupyter.execution.visible_files import find_visible_files
+from exploracoder_jupyter.types import ErrorInfo, Observation
 
 
 @pytest.fixture
@@ -97,11 +99,30 @@ def test_in_a_home_that_is_the_working_directory_dot_files_are_hidden(home):
     assert not is_visible(files, home / ".claude/token", home)
 
 
+def test_a_home_that_does_not_exist_is_not_covered(home):
+    """As that of an account for services: there is no place to mount anything at."""
+    assert home / "none" not in look(home / "none", home / "project").covered
+
+
 def test_a_project_is_not_the_home_itself_because_it_is_under_version_control(home):
     (home / ".git").mkdir()
     workdir = home / "letters"
     files = look(home, workdir)
     assert not is_visible(files, home / "datasets/table.csv", workdir)
+
+
+def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):
+    files = look(home, home / "project/notebooks")
+    for path in (str(home / "datasets/table.csv"), "../../datasets/table.csv"):
+        error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
+        assert "--allow-read" in explain_unseen(Observation("error", error=error), files).note
+
+
+@pytest.mark.parametrize("path", ["../../.claude/token", "../../datasets/none.csv", "../src/none.py", "/none/x", "x"])
+def test_nothing_is_said_of_files_that_are_not_there_or_that_are_secret(home, path):
+    files = look(home, home / "project/notebooks")
+    error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
+    assert explain_unseen(Observation("error", error=error), files).note == ""
 
 
 def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():

@@ -1,0 +1,53 @@
+"""Runs a command as an ordinary user where the tests run as root: `python -m tests.as_user COMMAND...`.
+
+What root alone can enter is opened only as far as the interpreter and this project need it, in a mount namespace of the
+command's own. The user has a home folder of its own beside the tests, for as long as the command runs.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from exploracoder_jupyter.inside import syscalls
+
+USER = 65534
+HERE = Path(__file__).resolve().parents[1]
+HOMES = "EXPLORA_TEST_HOMES"
+"""Variable that names the folder in which tests make home folders."""
+
+
+def open_up(paths):
+    """Make the paths reachable for everybody in this mount namespace, and nothing else in the folders around them."""
+    trees = [(path, syscalls.clone_tree(path)) for path in map(str, paths) if closed_around(Path(path))]
+    for folder in sorted({str(closed_around(Path(path))) for path, _ in trees}):
+        syscalls.mount("tmpfs", folder, "tmpfs", 0, "size=1m,mode=755")
+    for path, tree in trees:
+        Path(path).mkdir(parents=True, exist_ok=True)
+        syscalls.attach(tree, path)
+
+
+def closed_around(path):
+    """The outermost folder around a path that others cannot enter."""
+    return next((folder for folder in reversed(path.parents) if not folder.stat().st_mode & 0o001), None)
+
+
+def become_user():
+    os.setgroups([])
+    os.setresgid(USER, USER, USER)
+    os.setresuid(USER, USER, USER)
+
+
+def main(command):
+    syscalls.unshare(syscalls.CLONE_NEWNS)
+    syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+    open_up(dict.fromkeys(Path(path).resolve() for path in (sys.base_prefix, sys.prefix, HERE)))
+    with tempfile.TemporaryDirectory(prefix=".home-", dir=HERE / "tests" / "integration") as home:
+        os.chown(home, USER, USER)
+        environ = {**os.environ, "HOME": home, HOMES: home, "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(command, cwd=HERE, env=environ, preexec_fn=become_user, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

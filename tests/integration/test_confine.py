@@ -1,0 +1,74 @@
+"""What a process in a branch's view can do that gets a user namespace all the same, with no filter in its way."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.levels import fully_confined
+
+PROGRAM = """
+import os, sys
+from exploracoder_jupyter.inside import confine, probe, syscalls
+
+def attempt(what, function, *arguments):
+    try:
+        function(*arguments)
+        print(what, "works", flush=True)
+    except OSError as error:
+        print(what, "fails", flush=True)
+
+def in_child(work):
+    if os.fork() == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    os.wait()
+
+def with_own_proc():
+    syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID)
+    print("user namespace works", flush=True)
+    in_child(mount_proc)
+
+def mount_proc():
+    os.mkdir("proc")
+    attempt("writable proc", syscalls.mount, "proc", "proc", "proc")
+    attempt("read-only proc", syscalls.mount, "proc", "proc", "proc", syscalls.MS_RDONLY)
+    attempt("settings", os.open, "proc/sys/kernel/core_pattern", os.O_WRONLY)
+
+def with_own_groups():
+    attempt("control groups", syscalls.unshare, syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | 0x2000000)
+
+def view(order, then):
+    proc = confine.build_view(order)
+    os.chdir(order["workdir"])
+    confine.give_up_privileges()
+    if then is not None:
+        probe._in_child(lambda: probe._generation({**then, "first": False}, then=None, proc=proc))
+        return
+    print("proc left over", os.path.exists("/run/explora.self"), flush=True)
+    in_child(with_own_proc)
+    in_child(with_own_groups)
+
+probe._look_around = view
+probe._generations(sys.argv[1], overlay=True)
+"""
+
+
+@pytest.mark.skipif(not fully_confined(), reason="there are no namespaces here")
+def test_a_user_namespace_gives_no_writable_proc_and_no_control_groups(tmp_path):
+    """Issue 14, items 1 and 2."""
+    for name in ("files/sub", "work"):
+        (tmp_path / name).mkdir(parents=True)
+    command = [sys.executable, "-c", PROGRAM, os.path.realpath(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == [
+        "proc left over False",
+        "user namespace works",
+        "writable proc fails",
+        "read-only proc works",
+        "settings fails",
+        "control groups fails",
+    ], done.stderr
