@@ -1,4 +1,4 @@
-"""Runs a command on a machine that is poorer than this one: primitives really denied, by a seccomp filter.
+"""Runs a command on a machine that is poorer than this one: primitives really denied, by a system call filter.
 
 `python -m tests.integration.denied --no-namespaces --no-landlock -- COMMAND...` installs the filter in this process and
 becomes the command. What is denied stays denied for all that it starts, as in a container with a strict profile: new
@@ -7,92 +7,55 @@ filter cannot see, fails with ENOSYS, and the C library falls back to `clone`.
 """
 
 import argparse
-import ctypes
 import errno
 import os
-import platform
-import struct
 import sys
 from collections.abc import Sequence
 
-_NEW_PRIVILEGES, _SET_SECCOMP, _FILTER_MODE = 38, 22, 2
-_LOAD, _AND, _EQUALS, _ANY, _RETURN = 0x20, 0x54, 0x15, 0x45, 0x06  # classic BPF, constants as operands
-_NUMBER_AT, _FLAGS_AT = 0, 16  # in struct seccomp_data: the call's number, the low half of its first argument
-_ALLOW, _FAIL = 0x7FFF0000, 0x00050000
-_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
-_CALLS = {
-    "x86_64": {"clone": 56, "pivot_root": 155, "mount": 165, "umount2": 166, "unshare": 272, "setns": 308},
-    "aarch64": {"clone": 220, "pivot_root": 41, "mount": 40, "umount2": 39, "unshare": 97, "setns": 268},
-}
-_EVERYWHERE = {
-    "open_tree": 428,
-    "move_mount": 429,
-    "fsopen": 430,
-    "fsconfig": 431,
-    "fsmount": 432,
-    "fspick": 433,
-    "clone3": 435,
-    "mount_setattr": 442,
-    "landlock_create_ruleset": 444,
-    "landlock_add_rule": 445,
-    "landlock_restrict_self": 446,
-}
-_BY_FLAGS = ("clone", "unshare")
+try:
+    import pyseccomp
+except (ImportError, RuntimeError):  # no Linux, or no libseccomp
+    pyseccomp = None
+
+_NAMESPACES = [1 << bit for bit in (17, 25, 26, 27, 28, 29, 30)]
+_MOUNTS = (
+    "mount",
+    "umount2",
+    "pivot_root",
+    "setns",
+    "open_tree",
+    "move_mount",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+)
+_LANDLOCK = (444, 445, 446)
 
 
 def supported() -> bool:
     """Whether filters can be made for this system."""
-    return sys.platform == "linux" and platform.machine() in _CALLS
+    return pyseccomp is not None
 
 
-def rules(*, namespaces: bool, landlock: bool) -> dict[str, int]:
-    """The error number that each denied call gets."""
-    denied: dict[str, int] = {}
-    if landlock:
-        denied |= {name: errno.ENOSYS for name in _EVERYWHERE if name.startswith("landlock")}
-    if namespaces:
-        names = {*_CALLS[platform.machine()], *_EVERYWHERE} - {"clone3"}
-        denied |= {name: errno.EPERM for name in names if not name.startswith("landlock")}
-        denied["clone3"] = errno.ENOSYS
-    return denied
-
-
-def deny(denied: dict[str, int]) -> None:
+def deny(*, namespaces: bool, landlock: bool) -> None:
     """Deny calls to this process and to all that it starts, for good.
 
     Raises:
         OSError: the system has no such filters.
     """
-    code = b"".join(_program(denied))
-    buffer = ctypes.create_string_buffer(code, len(code))
-    program = _Program(len(code) // 8, ctypes.addressof(buffer))
-    libc = ctypes.CDLL(None, use_errno=True)
-    for call in ((_NEW_PRIVILEGES, 1, 0, 0, 0), (_SET_SECCOMP, _FILTER_MODE, ctypes.byref(program), 0, 0)):
-        if libc.prctl(*call) != 0:
-            raise OSError(ctypes.get_errno(), "the filter was refused")
-
-
-class _Program(ctypes.Structure):
-    """`struct sock_fprog`."""
-
-    _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_void_p))
-
-
-def _program(denied: dict[str, int]) -> list[bytes]:
-    numbers = {**_CALLS[platform.machine()], **_EVERYWHERE}
-    lines = [_line(_LOAD, 0, 0, _NUMBER_AT)]
-    for name, error in denied.items():
-        if name in _BY_FLAGS:
-            lines += [_line(_EQUALS, 0, 4, numbers[name]), _line(_LOAD, 0, 0, _FLAGS_AT)]
-            lines += [_line(_ANY, 0, 1, _NAMESPACES), _line(_RETURN, 0, 0, _FAIL | error)]
-            lines += [_line(_RETURN, 0, 0, _ALLOW)]
-        else:
-            lines += [_line(_EQUALS, 0, 1, numbers[name]), _line(_RETURN, 0, 0, _FAIL | error)]
-    return [*lines, _line(_RETURN, 0, 0, _ALLOW)]
-
-
-def _line(code: int, if_true: int, if_false: int, operand: int) -> bytes:
-    return struct.pack("HBBI", code, if_true, if_false, operand)
+    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    for call in _LANDLOCK if landlock else ():
+        rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), call)
+    if namespaces:
+        rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
+        for call in _MOUNTS:
+            rules.add_rule(pyseccomp.ERRNO(errno.EPERM), call)
+        for call in ("clone", "unshare"):
+            for flag in _NAMESPACES:
+                rules.add_rule(pyseccomp.ERRNO(errno.EPERM), call, pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
+    rules.load()
 
 
 def prefix(*, namespaces: bool, landlock: bool) -> list[str]:
@@ -108,7 +71,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--no-landlock", action="store_true")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args(arguments)
-    deny(rules(namespaces=options.no_namespaces, landlock=options.no_landlock))
+    deny(namespaces=options.no_namespaces, landlock=options.no_landlock)
     os.execvp(options.command[0], options.command)
 
 
