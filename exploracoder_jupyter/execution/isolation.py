@@ -1,7 +1,7 @@
 """How far a sibling is kept from the rest of the machine, and the command that does it.
 
 Two levels. `bubblewrap`: own processes, own network or none, everything read-only but a copy of the working directory
-mounted at its own path, a private `/tmp`, credentials hidden, capabilities dropped. `limits`: a scrubbed environment,
+mounted at its own path, a private `/tmp`, home folder hidden, capabilities dropped. `limits`: a scrubbed environment,
 resource limits and a copied working directory, no more. `find_isolation` tries the first by really running it, and says
 what was reached. It is damage control, not a promise against a hostile author.
 """
@@ -145,7 +145,7 @@ def _problem_of(command: list[str]) -> str:
 
 def _describe(*, network: bool) -> str:
     net = "network allowed" if network else "no network"
-    return f"bubblewrap: {net}, own processes, read-only files, copied working directory, credentials hidden, limits"
+    return f"bubblewrap: {net}, own processes, read-only files, copied working directory, home folder hidden, limits"
 
 
 def _limits_only(why: str) -> Isolation:

@@ -43,13 +43,13 @@ class Level:
                 files = "overlaid" if self.overlay else "copied"
                 return (
                     f"namespaces: {net}, own processes, read-only files, {files} working directory, "
-                    "credentials hidden, limits"
+                    "home folder hidden, limits"
                 )
             case "landlock":
                 tcp = net if network else "no TCP"
                 signals = "" if self.scoped else ", other processes can be signalled"
                 return (
-                    f"landlock: {tcp}, read-only files, copied working directory, credentials hidden, limits{signals} "
+                    f"landlock: {tcp}, read-only files, copied working directory, home folder hidden, limits{signals} "
                     f"({self.why})"
                 )
             case "open":

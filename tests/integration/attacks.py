@@ -220,6 +220,12 @@ ATTACKS = {
         "files",
         "write in the home folder",
         "write(f'{given[\"home\"]}/notes.txt')",
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "write-outside": Attack(
+        "files",
+        "write elsewhere",
+        "write(f'{given[\"outside\"]}/notes.txt')",
         _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
     ),
     "delete": Attack(
@@ -232,25 +238,25 @@ ATTACKS = {
         "files",
         "write through `..`",
         "write('../' * 30 + f'{given[\"home\"]}/notes.txt')",
-        _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
     ),
     "symlink": Attack(
         "files",
         "write through a symbolic link",
         "os.symlink(f'{given[\"home\"]}/notes.txt', 'link'); write('link')",
-        _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
     ),
     "hard-link": Attack(
         "files",
         "write through a hard link",
         "for number, folder in enumerate((given['home'], given['beside'])):\n"
         "    attempt(os.link, f'{folder}/notes.txt', f'hard-{number}'); attempt(write, f'hard-{number}')",
-        _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+        _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
     ),
     "chmod": Attack(
         "files",
         "change the rights of the user's file",
-        "os.chmod(f'{given[\"home\"]}/notes.txt', 0o666); print('DONE')",
+        "os.chmod(f'{given[\"outside\"]}/notes.txt', 0o666); print('DONE')",
         _at(mounts=_READ_ONLY),
     ),
     "chown": Attack(
@@ -627,7 +633,12 @@ means that it succeeds.
 
 None of it is a boundary against an author who is after you: it is damage control for code that a model wrote. A branch
 forked from a live kernel holds whatever is in that kernel's memory, keys in variables included. If you do not trust
-the library or the model, run the whole of Jupyter in a container or a virtual machine."""
+the library or the model, run the whole of Jupyter in a container or a virtual machine.
+
+One of these means can be missing where a level is reached: the *system call filter* needs libseccomp, which nearly
+every Linux has. A run that lacks it states so in its description of the isolation; what only the filter stops is then
+open. A branch that is selected is forked once more, with code that lies in its own memory: a candidate that takes that
+code over can enter a user namespace. It finds no writable `/proc` and no control groups there (`test_confine.py`)."""
 
 
 if __name__ == "__main__":
