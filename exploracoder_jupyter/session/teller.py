@@ -24,7 +24,7 @@ from exploracoder_jupyter.notebook.paths import (
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.summary import summary
 from exploracoder_jupyter.notebook.trace import Trace
-from exploracoder_jupyter.session.held import Hold, refuse_held
+from exploracoder_jupyter.session.held import Hold
 from exploracoder_jupyter.session.order import Order
 from exploracoder_jupyter.types import Usage, Verdict
 
@@ -44,7 +44,8 @@ _PACE = 0.25
 class Teller:
     """Numbers and times the events and tells them; holds the trace back until there is a run to record.
 
-    `hidden` strings (keys) are told to nobody, wherever they turn up.
+    Raises UsageError where the trace cannot be written, or another run is writing it. `hidden` strings (keys) are told
+    to nobody, wherever they turn up.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class Teller:
         self._hidden = tuple(hidden)
         self._redactor = Redactor(hidden)
         self._path = _place(order, settings)
+        self._hold = Hold(self._path)
         self._trace: Trace | None = None
-        self._hold: Hold | None = None
         self._advancing = ("", 0.0)
         self._warned = False
         self.records: list[Record] = []
@@ -96,7 +97,6 @@ class Teller:
 
     def _keep(self) -> None:
         self._trace = Trace(self._path, secrets=self._hidden)
-        self._hold = Hold(self._path)
         for record in self.records:
             self._trace.append(record)
         self._begun(self._path)
@@ -106,10 +106,9 @@ class Teller:
         self._finish("The run was stopped before it began to explore.")
         if self._trace:
             self._trace.close()
-        else:
+        self._hold.release()
+        if not self._trace:
             _leave_nothing(self._path)
-        if self._hold:
-            self._hold.release()
 
     def _finish(self, reason: str) -> None:
         """The last event, unless it has been told; without a first one there is no run to end."""
@@ -147,7 +146,6 @@ def _place(order: Order, settings: Settings) -> Path:
         path = prepare(Path(settings.view.out), folder=order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
             raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
-        refuse_held(path)
         return path
     if order.earlier:
         return resumed_path(order.earlier.trace)
