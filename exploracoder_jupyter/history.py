@@ -129,12 +129,17 @@ class HistoryStore:
         insert = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
         self._file.attempt(lambda db: db.execute(insert, row), None, wait=WAIT if run.outcome else BRIEF_WAIT)
 
+    def rename(self, old: str, new: str) -> None:
+        """Note that the trace at `old` is at `new` now: that of the newest run that wrote it."""
+        if (run := next((run for run in self.all() if run.trace == old), None)) is not None:
+            self.write(replace(run, trace=new, resumed_by=""))
+
     def limit(self, *, days: int, runs: int) -> None:
         """Let the lines go that are older than so many days, then the oldest of more than so many runs."""
         self._file.attempt(lambda db: _limit(db, days, runs), 0, wait=BRIEF_WAIT)
 
     def all(self, beside: Sequence[OlderTrace] = ()) -> list[PastRun]:
-        """All runs, the newest first. A trace that a later run has written over is that run's alone.
+        """All runs, the newest first. Where several name one trace, it is that of the newest.
 
         Args:
             beside: traces among which those are looked for that are not where they were.

@@ -78,7 +78,7 @@ class Hold:
         """Whether the lock is ours now. A file that was removed after it was opened locks nothing."""
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | _EXTRA, 0o600)
         try:
-            if not _locked(file) or not os.path.samestat(os.fstat(file), os.stat(self._path)):
+            if not _locked(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
                 return False
             self._write(file)
             self._file, file = file, -1

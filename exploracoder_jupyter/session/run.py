@@ -65,7 +65,9 @@ async def run(
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
     historian = Historian(order, settings, listen, begun or (lambda path: None))
-    teller = Teller(order, settings, historian.listen, begun=historian.begun, hidden=hidden)
+    teller = Teller(
+        order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden
+    )
     with anyio.CancelScope() as scope:
         steering.bind(scope)
         try:

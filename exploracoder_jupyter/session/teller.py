@@ -34,6 +34,9 @@ Listener = Callable[[Record], None]
 Place = Callable[[Path], None]
 """Is told where the trace is, once it has begun."""
 
+Renamed = Callable[[Path, Path], None]
+"""Takes the old and the new path of an earlier trace."""
+
 Summary = dict[str, JsonValue]
 """The object that `--json` prints."""
 
@@ -49,16 +52,25 @@ class Teller:
     """
 
     def __init__(
-        self, order: Order, settings: Settings, listen: Listener, *, begun: Place, hidden: Sequence[str] = ()
+        self,
+        order: Order,
+        settings: Settings,
+        listen: Listener,
+        *,
+        begun: Place,
+        renamed: Renamed = lambda old, new: None,
+        hidden: Sequence[str] = (),
     ) -> None:
         self._listen = listen
         self._begun = begun
+        self._renamed = renamed
         self._hidden = tuple(hidden)
         self._redactor = Redactor(hidden)
         self._path = _place(order, settings)
         self._hold = Hold(self._path)
         self._trace: Trace | None = None
         self._advancing = ("", 0.0)
+        self._named = False
         self._warned = False
         self.records: list[Record] = []
 
@@ -71,7 +83,14 @@ class Teller:
         elif _worth_keeping(event):
             self._keep()
         self._listen(record)
+        self._name_earlier()
         self._warn()
+
+    def _name_earlier(self) -> None:
+        """Say once where the trace is that was at this path before."""
+        if self._trace and self._trace.earlier and not self._named:
+            self._named = True
+            self(Notice(f"The earlier trace {self._path.name} is kept as {self._trace.earlier.name}."))
 
     def _warn(self) -> None:
         """Say once that the trace cannot be written, e.g. on a full disk; the run goes on."""
@@ -99,6 +118,8 @@ class Teller:
         self._trace = Trace(self._path, secrets=self._hidden)
         for record in self.records:
             self._trace.append(record)
+        if self._trace.earlier:
+            self._renamed(self._path, self._trace.earlier)
         self._begun(self._path)
 
     def close(self) -> None:

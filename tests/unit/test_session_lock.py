@@ -38,7 +38,9 @@ def test_a_second_run_is_refused_before_there_is_a_trace(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("again", ["link/a.ipynb", "other.ipynb", "real/../real/a.ipynb", "{whole}/link/../real/a.ipynb"])
+@pytest.mark.parametrize(
+    "again", ["link/a.ipynb", "other.ipynb", "real/../real/a.ipynb", "{whole}/link/../real/a.ipynb"]
+)
 def test_the_lock_is_that_of_the_file_however_it_is_named(tmp_path, again):
     """Issue 14, item 11: by a link, a relative path and `..` it is one trace."""
     (tmp_path / "real").mkdir()
