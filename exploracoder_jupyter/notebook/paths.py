@@ -1,7 +1,7 @@
 """Where a trace is written, checked before the run starts.
 
-A run that cannot keep what it learns is refused at once, in one sentence, instead of failing at its end. Nothing is ever
-overwritten: an earlier trace is renamed, and any other file is refused.
+A run that cannot keep what it learns is refused at once, in one sentence, instead of failing at its end. Nothing is
+ever overwritten: an earlier trace is renamed, and any other file is refused.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def prepare(path: Path, *, folder: Path | None = None, overwrite: bool = False) 
     if is_folder:
         raise UsageError(f"The trace {str(path)!r} is a folder.", remedy="Name a notebook in it.")
     if is_there and not (overwrite or _is_trace(path)):
-        raise UsageError(
-            f"{str(path)!r} exists and is not the trace of a run.", remedy="Name another path with --out."
-        )
+        raise UsageError(f"{str(path)!r} exists and is not the trace of a run.", remedy="Name another path with --out.")
     _try_writing(path)
     return path
 

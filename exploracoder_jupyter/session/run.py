@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter import __version__
-from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets
+from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets, unknown_variables
 from exploracoder_jupyter.errors import EndpointError, UsageError, unwrapped
 from exploracoder_jupyter.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.execution import open_siblings
@@ -65,9 +65,7 @@ async def run(
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
     historian = Historian(order, settings, listen, begun or (lambda path: None))
-    teller = Teller(
-        order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden
-    )
+    teller = Teller(order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden)
     with anyio.CancelScope() as scope:
         steering.bind(scope)
         try:
@@ -195,7 +193,8 @@ def _notices(order: Order, settings: Settings, keys: Secrets, said: Iterable[str
     if order.recording:
         return [Notice(order.recording.said), *map(Notice, filter(None, said))]
     before = [Notice(order.earlier.said)] if order.earlier else []
-    return [*before, *map(Notice, filter(None, said)), *notices(settings, keys)]
+    unknown = [Notice(f"{what} {remedy}", "warning") for what, remedy in unknown_variables()]
+    return [*before, *unknown, *map(Notice, filter(None, said)), *notices(settings, keys)]
 
 
 def _leave_no_empty(folder: Path | None) -> None:

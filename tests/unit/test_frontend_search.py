@@ -260,6 +260,7 @@ def test_an_interrupt_leaves_no_process(monkeypatch, heeds):
 
 
 def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
+    (tmp_path / "none.toml").touch()
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$@" > {tmp_path}/said\necho \'{{"query": "q", "results": []}}\'\n')
@@ -305,6 +306,7 @@ def engine(tmp_path, monkeypatch):
         python.chmod(0o700)
         return {"sandbox": {"engine_python": str(python), **sandbox}}
 
+    (tmp_path / "none.toml").touch()
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
     monkeypatch.setenv("JUPYTER_PATH", "/nowhere")
     return made

@@ -88,6 +88,7 @@ def test_an_address_with_secrets_is_taken_from_where_it_is_now(tmp_path, monkeyp
 
 
 def test_what_is_stricter_now_stays_so(tmp_path, monkeypatch):
+    (tmp_path / "config.toml").touch()
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
     path = trace(tmp_path, complete_events()[:CUT_OFF])
     settings = resolve(*again(path).layers)
