@@ -22,6 +22,7 @@ from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
+from exploracoder_jupyter.pipeline.check_names import missing_names_notice
 from exploracoder_jupyter.pipeline.ports import Model, Soup
 from exploracoder_jupyter.pipeline.prompts import without_offer
 from exploracoder_jupyter.session.history import Historian
@@ -114,7 +115,9 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         _check_variables(order, environment)
         task = told_of_variables(order, environment)
         tell(_with_earlier(_started(task, settings, environment), order.earlier, tell.path))
-        for notice in _notices(order, settings, keys, (*siblings.notices, unseen(order, task))):
+        for notice in _notices(
+            order, settings, keys, (*siblings.notices, unseen(order, task), missing_names_notice(task))
+        ):
             tell(notice)
         knowledge = await open_knowledge(
             order.task.libraries,
