@@ -17,10 +17,12 @@ from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.kept_file import BRIEF_WAIT, WAIT, KeptFile
 from exploracoder_jupyter.process import Process
 from exploracoder_jupyter.trace_ends import OlderTrace, facts_of, is_there
 from exploracoder_jupyter.types import LibraryInfo, Outcome
+from exploracoder_jupyter.wording import plural
 
 RUNNING, CUT_OFF = "running", "cut off"
 """What a run without a verdict is."""
@@ -82,8 +84,9 @@ class PastRun:
     @property
     def cost(self) -> str:
         """What it took, for people."""
-        spent = f"{self.calls:,} calls, {self.tokens:,} tokens, " if self.calls else ""
-        return f"{spent}{self.executions:,} executions, {clock(self.seconds)}"
+        asked = self.calls and self.model != OFFLINE
+        spent = f"{plural(self.calls, 'call')}, {plural(self.tokens, 'token')}, " if asked else ""
+        return f"{spent}{plural(self.executions, 'execution')}, {clock(self.seconds)}"
 
     @property
     def gone(self) -> bool:

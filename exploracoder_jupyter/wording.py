@@ -11,11 +11,10 @@ _LIKE = 0.7
 """How alike two names are, from 0 to 1, before one is suggested for the other."""
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 call`, `2 calls`, `1,234 tokens`, `2 entries`."""
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count:,} {noun.removesuffix('y')}ies" if noun.endswith("ry") else f"{count:,} {noun}s"
+def plural(count: float, noun: str) -> str:
+    """`1 call`, `2 calls`, `1,234 tokens`, `0.5 seconds`."""
+    number = f"{count:,}" if isinstance(count, int) else f"{count:g}"
+    return f"{number} {noun}" if count == 1 else f"{number} {noun}s"
 
 
 def did_you_mean(unknown: str, known: Iterable[str]) -> str:

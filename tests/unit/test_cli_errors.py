@@ -10,7 +10,6 @@ from exploracoder_jupyter.notebook import Trace, load, render, without_losers
 from tests.unit.factories import complete_run
 
 WRONG = {
-    "no command": [],
     "unknown command": ["explode"],
     "unknown option": ["run", "-t", "x", "--library", "statistics", "--frobnicate"],
     "no library": ["run", "-t", "x"],

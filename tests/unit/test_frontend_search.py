@@ -110,7 +110,7 @@ def test_options_say_how_many_and_how_it_is_read():
         ('"shortest path"', None, "No library is named"),
         ("-k many networkx path", None, "-k invalid int value: 'many'."),
         ("-k 0 networkx path", None, "-k takes a number from 1 to 1000, not 0."),
-        ("--candidates 3 networkx path", None, "Unrecognized arguments: --candidates"),
+        ("--candidates 3 networkx path", None, "There is no option --candidates"),
         ('networkx "path', None, "The %explora search line cannot be read."),
     ],
 )
