@@ -18,6 +18,7 @@ from platformdirs import user_cache_path, user_config_path, user_state_path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.options import OPTIONS
 from exploracoder_jupyter.types import Formulation, Sharing
 from exploracoder_jupyter.web_place import WEB_KEY, Web, check_place, spelled_out
 from exploracoder_jupyter.wording import by_front_end, did_you_mean
@@ -31,6 +32,11 @@ _ENDPOINT = {
     "model": ("EXPLORACODER_MODEL", "OPENAI_MODEL"),
     "base_url": ("EXPLORACODER_BASE_URL", "OPENAI_BASE_URL"),
     "embedding_model": ("EXPLORACODER_EMBEDDING_MODEL",),
+}
+_PLAINLY = {
+    "should be greater than or equal to": "must be at least",
+    "should be less than or equal to": "must be at most",
+    "should be": "must be",
 }
 _KEY = "api_key"
 """Its name in the config file."""
@@ -264,7 +270,11 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
         if first["type"] == "extra_forbidden":
             raise _unknown(option) from error
         what = first["msg"].removeprefix("Input ").partition(", unable")[0]
-        raise UsageError(f"The setting {option!r} {what}, not {first['input']!r}.", remedy=_options()) from error
+        for stiff, plain in _PLAINLY.items():
+            what = what.replace(stiff, plain)
+        raise UsageError(
+            f"The setting {option!r}{_flag_of(option)} {what}, not {first['input']!r}.", remedy=_options()
+        ) from error
     check_place(settings.retrieval.web, settings.retrieval.web_address)
     return settings
 
@@ -319,6 +329,12 @@ def _unknown(option: str, path: Path | None = None) -> UsageError:
 def _names() -> list[str]:
     """All settings, as `section.field`."""
     return [f"{section}.{name}" for section, values in Settings() for name in type(values).model_fields]
+
+
+def _flag_of(option: str) -> str:
+    """The flag that sets this, in brackets; nothing where there is none."""
+    flag = next((known.flag for known in OPTIONS if f"{known.section}.{known.field}" == option), "")
+    return f" ({flag})" if flag else ""
 
 
 def _options() -> str:

@@ -305,6 +305,9 @@ _TAKES = re.compile(r"takes (?P<known>.*), not '(?P<unknown>.*)'$", re.DOTALL)
 _UNRECOGNIZED = "unrecognized arguments: "
 _REPHRASED = {"expected one argument": "needs a value", "expected at least one argument": "needs at least one value"}
 
+_NO_NUMBER = re.compile(r"invalid (int|float) value: ('.*')$", re.DOTALL)
+_NUMBERS = {"int": "a whole number", "float": "a number"}
+
 
 def _sentence(message: str) -> str:
     """Argparse's message as a sentence."""
@@ -316,6 +319,7 @@ def _sentence(message: str) -> str:
     if message.startswith(_UNRECOGNIZED):
         flag = next(_unrecognized(message), "")
         return f"There is no option {flag}." if flag else f"Unexpected argument: {message.removeprefix(_UNRECOGNIZED)}."
+    message = _NO_NUMBER.sub(lambda bad: f"takes {_NUMBERS[bad[1]]}, not {bad[2]}", message)
     sentence = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1 ", message)
     for old, new in _REPHRASED.items():
         sentence = sentence.replace(old, new)

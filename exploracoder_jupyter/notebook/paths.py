@@ -59,10 +59,10 @@ def prepare(path: Path, *, folder: Path | None = None, overwrite: bool = False) 
         is_folder, is_there = path.is_dir(), path.exists()
     except (OSError, RuntimeError, ValueError) as error:  # e.g. too long, a ring of links, no such user
         raise _unwritable(path, error) from error
-    if path.suffix != ".ipynb":
-        raise UsageError(f"The trace {str(path)!r} is not the name of a notebook.", remedy="Let it end in .ipynb.")
     if is_folder:
         raise UsageError(f"The trace {str(path)!r} is a folder.", remedy="Name a notebook in it.")
+    if path.suffix != ".ipynb":
+        raise UsageError(f"The trace {str(path)!r} is not the name of a notebook.", remedy="Let it end in .ipynb.")
     if is_there and not (overwrite or _is_trace(path)):
         raise UsageError(f"{str(path)!r} exists and is not the trace of a run.", remedy="Name another path with --out.")
     _try_writing(path)

@@ -163,7 +163,7 @@ def _place(order: Order, settings: Settings) -> Path:
     Raises:
         UsageError: it cannot.
     """
-    if settings.view.out:
+    if settings.view.out is not None:
         path = prepare(Path(settings.view.out), folder=order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
             raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
