@@ -18,13 +18,39 @@ from platformdirs import user_cache_path, user_config_path, user_state_path
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.options import OPTIONS
 from exploracoder_jupyter.types import Formulation, Sharing
-from exploracoder_jupyter.web_place import Web, check_place, spelled_out
+from exploracoder_jupyter.web_place import WEB_KEY, Web, check_place, spelled_out
+from exploracoder_jupyter.wording import by_front_end, did_you_mean
 
 OFFLINE = "offline"
 """Name of the embedded model, which is no language model and costs nothing."""
 
-_OPTIONS = "See `%%explora?` or `jupyter explora run --help`."
+_CONFIG = "EXPLORACODER_CONFIG"
+_KEYS = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
+_ENDPOINT = {
+    "model": ("EXPLORACODER_MODEL", "OPENAI_MODEL"),
+    "base_url": ("EXPLORACODER_BASE_URL", "OPENAI_BASE_URL"),
+    "embedding_model": ("EXPLORACODER_EMBEDDING_MODEL",),
+}
+_PLAINLY = {
+    "should be greater than or equal to": "must be at least",
+    "should be less than or equal to": "must be at most",
+    "should be": "must be",
+}
+_KEY = "api_key"
+"""Its name in the config file."""
+_PREFIX = "EXPLORACODER_"
+VARIABLES = (
+    *(name for names in _ENDPOINT.values() for name in names),
+    *_KEYS,
+    WEB_KEY,
+    _CONFIG,
+    f"{_PREFIX}GATEWAY_TOKEN",
+)
+"""Variables of the environment that are read."""
+_INTERNAL = (f"{_PREFIX}SIBLING", f"{_PREFIX}LIVE_PYTHON")
+"""Variables that kernels of this package and its tests have."""
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -188,8 +214,26 @@ Layer = Mapping[str, Mapping[str, JsonValue]]
 
 def config_path() -> Path:
     """Where the config file is looked for: `EXPLORACODER_CONFIG`, else the user's configuration folder."""
-    named = os.environ.get("EXPLORACODER_CONFIG")
-    return Path(named) if named else user_config_path("exploracoder_jupyter") / "config.toml"
+    named = named_config()
+    return Path(named).expanduser() if named else user_config_path("exploracoder_jupyter") / "config.toml"
+
+
+def named_config() -> str:
+    """The path in `EXPLORACODER_CONFIG`; empty where it is not set."""
+    return os.environ.get(_CONFIG, "")
+
+
+def unknown_variables(environ: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+    """What is wrong with each variable that has this package's prefix and is not read, and the remedy."""
+    environ = os.environ if environ is None else environ
+    unknown = [name for name in sorted(environ) if name.startswith(_PREFIX) and name not in (*VARIABLES, *_INTERNAL)]
+    return [
+        (
+            f"The environment variable {name} is unknown and has no effect.",
+            f"{did_you_mean(name, VARIABLES)}docs/configuration.md lists those that are read.",
+        )
+        for name in unknown
+    ]
 
 
 def snippets_path() -> Path:
@@ -206,16 +250,14 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
     """Merge the layers (strongest first) over the config file, the environment, the preset and the defaults.
 
     Raises:
-        UsageError: an option is unknown or has a bad value, or the file is not valid TOML.
+        UsageError: an option is unknown or has a bad value, or the file is not valid TOML, or is missing although
+            `EXPLORACODER_CONFIG` names it.
     """
-    file_layer, _ = _read_file(path or config_path())
+    file_layer, _ = _read_file(path)
+    _check_names(file_layer, path or config_path())
     merged: dict[str, dict[str, JsonValue]] = {}
     for layer in reversed([*layers, file_layer, _environment_layer(os.environ if environ is None else environ)]):
         for section, values in layer.items():
-            if not isinstance(values, Mapping):
-                raise UsageError(
-                    f"{section!r} must be a table in {path or config_path()}.", remedy="See %explora config."
-                )
             merged.setdefault(section, {}).update(values)
     if (given := merged.get("retrieval")) is not None:
         merged["retrieval"] = spelled_out(given)
@@ -227,9 +269,13 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
         first = error.errors()[0]
         option = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
-            raise UsageError(f"There is no setting {option!r}.", remedy=_OPTIONS) from error
+            raise _unknown(option) from error
         what = first["msg"].removeprefix("Input ").partition(", unable")[0]
-        raise UsageError(f"The setting {option!r} {what}, not {first['input']!r}.", remedy=_OPTIONS) from error
+        for stiff, plain in _PLAINLY.items():
+            what = what.replace(stiff, plain)
+        raise UsageError(
+            f"The setting {option!r}{_flag_of(option)} {what}, not {first['input']!r}.", remedy=_options()
+        ) from error
     check_place(settings.retrieval.web, settings.retrieval.web_address)
     return settings
 
@@ -237,30 +283,68 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
 def secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:
     """The key from the environment (`EXPLORACODER_API_KEY`, then `OPENAI_API_KEY`), else from the config file."""
     environ = os.environ if environ is None else environ
-    key = environ.get("EXPLORACODER_API_KEY") or environ.get("OPENAI_API_KEY") or _read_file(path or config_path())[1]
+    key = next((environ[name] for name in _KEYS if environ.get(name)), None) or _read_file(path)[1]
     return Secrets(api_key=SecretStr(key) if key else None)
 
 
-def _read_file(path: Path) -> tuple[dict[str, dict[str, JsonValue]], str | None]:
-    """The file's layer, and the key apart from it."""
+def _read_file(path: Path | None) -> tuple[dict[str, dict[str, JsonValue]], str | None]:
+    """The layer of this file, or of the one that is configured; and the key apart from it."""
+    is_named, path = path is None and bool(named_config()), path or config_path()
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        if is_named:
+            raise UsageError(
+                f"The config file {path}, which {_CONFIG} names, does not exist.",
+                remedy="Create it, correct the variable, or unset it.",
+            ) from None
         return {}, None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"The config file {path} cannot be read: {error}.", remedy="Mend it or remove it.") from error
-    key = content.pop("api_key", None)
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"The config file {path} cannot be read: {why}.", remedy="Mend it or remove it.") from error
+    key = content.pop(_KEY, None)
     return content, key if isinstance(key, str) else None
 
 
+def _check_names(file_layer: Mapping[str, object], path: Path) -> None:
+    """Refuse what the config file holds that is no setting. A value is not shown: it may be a key."""
+    for section, values in file_layer.items():
+        if section not in Settings.model_fields:
+            meant = did_you_mean(section, [_KEY, *Settings.model_fields])
+            raise UsageError(f"There is no setting {section!r} (in {path}).", remedy=f"{meant}{_options()}")
+        if not isinstance(values, Mapping):
+            raise UsageError(f"{section!r} must be a table in {path}.", remedy=f"Write [{section}] above its settings.")
+        for name in values:
+            if f"{section}.{name}" not in _names():
+                raise _unknown(f"{section}.{name}", path)
+
+
+def _unknown(option: str, path: Path | None = None) -> UsageError:
+    section, _, name = option.partition(".")
+    elsewhere = [known for known in _names() if known.endswith(f".{name}")]
+    likely = elsewhere or [known for known in _names() if known.startswith(f"{section}.")]
+    where = f" (in {path})" if path else ""
+    return UsageError(f"There is no setting {option!r}{where}.", remedy=f"{did_you_mean(option, likely)}{_options()}")
+
+
+def _names() -> list[str]:
+    """All settings, as `section.field`."""
+    return [f"{section}.{name}" for section, values in Settings() for name in type(values).model_fields]
+
+
+def _flag_of(option: str) -> str:
+    """The flag that sets this, in brackets; nothing where there is none."""
+    flag = next((known.flag for known in OPTIONS if f"{known.section}.{known.field}" == option), "")
+    return f" ({flag})" if flag else ""
+
+
+def _options() -> str:
+    return by_front_end(terminal="See `jupyter explora run --help`.", notebook="See `%%explora?`.")
+
+
 def _environment_layer(environ: Mapping[str, str]) -> dict[str, dict[str, JsonValue]]:
-    names = {
-        "model": ("EXPLORACODER_MODEL", "OPENAI_MODEL"),
-        "base_url": ("EXPLORACODER_BASE_URL", "OPENAI_BASE_URL"),
-        "embedding_model": ("EXPLORACODER_EMBEDDING_MODEL",),
-    }
     found = {
-        field: next((environ[name] for name in given if environ.get(name)), None) for field, given in names.items()
+        field: next((environ[name] for name in given if environ.get(name)), None) for field, given in _ENDPOINT.items()
     }
     endpoint: dict[str, JsonValue] = {field: value for field, value in found.items() if value}
     return {"endpoint": endpoint} if endpoint else {}

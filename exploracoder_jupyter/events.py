@@ -33,6 +33,7 @@ from exploracoder_jupyter.types import (
     Usage,
     Verdict,
 )
+from exploracoder_jupyter.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,9 @@ class Estimated:
     kind: Literal["estimated"] = "estimated"
 
     def __str__(self) -> str:
-        return f"{'at most' if self.at_most else 'about'} {self.calls:,} calls and {self.tokens:,} tokens"
+        return (
+            f"{'at most' if self.at_most else 'about'} {plural(self.calls, 'call')} and {plural(self.tokens, 'token')}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,12 @@ from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.kept_file import BRIEF_WAIT, WAIT, KeptFile
 from exploracoder_jupyter.process import Process
 from exploracoder_jupyter.trace_ends import OlderTrace, facts_of, is_there
 from exploracoder_jupyter.types import LibraryInfo, Outcome
+from exploracoder_jupyter.wording import plural
 
 RUNNING, CUT_OFF = "running", "cut off"
 """What a run without a verdict is."""
@@ -82,8 +84,9 @@ class PastRun:
     @property
     def cost(self) -> str:
         """What it took, for people."""
-        spent = f"{self.calls:,} calls, {self.tokens:,} tokens, " if self.calls else ""
-        return f"{spent}{self.executions:,} executions, {clock(self.seconds)}"
+        asked = self.calls and self.model != OFFLINE
+        spent = f"{plural(self.calls, 'call')}, {plural(self.tokens, 'token')}, " if asked else ""
+        return f"{spent}{plural(self.executions, 'execution')}, {clock(self.seconds)}"
 
     @property
     def gone(self) -> bool:
@@ -129,12 +132,17 @@ class HistoryStore:
         insert = "INSERT INTO runs VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body"
         self._file.attempt(lambda db: db.execute(insert, row), None, wait=WAIT if run.outcome else BRIEF_WAIT)
 
+    def rename(self, old: str, new: str) -> None:
+        """Note that the trace at `old` is at `new` now: that of the newest run that wrote it."""
+        if (run := next((run for run in self.all() if run.trace == old), None)) is not None:
+            self.write(replace(run, trace=new, resumed_by=""))
+
     def limit(self, *, days: int, runs: int) -> None:
         """Let the lines go that are older than so many days, then the oldest of more than so many runs."""
         self._file.attempt(lambda db: _limit(db, days, runs), 0, wait=BRIEF_WAIT)
 
     def all(self, beside: Sequence[OlderTrace] = ()) -> list[PastRun]:
-        """All runs, the newest first. A trace that a later run has written over is that run's alone.
+        """All runs, the newest first. Where several name one trace, it is that of the newest.
 
         Args:
             beside: traces among which those are looked for that are not where they were.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -283,26 +284,60 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
     def error(self, message: str) -> NoReturn:
-        """Raise the message as a sentence.
+        """Raise the message as a sentence, with what was probably meant.
 
         Raises:
             UsageError: always.
         """
-        help_ = "?" if self.prog.startswith("%") else " --help"
-        sentence = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1 ", message)
-        remedy = f"{_meant(message)}See `{self.prog}{help_}` for the options."
-        raise UsageError(f"{sentence[:1].upper()}{sentence[1:]}.", remedy=remedy)
+        unknown, known = self._unknown(message)
+        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {self._offers()}."
+        raise UsageError(_sentence(message), remedy=f"{did_you_mean(unknown, known)}{see}")
+
+    def _unknown(self, message: str) -> tuple[str, list[str]]:
+        """The word in argparse's message that is not known, and those that are in its place."""
+        if choice := _CHOICE.search(message):
+            return choice["unknown"], re.findall(r"[\w.-]+", choice["known"])
+        if taken := _TAKES.search(message):
+            return taken["unknown"], taken["known"].split(", ")
+        flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+        return next(_unrecognized(message), ""), flags
+
+    def _offers(self) -> str:
+        return "commands" if self._subparsers else "options"
 
 
-def _meant(message: str) -> str:
-    """The option that an unknown one in the message is most like, as a question."""
-    from difflib import get_close_matches
+_CHOICE = re.compile(r"invalid choice: '(?P<unknown>.*)' \(choose from (?P<known>.*)\)$", re.DOTALL)
+_TAKES = re.compile(r"takes (?P<known>.*), not '(?P<unknown>.*)'$", re.DOTALL)
 
-    flags = [option.flag for option in OPTIONS]
-    said = [word.partition("=")[0].rstrip(":") for word in message.split() if word.startswith("--")]
-    unknown = [flag for flag in said if flag not in flags]
-    near = get_close_matches(unknown[0], flags, n=1, cutoff=0.75) if unknown else []
-    return f"Did you mean {near[0]}? " if near else ""
+
+_UNRECOGNIZED = "unrecognized arguments: "
+_REPHRASED = {"expected one argument": "needs a value", "expected at least one argument": "needs at least one value"}
+
+_NO_NUMBER = re.compile(r"invalid (int|float) value: ('.*')$", re.DOTALL)
+_NUMBERS = {"int": "a whole number", "float": "a number"}
+
+
+def _sentence(message: str) -> str:
+    """Argparse's message as a sentence."""
+    if choice := _CHOICE.search(message):
+        if message.startswith("argument COMMAND"):
+            return f"There is no command {choice['unknown']!r}."
+        known = choice["known"].replace("'", "")
+        message = f"{message[: choice.start()]}takes {known}, not {choice['unknown']!r}"
+    if message.startswith(_UNRECOGNIZED):
+        flag = next(_unrecognized(message), "")
+        return f"There is no option {flag}." if flag else f"Unexpected argument: {message.removeprefix(_UNRECOGNIZED)}."
+    message = _NO_NUMBER.sub(lambda bad: f"takes {_NUMBERS[bad[1]]}, not {bad[2]}", message)
+    sentence = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1 ", message)
+    for old, new in _REPHRASED.items():
+        sentence = sentence.replace(old, new)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def _unrecognized(message: str) -> Iterator[str]:
+    """The options in a message about what was not recognized."""
+    words = message.removeprefix(_UNRECOGNIZED).split() if message.startswith(_UNRECOGNIZED) else []
+    yield from (word.partition("=")[0] for word in words if word.startswith("-"))
 
 
 def add_reading_options(parser: argparse.ArgumentParser, *, place: Place) -> None:

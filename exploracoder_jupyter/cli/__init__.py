@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from exploracoder_jupyter.cli.output import fail, note, settle
 from exploracoder_jupyter.errors import BudgetSpent, ExploraError, MissingMeans, ReplyError, unwrapped
+from exploracoder_jupyter.wording import at_a_terminal
 
 __all__ = ["main"]
 
@@ -22,7 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status. Without `argv`: with the arguments of this process."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
-        return _execute(arguments)
+        with at_a_terminal():
+            return _execute(arguments)
     except KeyboardInterrupt:
         return _report(ExploraError("Interrupted before there was a result."), arguments, status=1)
     except Exception as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from exploracoder_jupyter.cli.output import note, plain, say, write
 from exploracoder_jupyter.oneline import one_line
+from exploracoder_jupyter.wording import plural
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,7 +39,7 @@ def searched(answer: Row) -> str:
     libraries = ", ".join(f"{row['name']} {row['version']}".strip() for row in answer["libraries"])
     fresh = [row["name"] for row in answer["libraries"] if not row["cached"]]
     how = f"read and searched in {answer['seconds']:.1f} s" if fresh else f"searched in {answer['seconds']:.1f} s"
-    return f"{libraries}: {answer['apis']:,} APIs, {how}"
+    return f"{libraries}: {plural(answer['apis'], 'API')}, {how}"
 
 
 def _plain(row: Row, *, whole: bool) -> str:

@@ -157,10 +157,12 @@ def _list(runs: Sequence[PastRun]) -> None:
 
 
 def _row(run: PastRun) -> tuple[str, ...]:
+    from exploracoder_jupyter.config import OFFLINE
     from exploracoder_jupyter.history import clock
 
     began = _told_moment(datetime.fromtimestamp(run.started), date.today())
-    spent = (f"{run.calls:,}", f"{run.tokens:,}", f"{run.executions:,}", clock(run.seconds))
+    asked = ("–", "–") if run.model == OFFLINE else (f"{run.calls:,}", f"{run.tokens:,}")  # that is no language model
+    spent = (*asked, f"{run.executions:,}", clock(run.seconds))
     return (run.id, began, run.status, *spent, run.named)
 
 

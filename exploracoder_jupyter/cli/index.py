@@ -13,6 +13,7 @@ from exploracoder_jupyter.cli.output import emit, note, say
 from exploracoder_jupyter.cli.progress import progress
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.options import add_reading_options, layer
+from exploracoder_jupyter.wording import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -104,7 +105,7 @@ def _indexed(row: Row) -> str:
     how = "from the cache" if row["cached"] else "read"
     library = f"{row['name']} {row['version']}".strip()
     return (
-        f"{library}: {row['apis']:,} APIs {how} in {float(str(row['seconds'])):.1f} s; "
+        f"{library}: {plural(int(str(row['apis'])), 'API')} {how} in {float(str(row['seconds'])):.1f} s; "
         f"{row['with_signature']:,} with a signature, {row['with_docs']:,} with documentation, "
         f"{row['with_examples']:,} with examples."
     )

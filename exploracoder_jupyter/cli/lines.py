@@ -32,6 +32,7 @@ from exploracoder_jupyter.events import (
 )
 from exploracoder_jupyter.oneline import one_line
 from exploracoder_jupyter.types import Candidate, Exchange, InputRun, Observation, Plan, Status
+from exploracoder_jupyter.wording import plural
 
 _WORDS: dict[Status, str] = {
     "ok": "ran",
@@ -94,7 +95,7 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
             return event.text
         case LibraryRead():
             names = ", ".join(library.titled for library in event.libraries)
-            return f"Read {names}: {event.apis:,} APIs."
+            return f"Read {names}: {plural(event.apis, 'API')}."
         case Estimated():
             return f"Expected cost: {event}."
         case PlanMade():
@@ -121,7 +122,11 @@ def _text(event: Event, titles: Mapping[str, str]) -> str | None:
         case LookedUp():
             return f"Looked up: {event.argument}"
         case FilesKept():
-            return f"The solution wrote {len(event.files)} files, kept in {event.folder}." if event.files else None
+            return (
+                f"The solution wrote {plural(len(event.files), 'file')}, kept in {event.folder}."
+                if event.files
+                else None
+            )
         case InputsInvented():
             return f"Inputs to try solutions on: {'; '.join(item.title for item in event.inputs)}."
         case SolutionTested():
@@ -140,7 +145,7 @@ def _searched(event: KnowledgeSearched) -> str:
 
 def _tested(candidate: str, results: Sequence[InputRun]) -> str:
     ran = sum(item.observation.ran for item in results)
-    return f"Solution {candidate} ran to its end on {ran} of {len(results)} generated inputs."
+    return f"Solution {candidate} ran to its end on {ran} of {plural(len(results), 'generated input')}."
 
 
 def _steered(event: Steered) -> str:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from exploracoder_jupyter.cli.output import plain
 from exploracoder_jupyter.events import Record
-from exploracoder_jupyter.frontend.panel import SOLUTION, CandidateRow, CandidateState, State, SubtaskRow, fold
+from exploracoder_jupyter.frontend.panel import SOLUTION, CandidateRow, CandidateState, State, SubtaskRow, fold, spent
 from exploracoder_jupyter.types import SubtaskStatus
 
 _STATUS: dict[SubtaskStatus, tuple[str, str]] = {
@@ -125,13 +125,7 @@ def _last_problem(candidates: tuple[CandidateRow, ...]) -> str:
 
 def _foot(state: State, now: float) -> Text:
     minutes, seconds = divmod(int(state.seconds(now)), 60)
-    spent = state.usage
-    counts = (_count(spent.calls, "call"), _count(spent.tokens, "token"), _count(spent.executions, "execution"))
-    parts = [plain(state.activity), f"{', '.join(counts)}, {minutes}:{seconds:02d}"]
+    parts = [plain(state.activity), f"{spent(state)}, {minutes}:{seconds:02d}"]
     if not state.over:
         parts += [state.estimate, "Ctrl-C stops"]
     return Text("  ".join(part for part in parts if part), style="dim")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

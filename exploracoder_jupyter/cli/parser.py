@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.cli import check, doctor, export, fork, history, index, replay, run, snippets
@@ -37,8 +37,23 @@ _COMMANDS = (
 )
 
 
+class _CommandParser(Parser):
+    """The parser of one command: it refuses itself what it does not know, in place of the parser above it."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As in argparse, with nothing left over.
+
+        Raises:
+            UsageError: an argument is unknown, lacks its value, or has one that is not offered.
+        """
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+
 def build() -> argparse.ArgumentParser:
-    """The parser; a parsed namespace has `execute`, `json` and `debug`.
+    """The parser; a parsed namespace has `execute`, and `json` and `debug` where there is a command.
 
     Raises, while parsing:
         UsageError: the arguments are wrong.
@@ -49,13 +64,20 @@ def build() -> argparse.ArgumentParser:
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"exploracoder-jupyter {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser.set_defaults(execute=lambda _: _help(parser))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
     for command in _COMMANDS:
         _add(commands, command)
     return parser
 
 
-def _add(commands: argparse._SubParsersAction[Parser], command: _Command) -> None:
+def _help(parser: argparse.ArgumentParser) -> int:
+    """What the command does where it is given alone."""
+    parser.print_help()
+    return 0
+
+
+def _add(commands: argparse._SubParsersAction[_CommandParser], command: _Command) -> None:
     parser = commands.add_parser(command.name, help=command.help, description=command.help, epilog=_EPILOG)
     if command.configure:
         command.configure(parser)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from exploracoder_jupyter.cli.output import note, plain
+from exploracoder_jupyter.wording import plural
 
 _STEP = 1000
 """APIs between two words of progress where it is not known how many there will be."""
@@ -41,4 +42,4 @@ class _Lines:
 def _step(what: str, done: int, total: int) -> str:
     if total:
         return f"{what} ({done:,} of {total:,})"
-    return f"{what} ({done:,} APIs)" if done else what
+    return f"{what} ({plural(done, 'API')})" if done else what

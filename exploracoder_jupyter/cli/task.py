@@ -91,5 +91,5 @@ def _not_text(what: str) -> UsageError:
 def _too_long(what: str) -> UsageError:
     return UsageError(
         f"The {what} is longer than {LARGEST // 1000} kB.",
-        remedy=f"Shorten the {what} to what matters; data belong into files that it names.",
+        remedy=f"Shorten the {what} to what matters, and put data into files that it names.",
     )

@@ -109,12 +109,14 @@ def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
         )
         return tuple(json.loads(done.stdout)) if done.returncode == 0 else _cannot_start(kernel, done.stderr)
     except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:
-        return _cannot_start(kernel, str(error))
+        return _cannot_start(kernel, getattr(error, "strerror", None) or str(error))
 
 
 def _cannot_start(kernel: str, why: str) -> tuple[str, ...]:
     last = (why.strip().splitlines() or ["it gave no reason"])[-1]
-    raise MissingMeans(f"The interpreter of {kernel!r} does not start: {last}", remedy="Name another, or reinstall it.")
+    raise MissingMeans(
+        f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Name another, or reinstall it."
+    )
 
 
 def write_inside(path: Path) -> Path:

@@ -21,6 +21,7 @@ from exploracoder_jupyter.config import Layer, Sandbox, Settings, resolve
 from exploracoder_jupyter.errors import ExploraError, UsageError
 from exploracoder_jupyter.frontend.apart import with_this_interpreter
 from exploracoder_jupyter.frontend.caller import Caller, find_caller, find_notebook
+from exploracoder_jupyter.frontend.completion import COMMANDS
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.frontend.earlier import Recorded, recorded
@@ -42,6 +43,7 @@ from exploracoder_jupyter.frontend.steering import given, origin
 from exploracoder_jupyter.page import Continue
 from exploracoder_jupyter.trace_ends import REPLAYED
 from exploracoder_jupyter.wire import Given, Replay, Resume, Start
+from exploracoder_jupyter.wording import did_you_mean
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -198,9 +200,10 @@ class Commands:
         if name == "doctor":
             raise UsageError("%explora doctor is a command for a terminal.", remedy="Use `jupyter explora doctor`.")
         if name not in commands:
-            known = ", ".join(["search", *(known for known in commands if known)])
+            meant = did_you_mean(name, COMMANDS)
             raise UsageError(
-                f"There is no command {name!r}.", remedy=f"Use one of: {known}. To explore: %%explora LIB."
+                f"There is no command {name!r}.",
+                remedy=f"{meant}Use one of: {', '.join(COMMANDS)}. To explore: %%explora LIB.",
             )
         if said := commands[name](argument.strip()):
             self.say(said)

@@ -164,7 +164,7 @@ def _at(places: Iterable[Path]) -> Iterator[Path]:
         with suppress(RuntimeError):  # there is no such user
             place = place.expanduser()
         stem = escape(place.name.removesuffix(".ipynb"))
-        for pattern in (stem, f"{stem}-resumed*"):
+        for pattern in (stem, f"{stem}.[0-9]*", f"{stem}-resumed*"):
             yield from _traces(place.parent, pattern)
 
 

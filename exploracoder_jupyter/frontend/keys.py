@@ -13,7 +13,15 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from exploracoder_jupyter.config import Layer, config_path, resolve, secrets, snippets_path
+from exploracoder_jupyter.config import (
+    Layer,
+    config_path,
+    named_config,
+    resolve,
+    secrets,
+    snippets_path,
+    unknown_variables,
+)
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.one_move import put
 
@@ -42,24 +50,32 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
         "Settings come from, strongest first:",
         "  1. options of the %%explora line",
         f"  2. %config ExploraMagics.NAME = VALUE ({set_here})",
-        f"  3. the file {path} ({'exists' if path.is_file() else 'does not exist yet'})",
+        f"  3. the file {path} ({_state_of(path)})",
         f"  4. the environment: {', '.join(_OTHER_NAMES)} ({named})",
         "  5. defaults",
         *_model_lines(configured, environ),
         f"Code that ran is kept for later tasks in {snippets_path()}; `jupyter explora snippets` shows and removes it.",
         "Settings of the next run:",
     ]
-    settings = resolve(configured, environ=environ).model_dump()
+    settings = resolve(configured, path=config_path(), environ=environ).model_dump()
     lines += [
         f"  {section}.{name} = {_shown(value)}"
         for section, values in settings.items()
         for name, value in values.items()
     ]
+    lines += [f"{what} {remedy}" for what, remedy in unknown_variables(environ)]
     return "\n".join(lines)
 
 
+def _state_of(path: Path) -> str:
+    if path.is_file():
+        return "exists"
+    refused = "; EXPLORACODER_CONFIG names it, so no run starts before it does" if named_config() else ""
+    return f"does not exist yet{refused}"
+
+
 def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
-    endpoint = resolve(configured, environ=environ).endpoint
+    endpoint = resolve(configured, path=config_path(), environ=environ).endpoint
     if endpoint.base_url is None and endpoint.model in (None, "offline"):
         model = "Model: the embedded offline model, for no endpoint is configured. It is no language model."
     else:
@@ -78,7 +94,11 @@ def _key_source(environ: Mapping[str, str]) -> str:
     name = next((name for name in _KEY_NAMES if environ.get(name)), None)
     if name:
         return f"taken from the environment variable {name}"
-    return "taken from that file" if secrets(environ={}).api_key else "none is set; local endpoints need none"
+    return (
+        "taken from that file"
+        if secrets(config_path(), environ={}).api_key
+        else "none is set; local endpoints need none"
+    )
 
 
 def _shown(value: object) -> str:

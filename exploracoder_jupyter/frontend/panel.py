@@ -12,6 +12,7 @@ from typing import Literal, TypedDict, get_args
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.events import (
     CandidateObserved,
     CandidateProposed,
@@ -47,6 +48,7 @@ from exploracoder_jupyter.types import (
     Usage,
     Verdict,
 )
+from exploracoder_jupyter.wording import plural
 
 
 class _Budget(TypedDict):
@@ -189,7 +191,7 @@ def fold(state: State, record: Record) -> State:
         case Notice():
             return replace(state, notices=(*state.notices, event.text))
         case LibraryRead():
-            return replace(state, activity=f"{event.apis} APIs known; planning.")
+            return replace(state, activity=f"{plural(event.apis, 'API')} known; planning.")
         case Estimated():
             return replace(state, estimate=str(event))
         case PlanMade():
@@ -262,7 +264,7 @@ def _fold_step(state: State, event: object) -> State:
             again = f"Mending {event.subject} with what another search found."
             return replace(state, activity=again) if event.round else state
         case InputsInvented():
-            return replace(state, activity=f"Trying it on {_count(len(event.inputs), 'generated input')}.")
+            return replace(state, activity=f"Trying it on {plural(len(event.inputs), 'generated input')}.")
         case SolutionTested():
             usage = state.usage + Usage(executions=len(event.results))
             return replace(state, usage=usage, activity=f"Judging what solution {event.candidate} gave.")
@@ -429,5 +431,9 @@ def _verdict(summary: Mapping[str, JsonValue]) -> Verdict | None:
     return Verdict(outcome, str(reason or "")) if outcome else None
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def spent(state: State) -> str:
+    """`3 model calls, 1,234 tokens, 5 executions`; the offline model is no language model, so of it only executions."""
+    usage, executions = state.usage, plural(state.usage.executions, "execution")
+    if state.model == OFFLINE:
+        return executions
+    return f"{plural(usage.calls, 'model call')}, {plural(usage.tokens, 'token')}, {executions}"

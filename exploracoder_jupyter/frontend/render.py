@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from html import escape
 
 from exploracoder_jupyter.events import FilesKept
-from exploracoder_jupyter.frontend.panel import SOLUTION, CandidateRow, State, SubtaskRow
+from exploracoder_jupyter.frontend.panel import SOLUTION, CandidateRow, State, SubtaskRow, spent
 from exploracoder_jupyter.oneline import one_line
 from exploracoder_jupyter.types import Outcome, SubtaskStatus
+from exploracoder_jupyter.wording import plural
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 _OUTCOMES: dict[Outcome, str] = {
@@ -57,9 +58,7 @@ def headline(state: State) -> str:
 
 def cost(state: State, now: float) -> str:
     """What was spent so far: time, calls, tokens, executions."""
-    usage = state.usage
-    spent = f"{_clock(state.seconds(now))}, {_plural(usage.calls, 'model call')}, {usage.tokens:,} tokens, "
-    return spent + _plural(usage.executions, "execution")
+    return f"{_clock(state.seconds(now))}, {spent(state)}"
 
 
 def as_text(state: State, now: float, *, hint: str = "") -> str:
@@ -143,7 +142,7 @@ def _foot(state: State, now: float) -> str:
 
 
 def _files(kept: FilesKept) -> str:
-    return f"The solution wrote {_plural(len(kept.files), 'file')}, kept in {kept.folder}; see %explora files."
+    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {kept.folder}; see %explora files."
 
 
 def _status(row: SubtaskRow, *, over: bool) -> str:
@@ -227,10 +226,6 @@ def _word(candidate: CandidateRow) -> str:
 
 def _cut(text: str) -> str:
     return one_line(text, _NOTE)
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _clock(seconds: float) -> str:

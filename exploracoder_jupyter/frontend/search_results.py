@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from exploracoder_jupyter.frontend.search_html import card, page
 from exploracoder_jupyter.oneline import one_line
 from exploracoder_jupyter.types import Parameter
+from exploracoder_jupyter.wording import plural
 
 _MOST_LINE = 160
 _MOST_SHOWN = 50
@@ -116,7 +117,7 @@ class Results(Sequence[Hit]):
     def headline(self) -> str:
         """`networkx 3.6.1: 20 of 1,242 APIs for “shortest path”, in 0.3 s`."""
         libraries = ", ".join(f"{one.name} {one.version}".strip() for one in self.libraries)
-        count = f"{len(self)} of {self.apis:,} APIs" if self else f"nothing in {self.apis:,} APIs"
+        count = f"{len(self)} of {plural(self.apis, 'API')}" if self else f"nothing in {plural(self.apis, 'API')}"
         return f"{libraries}: {count} for “{' '.join(self.query.split())}”, in {self.seconds:.1f} s"
 
     def __repr__(self) -> str:
@@ -127,7 +128,8 @@ class Results(Sequence[Hit]):
         return [self.headline, *self.notices]
 
     def _more(self) -> str:
-        return f"{len(self) - _MOST_SHOWN:,} more are in the list." if len(self) > _MOST_SHOWN else ""
+        more = len(self) - _MOST_SHOWN
+        return f"{more:,} more {'is' if more == 1 else 'are'} in the list." if more > 0 else ""
 
     def _repr_html_(self) -> str:
         return page(self._head(), self.results[:_MOST_SHOWN], more=self._more())

@@ -12,6 +12,7 @@ from typing import Literal
 
 from exploracoder_jupyter.config import config_path
 from exploracoder_jupyter.errors import EndpointError
+from exploracoder_jupyter.wording import by_front_end, plural
 
 _LONGEST = 300
 """Characters of a server's own words that are quoted."""
@@ -51,7 +52,7 @@ def explain(fault: Fault, where: Where, models: Sequence[str] = ()) -> EndpointE
     match fault.kind:
         case "timeout":
             return EndpointError(
-                f"{where.url} did not answer within {where.timeout:g} seconds ({_tries(where.attempts)}).",
+                f"{where.url} did not answer within {plural(where.timeout, 'second')} ({_tries(where.attempts)}).",
                 remedy="Check that the model is loaded, or raise the endpoint's timeout.",
             )
         case "unreachable":
@@ -110,7 +111,8 @@ def _missing(fault: Fault, where: Where, models: Sequence[str]) -> EndpointError
 def key_remedy() -> str:
     """Where a key is set."""
     names = "EXPLORACODER_API_KEY or OPENAI_API_KEY in the environment"
-    return f"Run `%explora config key` in a notebook, or set {names}, or api_key in {config_path()}."
+    otherwise = f"{names}, or api_key in {config_path()}"
+    return by_front_end(terminal=f"Set {otherwise}.", notebook=f"Run `%explora config key`, or set {otherwise}.")
 
 
 def quoted(text: str, key: str | None) -> str:

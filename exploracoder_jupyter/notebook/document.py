@@ -25,8 +25,8 @@ from exploracoder_jupyter.notebook.room import left_out
 from exploracoder_jupyter.notebook.schema import NAMESPACE, SCHEMA_VERSION, Cell, ours
 from exploracoder_jupyter.notebook.state import Run
 from exploracoder_jupyter.notebook.stored import stored
-from exploracoder_jupyter.notebook.text import plural
 from exploracoder_jupyter.types import Environment, LibraryInfo, Task, Usage, Verdict
+from exploracoder_jupyter.wording import plural
 
 _PYTHON: Final[dict[str, JsonValue]] = {
     "codemirror_mode": {"name": "ipython", "version": 3},

@@ -12,8 +12,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from exploracoder_jupyter.events import KnowledgeSearched, LookedUp
-from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
+from exploracoder_jupyter.notebook.text import clip, html, prose, span
 from exploracoder_jupyter.types import Passage, SourceKind
+from exploracoder_jupyter.wording import plural
 
 _SOURCES: Final[dict[SourceKind, str]] = {
     "documentation": "documentation",

@@ -1,7 +1,7 @@
 """Where a trace is written, checked before the run starts.
 
-A run that cannot keep what it learns is refused at once, in one sentence, instead of failing at its end. A notebook
-that is not a trace is never overwritten.
+A run that cannot keep what it learns is refused at once, in one sentence, instead of failing at its end. Nothing is
+ever overwritten: an earlier trace is renamed, and any other file is refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def prepare(path: Path, *, folder: Path | None = None, overwrite: bool = False) 
     Args:
         path: where the trace is wanted, also as `~/x.ipynb`.
         folder: what it is relative to; none: the process's own.
-        overwrite: whether any file that is there may be replaced; a trace always may.
+        overwrite: whether any file that is there may be replaced; a trace always may, for `set_aside` keeps it.
 
     Raises:
         UsageError: it is not the name of a notebook, a notebook of the user is there, or it cannot be written.
@@ -59,14 +59,32 @@ def prepare(path: Path, *, folder: Path | None = None, overwrite: bool = False) 
         is_folder, is_there = path.is_dir(), path.exists()
     except (OSError, RuntimeError, ValueError) as error:  # e.g. too long, a ring of links, no such user
         raise _unwritable(path, error) from error
-    if path.suffix != ".ipynb":
-        raise UsageError(f"The trace {str(path)!r} is not the name of a notebook.", remedy="Let it end in .ipynb.")
     if is_folder:
         raise UsageError(f"The trace {str(path)!r} is a folder.", remedy="Name a notebook in it.")
+    if path.suffix != ".ipynb":
+        raise UsageError(f"The trace {str(path)!r} is not the name of a notebook.", remedy="Let it end in .ipynb.")
     if is_there and not (overwrite or _is_trace(path)):
-        raise UsageError(f"{str(path)!r} is there and is not a trace.", remedy="Name another path with --out.")
+        raise UsageError(f"{str(path)!r} exists and is not the trace of a run.", remedy="Name another path with --out.")
     _try_writing(path)
     return path
+
+
+def set_aside(path: Path) -> Path | None:
+    """Rename the trace at this path, and its journal, to the first free `<name>.1.ipynb`, `<name>.2.ipynb` and so on.
+
+    Returns:
+        The new path; `None` where there was nothing, or it could not be renamed.
+    """
+    journal, number = journal_path(path), 1
+    there = [file for file in (path, journal) if _has_content(file)]
+    while (kept := path.with_name(f"{path.stem}.{number}.ipynb")).exists() or journal_path(kept).exists():
+        number += 1
+    try:
+        for file in there:
+            file.replace(kept if file == path else journal_path(kept))
+    except OSError:
+        return None
+    return kept if there else None
 
 
 def journal_path(path: Path) -> Path:
@@ -121,10 +139,21 @@ def _unwritable(path: Path, error: Exception) -> UsageError:
     return UsageError(f"The trace {str(path)!r} cannot be written: {why}.", remedy="Name another path with --out.")
 
 
+def _has_content(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
 def _is_trace(path: Path) -> bool:
+    """Whether the file is empty, or a notebook that holds the records of a run or has them in its journal."""
     try:
         content = path.read_bytes()
-        return not content.strip() or NAMESPACE in json.loads(content)["metadata"]
+        if not content.strip():
+            return True
+        facts = json.loads(content)["metadata"][NAMESPACE]
+        return "records" in facts or journal_path(path).exists()
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 

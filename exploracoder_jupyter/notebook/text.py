@@ -41,11 +41,6 @@ def html(text: str) -> str:
     return _one_line(text).translate(_AS_HTML)
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 call`, `2 calls`, `1,234 tokens`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def encodable(text: str) -> str:
     """The text with lone surrogates, which no file can hold, replaced."""
     return text.encode("utf-8", "replace").decode()

@@ -32,7 +32,7 @@ from exploracoder_jupyter.notebook.document import content, document, keeps_prom
 from exploracoder_jupyter.notebook.homes import Homes, own_homes
 from exploracoder_jupyter.notebook.journal import Journal, read
 from exploracoder_jupyter.notebook.migrate import too_new, version_of
-from exploracoder_jupyter.notebook.paths import journal_path, spare_path
+from exploracoder_jupyter.notebook.paths import journal_path, set_aside, spare_path
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.room import Room
 from exploracoder_jupyter.notebook.state import Run, fold, fold_all
@@ -66,7 +66,8 @@ class Trace:
         self._saved = 0
         self._complete = False
         self._problem: str | None = None
-        _set_aside(journal_path(path))
+        self.earlier = set_aside(path)
+        """What was at this path before, by its new name."""
         self._journal = Journal(journal_path(path))
         self._spare: Journal | None = None
 
@@ -205,10 +206,3 @@ def _read(path: Path) -> object:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-
-
-def _set_aside(journal: Path) -> None:
-    """Keep the journal that an earlier run left at this place, which may be all there is of it."""
-    with contextlib.suppress(OSError):
-        if journal.stat().st_size:
-            journal.replace(journal.with_suffix(".old.jsonl"))

@@ -15,8 +15,9 @@ from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.events import FilesKept, Notice, RunFinished, Steered
 from exploracoder_jupyter.notebook.found import found_words
 from exploracoder_jupyter.notebook.state import Attempt, Round, Run, Section, Shown
-from exploracoder_jupyter.notebook.text import clip, html, plural, prose, span
+from exploracoder_jupyter.notebook.text import clip, html, prose, span
 from exploracoder_jupyter.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
+from exploracoder_jupyter.wording import plural
 
 _SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
 _VERDICTS: dict[Outcome, str] = {

@@ -10,6 +10,7 @@ from time import monotonic
 from exploracoder_jupyter.config import Budget
 from exploracoder_jupyter.errors import BudgetSpent
 from exploracoder_jupyter.types import Usage
+from exploracoder_jupyter.wording import plural
 
 
 class Meter:
@@ -64,7 +65,7 @@ class Meter:
 
     def out_of_time(self) -> BudgetSpent:
         """The error of a run whose seconds are spent."""
-        spent = f"The budget of {self._budget.seconds:g} seconds is spent."
+        spent = f"The budget of {plural(self._budget.seconds, 'second')} is spent."
         return BudgetSpent(spent, remedy="Raise --budget-seconds.")
 
     def reserve(self) -> None:
@@ -81,12 +82,12 @@ class Meter:
         spent = self.total
         if spent.tokens >= self._budget.tokens:
             raise BudgetSpent(
-                f"The budget of {self._budget.tokens:,} tokens is spent.", remedy="Raise --budget-tokens."
+                f"The budget of {plural(self._budget.tokens, 'token')} is spent.", remedy="Raise --budget-tokens."
             )
         if spent.seconds >= self._budget.seconds:
             raise self.out_of_time()
         if spent.executions + executions > self._budget.executions:
             raise BudgetSpent(
-                f"The budget of {self._budget.executions} executions is spent.",
+                f"The budget of {plural(self._budget.executions, 'execution')} is spent.",
                 remedy="Raise budget.executions in the config file.",
             )

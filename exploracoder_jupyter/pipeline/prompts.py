@@ -18,6 +18,7 @@ from jinja2 import PackageLoader, StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
 from exploracoder_jupyter.pipeline import packing, telling
+from exploracoder_jupyter.pipeline.check_names import unmentioned_names
 from exploracoder_jupyter.pipeline.packing import packed
 from exploracoder_jupyter.pipeline.quoting import RULE, quote
 from exploracoder_jupyter.pipeline.requests import Inputs
@@ -55,6 +56,7 @@ def _environment() -> SandboxedEnvironment:
         autoescape=False,
     )
     environment.filters.update(packed=packed, table=table, tell=tell, shorten=shorten, quoted=quote)
+    environment.filters.update(names_of_check=unmentioned_names)
     return environment
 
 

@@ -64,6 +64,19 @@ def readable_code(task: Task) -> str | None:
     return asserting(tree, text) if tree else _pairs(text, task.solution_name)
 
 
+def python_of(task: Task) -> str:
+    """The Python of the check as the user wrote it, of doctests that of their examples; empty where there is no check.
+
+    Raises:
+        UsageError: the check cannot be used (see `check_code`).
+    """
+    text = dedent(task.check or "").strip()
+    tree, examples = _parsed(text), _examples(text)
+    if examples and not (tree and can_fail(tree)):
+        return "".join(example.source for example in examples)
+    return text if tree else readable_code(task) or ""
+
+
 def probe(task: Task) -> Probe | None:
     """What to run after a solution: the check, else whether the named function is there.
 

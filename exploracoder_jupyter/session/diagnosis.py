@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.config import OFFLINE, Layer, Settings, resolve, secrets
+from exploracoder_jupyter.config import OFFLINE, Layer, Settings, resolve, secrets, unknown_variables
 from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.models import probe
@@ -24,7 +24,7 @@ _FULL = ("bubblewrap", "namespaces")
 async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
     """Try the endpoint, start a sibling, and say what was found."""
     settings = resolve(*layers)
-    problems: Problems = []
+    problems: Problems = [{"what": what, "remedy": remedy} for what, remedy in unknown_variables()]
     endpoint = await _endpoint(settings, problems)
     siblings = await _siblings(settings, problems)
     return {

@@ -60,6 +60,11 @@ class Historian:
                 self._store.write(self._line)
         self._begun(path)
 
+    def renamed(self, old: Path, new: Path) -> None:
+        """Note that the trace of an earlier run has another name now."""
+        with suppress(Exception):
+            HistoryStore(history_path()).rename(str(old), str(new))
+
     def _take(self, record: Record) -> None:
         if self._store is None:
             return

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.config import Layer, resolve, secrets
+from exploracoder_jupyter.config import Layer, resolve, secrets, unknown_variables
 from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.execution import inspector_of
 from exploracoder_jupyter.knowledge import Library
@@ -65,6 +65,8 @@ async def _opened(
             say(event.text)
 
     settings = resolve(*layers)
+    for what, remedy in unknown_variables():
+        say(f"{what} {remedy}")
     async with AsyncExitStack() as stack:
         stack.enter_context(while_heard())
         yield await open_knowledge(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import keyword
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -182,5 +183,10 @@ def checked(order: Order) -> Settings:
         )
     if not order.task.libraries:
         raise UsageError("No library is named.", remedy="Name at least one, e.g. networkx.")
+    name = order.task.solution_name
+    if name is not None and (not name.isidentifier() or keyword.iskeyword(name)):
+        raise UsageError(
+            f"--name takes the name of a function, not {name!r}.", remedy="For example: --name count_pairs"
+        )
     check_code(order.task)
     return resolve(*order.layers)

@@ -24,6 +24,7 @@ from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
 from exploracoder_jupyter.session.environment import environment_of
 from exploracoder_jupyter.web_place import web_key
+from exploracoder_jupyter.wording import by_front_end
 
 Advance = Callable[[str, int, int], None]
 """Is told what is being done, how much of it is done, and of how much (0: unknown)."""
@@ -171,7 +172,11 @@ def notices(settings: Settings, keys: Secrets) -> list[Notice]:
         )
         text = (
             "No language model is configured: the embedded offline model splits the task, finds documented examples"
-            " and adapts them mechanically. `%explora config` says how to name an endpoint."
+            " and adapts them mechanically. "
+        )
+        text += by_front_end(
+            terminal="--base-url and --model name an endpoint, as do EXPLORACODER_BASE_URL and EXPLORACODER_MODEL.",
+            notebook="`%explora config` says how to name an endpoint.",
         )
         return [Notice(text + key)]
     if is_local(endpoint.base_url):

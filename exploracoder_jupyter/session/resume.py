@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from exploracoder_jupyter.config import Layer, resolve
+from exploracoder_jupyter.config import OFFLINE, Layer, resolve
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import RunStarted
@@ -26,6 +26,7 @@ from exploracoder_jupyter.session.held import refuse_held
 from exploracoder_jupyter.session.named import records_of
 from exploracoder_jupyter.session.order import Earlier, Order
 from exploracoder_jupyter.types import Task
+from exploracoder_jupyter.wording import plural
 
 _WITH_SOLUTION = ("solved", "unchecked")
 
@@ -131,10 +132,12 @@ def _said(run: Run, trace: Path, begin: Given, cell: str, workdir: Path) -> str:
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
     where = f"from {cell} in" if cell else "from"
     taken = sum(one is not None for one in begin.carried)
-    over = f"{taken} of {len(begin.titles)} subtasks are taken over" if begin.titles else "it had no plan yet"
-    calls = "1 call" if run.usage.calls == 1 else f"{run.usage.calls:,} calls"
-    spent = f"{calls} and {run.usage.tokens:,} tokens"
+    subtasks = f"{plural(len(begin.titles), 'subtask')} {'is' if len(begin.titles) == 1 else 'are'} taken over"
+    over = f"{taken} of {subtasks}" if begin.titles else "it had no plan yet"
+    spent = f"{plural(run.usage.calls, 'call')} and {plural(run.usage.tokens, 'token')}"
+    asked = run.started is not None and run.started.model != OFFLINE
+    cost = f" It had cost {spent}, which do not count here." if asked else ""
     return (
-        f"This goes on {where} the run{when(run)} ({trace.name}, {run.run_id}), which {ended}: {over}. It had cost"
-        f" {spent}, which do not count here.{elsewhere(run, workdir)}"
+        f"This goes on {where} the run{when(run)} ({trace.name}, {run.run_id}), which {ended}: {over}."
+        f"{cost}{elsewhere(run, workdir)}"
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter import __version__
-from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets
+from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets, unknown_variables
 from exploracoder_jupyter.errors import EndpointError, UsageError, unwrapped
 from exploracoder_jupyter.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.execution import open_siblings
@@ -22,6 +22,7 @@ from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.notebook.paths import files_path
 from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
+from exploracoder_jupyter.pipeline.check_names import missing_names_notice
 from exploracoder_jupyter.pipeline.ports import Model, Soup
 from exploracoder_jupyter.pipeline.prompts import without_offer
 from exploracoder_jupyter.session.history import Historian
@@ -65,7 +66,7 @@ async def run(
     if cells and order.cell:
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
     historian = Historian(order, settings, listen, begun or (lambda path: None))
-    teller = Teller(order, settings, historian.listen, begun=historian.begun, hidden=hidden)
+    teller = Teller(order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden)
     with anyio.CancelScope() as scope:
         steering.bind(scope)
         try:
@@ -114,7 +115,9 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
         _check_variables(order, environment)
         task = told_of_variables(order, environment)
         tell(_with_earlier(_started(task, settings, environment), order.earlier, tell.path))
-        for notice in _notices(order, settings, keys, (*siblings.notices, unseen(order, task))):
+        for notice in _notices(
+            order, settings, keys, (*siblings.notices, unseen(order, task), missing_names_notice(task))
+        ):
             tell(notice)
         knowledge = await open_knowledge(
             order.task.libraries,
@@ -193,7 +196,8 @@ def _notices(order: Order, settings: Settings, keys: Secrets, said: Iterable[str
     if order.recording:
         return [Notice(order.recording.said), *map(Notice, filter(None, said))]
     before = [Notice(order.earlier.said)] if order.earlier else []
-    return [*before, *map(Notice, filter(None, said)), *notices(settings, keys)]
+    unknown = [Notice(f"{what} {remedy}", "warning") for what, remedy in unknown_variables()]
+    return [*before, *unknown, *map(Notice, filter(None, said)), *notices(settings, keys)]
 
 
 def _leave_no_empty(folder: Path | None) -> None:

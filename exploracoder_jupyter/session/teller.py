@@ -24,7 +24,7 @@ from exploracoder_jupyter.notebook.paths import (
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.summary import summary
 from exploracoder_jupyter.notebook.trace import Trace
-from exploracoder_jupyter.session.held import Hold, refuse_held
+from exploracoder_jupyter.session.held import Hold
 from exploracoder_jupyter.session.order import Order
 from exploracoder_jupyter.types import Usage, Verdict
 
@@ -33,6 +33,9 @@ Listener = Callable[[Record], None]
 
 Place = Callable[[Path], None]
 """Is told where the trace is, once it has begun."""
+
+Renamed = Callable[[Path, Path], None]
+"""Takes the old and the new path of an earlier trace."""
 
 Summary = dict[str, JsonValue]
 """The object that `--json` prints."""
@@ -44,20 +47,30 @@ _PACE = 0.25
 class Teller:
     """Numbers and times the events and tells them; holds the trace back until there is a run to record.
 
-    `hidden` strings (keys) are told to nobody, wherever they turn up.
+    Raises UsageError where the trace cannot be written, or another run is writing it. `hidden` strings (keys) are told
+    to nobody, wherever they turn up.
     """
 
     def __init__(
-        self, order: Order, settings: Settings, listen: Listener, *, begun: Place, hidden: Sequence[str] = ()
+        self,
+        order: Order,
+        settings: Settings,
+        listen: Listener,
+        *,
+        begun: Place,
+        renamed: Renamed = lambda old, new: None,
+        hidden: Sequence[str] = (),
     ) -> None:
         self._listen = listen
         self._begun = begun
+        self._renamed = renamed
         self._hidden = tuple(hidden)
         self._redactor = Redactor(hidden)
         self._path = _place(order, settings)
+        self._hold = Hold(self._path)
         self._trace: Trace | None = None
-        self._hold: Hold | None = None
         self._advancing = ("", 0.0)
+        self._named = False
         self._warned = False
         self.records: list[Record] = []
 
@@ -70,7 +83,14 @@ class Teller:
         elif _worth_keeping(event):
             self._keep()
         self._listen(record)
+        self._name_earlier()
         self._warn()
+
+    def _name_earlier(self) -> None:
+        """Say once where the trace is that was at this path before."""
+        if self._trace and self._trace.earlier and not self._named:
+            self._named = True
+            self(Notice(f"The earlier trace {self._path.name} is kept as {self._trace.earlier.name}."))
 
     def _warn(self) -> None:
         """Say once that the trace cannot be written, e.g. on a full disk; the run goes on."""
@@ -96,9 +116,10 @@ class Teller:
 
     def _keep(self) -> None:
         self._trace = Trace(self._path, secrets=self._hidden)
-        self._hold = Hold(self._path)
         for record in self.records:
             self._trace.append(record)
+        if self._trace.earlier:
+            self._renamed(self._path, self._trace.earlier)
         self._begun(self._path)
 
     def close(self) -> None:
@@ -106,10 +127,9 @@ class Teller:
         self._finish("The run was stopped before it began to explore.")
         if self._trace:
             self._trace.close()
-        else:
+        self._hold.release()
+        if not self._trace:
             _leave_nothing(self._path)
-        if self._hold:
-            self._hold.release()
 
     def _finish(self, reason: str) -> None:
         """The last event, unless it has been told; without a first one there is no run to end."""
@@ -143,11 +163,10 @@ def _place(order: Order, settings: Settings) -> Path:
     Raises:
         UsageError: it cannot.
     """
-    if settings.view.out:
+    if settings.view.out is not None:
         path = prepare(Path(settings.view.out), folder=order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
             raise UsageError("--out names the trace that is resumed.", remedy="Name another path.")
-        refuse_held(path)
         return path
     if order.earlier:
         return resumed_path(order.earlier.trace)

@@ -325,7 +325,7 @@ def test_a_run_that_is_still_going_on_is_not_resumed(author, tmp_path):
     process.send_signal(signal.SIGSTOP)
     try:
         told = explora(tmp_path, "run", "--resume", "t.ipynb", status=2)
-        assert told["error"] == "The run of t.ipynb is still going on."
+        assert told["error"].startswith("The run of t.ipynb is still going on (process ")
     finally:
         process.kill()
         process.wait(10)

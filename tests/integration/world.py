@@ -215,6 +215,7 @@ def open_world(beside):
         patch.setenv("NUMBA_MIRROR", f"https://me:{SECRET}@mirror.example")
         patch.setenv("UNKNOWN_VARIABLE", SECRET)
         (home / "runtime").mkdir(mode=0o700)
+        (home / "settings.toml").touch()
         world = World(home, beside, Path(other.name))
         try:
             yield world

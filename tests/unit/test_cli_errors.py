@@ -10,7 +10,6 @@ from exploracoder_jupyter.notebook import Trace, load, render, without_losers
 from tests.unit.factories import complete_run
 
 WRONG = {
-    "no command": [],
     "unknown command": ["explode"],
     "unknown option": ["run", "-t", "x", "--library", "statistics", "--frobnicate"],
     "no library": ["run", "-t", "x"],
@@ -116,3 +115,24 @@ def test_help_and_version_end_with_status_0(argv, capsys):
         main(argv)
     assert not ended.value.code
     assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--budget-tokens", "-5", "--budget-tokens) must be at least 1, not -5"),
+        ("--name", "not a name", "--name takes the name of a function"),
+        ("--out", "", "is a folder"),
+        ("--out", ".", "is a folder"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_by_the_name_that_was_typed(option, value, words, capsys):
+    """Issue 14, item 18: the sentence is in the words of the command line."""
+    assert main(["run", "-t", "x", "--library", "statistics", option, value]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_tolerance_that_is_no_number_is_said_plainly(capsys):
+    """Issue 14, item 18: in the same words as for every other option."""
+    assert main(["check", "a.ipynb", "--tolerance", "x"]) == 2
+    assert "--tolerance takes a number, not 'x'" in capsys.readouterr().err

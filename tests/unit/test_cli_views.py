@@ -34,7 +34,7 @@ BEGINNING = [
         "0a1b2c3d",
         types.Task("t", ("networkx",)),
         {},
-        "offline",
+        "toy",
         types.Environment("3.11", "Linux", "python3", "limits only", "rerun"),
         "0.1.0",
     ),
@@ -92,7 +92,7 @@ def _lines(happened):
 
 @pytest.mark.parametrize("upto", range(len(BEGINNING + END) + 1))
 def test_every_prefix_of_a_run_can_be_drawn(upto):
-    assert "calls" in _drawn((BEGINNING + END)[:upto])
+    assert "call" in _drawn((BEGINNING + END)[:upto])
 
 
 def test_the_live_view_shows_plan_outcomes_cost_and_time_in_words():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.config import Settings, resolve, secrets
+from exploracoder_jupyter.config import VARIABLES, Settings, resolve, secrets, unknown_variables
 from exploracoder_jupyter.errors import UsageError
 
 
@@ -72,3 +72,43 @@ def test_the_key_comes_from_environment_or_file_and_never_shows(file):
     found = secrets(path, {"OPENAI_API_KEY": "sk-env"})
     assert found.api_key.get_secret_value() == "sk-env"
     assert "sk-" not in repr(found) + found.model_dump_json() + resolve(path=path, environ={}).model_dump_json()
+
+
+def test_a_config_file_that_the_environment_names_has_to_be_there(tmp_path, monkeypatch):
+    """Issue 14, item 15: a missing file is an error, not a run with other settings."""
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "gone.toml"))
+    for read in (resolve, secrets):
+        with pytest.raises(UsageError, match=r"gone\.toml.* EXPLORACODER_CONFIG"):
+            read(environ={})
+    (tmp_path / "gone.toml").write_text('api_key = "k"\n[exploration]\ncandidates = 2\n')
+    assert resolve(environ={}).exploration.candidates == 2
+
+
+def test_variables_that_are_not_read_are_named_with_the_nearest_one():
+    """Issue 14, item 15: a misspelt variable is not ignored in silence; those that are read are not named."""
+    read = dict.fromkeys(VARIABLES, "x")
+    assert unknown_variables(read | {"HOME": "/", "OPENAI_ORG": "x"}) == []
+    found = unknown_variables(read | {"EXPLORACODER_API_KEI": "sk-1", "EXPLORACODER_ZZZZZZZZZZZZ": "y"})
+    (first, meant), (second, other) = found
+    assert "EXPLORACODER_API_KEI" in first and "EXPLORACODER_API_KEY" in meant
+    assert "EXPLORACODER_ZZZZZZZZZZZZ" in second and "Did you mean" not in other
+    assert "sk-1" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "meant"),
+    [
+        ("[endpoint]\nmodle = 'm'\n", "endpoint.modle", "endpoint.model?"),
+        ("[endpoint]\ncandidates = 3\n", "endpoint.candidates", "exploration.candidates?"),
+        ("[endpiont]\nmodel = 'm'\n", "endpiont", "endpoint?"),
+        ("api_kye = 'sk-12345'\n", "api_kye", "api_key?"),
+    ],
+)
+def test_a_name_in_the_file_that_is_no_setting_is_refused_with_the_nearest_one(file, text, named, meant):
+    """Issue 14, item 15: what the file misspells is named, with the file, and no value is shown."""
+    path = file(text)
+    with pytest.raises(UsageError) as refused:
+        resolve(path=path, environ={})
+    assert repr(named) in refused.value.message and str(path) in refused.value.message
+    assert meant in refused.value.remedy
+    assert "sk-12345" not in str(refused.value)

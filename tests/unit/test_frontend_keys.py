@@ -27,7 +27,7 @@ def test_everything_is_named_and_no_key_is_shown(config):
     assert "Key: taken from the environment variable OPENAI_API_KEY" in shown
     assert "(OPENAI_MODEL, OPENAI_BASE_URL)" in shown
     assert "%config ExploraMagics.NAME = VALUE (candidates)" in shown
-    assert f"{config} (does not exist yet)" in shown
+    assert f"{config} (does not exist yet" in shown
     assert "exploration.candidates = 3" in shown
     assert "Model: m at https://***@example.org/v1" in shown
     assert KEY not in shown
@@ -68,3 +68,9 @@ def test_a_broken_file_is_not_touched(config):
     assert config.read_text() == "[endpoint\n"
     with pytest.raises(UsageError, match="No key was given"):
         save_key("  ")
+
+
+def test_a_variable_that_is_not_read_is_named_with_the_nearest(config):
+    """Issue 14, item 15: `%explora config` shows what has no effect."""
+    shown = explain({}, {"EXPLORACODER_MODLE": "m"})
+    assert "EXPLORACODER_MODLE is unknown and has no effect. Did you mean EXPLORACODER_MODEL?" in shown

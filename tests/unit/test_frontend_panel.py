@@ -46,7 +46,7 @@ START = RunStarted(
     "0123abcd",
     Task("Count the nodes.", ("networkx",)),
     {},
-    "offline",
+    "toy",
     Environment("3.11", "Linux", "python3", "bubblewrap", "rerun"),
     "0.1.0",
 )
@@ -125,7 +125,7 @@ def test_with_the_last_subtask_done_the_solution_is_being_written():
         (Progress("Indexing networkx", 3, 10), "Indexing networkx (3 of 10)"),
         (Progress("Indexing networkx", 3), "Indexing networkx (3)"),
         (Progress("Indexing networkx"), "Indexing networkx"),
-        (LibraryRead((), 1200, Introduction("")), "1200 APIs known; planning."),
+        (LibraryRead((), 1200, Introduction("")), "1,200 APIs known; planning."),
     ],
 )
 def test_what_is_being_done_is_said(event, said):
@@ -253,7 +253,7 @@ def test_estimate_and_notices_are_shown():
     state = state_after(START, Notice("Output is sent to example.org."), Estimated(1, 2500))
     for shown in (as_text(state, 1003.0), as_html(state, 1003.0)):
         assert "Output is sent to example.org." in shown
-        assert "about 1 calls and 2,500 tokens expected" in shown
+        assert "about 1 call and 2,500 tokens expected" in shown
 
 
 def test_records_that_are_not_shown_change_nothing_but_the_time():

@@ -110,7 +110,7 @@ def test_options_say_how_many_and_how_it_is_read():
         ('"shortest path"', None, "No library is named"),
         ("-k many networkx path", None, "-k invalid int value: 'many'."),
         ("-k 0 networkx path", None, "-k takes a number from 1 to 1000, not 0."),
-        ("--candidates 3 networkx path", None, "Unrecognized arguments: --candidates"),
+        ("--candidates 3 networkx path", None, "There is no option --candidates"),
         ('networkx "path', None, "The %explora search line cannot be read."),
     ],
 )
@@ -260,6 +260,7 @@ def test_an_interrupt_leaves_no_process(monkeypatch, heeds):
 
 
 def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
+    (tmp_path / "none.toml").touch()
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$@" > {tmp_path}/said\necho \'{{"query": "q", "results": []}}\'\n')
@@ -305,6 +306,7 @@ def engine(tmp_path, monkeypatch):
         python.chmod(0o700)
         return {"sandbox": {"engine_python": str(python), **sandbox}}
 
+    (tmp_path / "none.toml").touch()
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
     monkeypatch.setenv("JUPYTER_PATH", "/nowhere")
     return made

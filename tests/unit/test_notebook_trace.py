@@ -303,7 +303,7 @@ def test_the_journal_of_an_earlier_crash_is_set_aside(tmp_path):
     path = tmp_path / "run.ipynb"
     traced(path, complete_run()[:5], interval=1000)
     traced(path, complete_run()).close()
-    assert load(tmp_path / "run.journal.old.jsonl") == complete_run()[:5]
+    assert load(tmp_path / "run.1.journal.jsonl") == complete_run()[:5]
     assert load(path) == complete_run()
 
 
@@ -318,7 +318,7 @@ def test_two_runs_at_one_path_lose_nothing_of_each_other(tmp_path):
     assert read(journal_path(path)) == another[:9]
     second.append(another[9])
     assert load(path) == another[:10]
-    assert read(tmp_path / "run.journal.old.jsonl") == complete_run()
+    assert read(tmp_path / "run.1.journal.jsonl") == complete_run()
 
 
 def test_a_journal_tells_of_the_later_run_where_its_notebook_could_not_be_written(tmp_path):
@@ -351,7 +351,7 @@ def test_what_is_nested_too_deeply_is_no_trace_and_not_overwritten(tmp_path):
     journal_path(path).write_text(f'{{"seq": {DEEP}\n')
     with pytest.raises(UsageError, match="not the trace of a run"):
         load(path)
-    with pytest.raises(UsageError, match="is not a trace"):
+    with pytest.raises(UsageError, match="is not the trace of a run"):
         prepare(path)
 
 
@@ -507,7 +507,7 @@ def test_prepare_refuses_in_one_sentence(tmp_path):
         (file / "run.ipynb", "there is a file where a folder is needed"),
         (file / "deeper" / "run.ipynb", "there is a file where a folder is needed"),
         (tmp_path / "folder.ipynb", "is a folder"),
-        (mine, "is not a trace"),
+        (mine, "is not the trace of a run"),
         (Path("/proc/nowhere/run.ipynb"), "cannot be written"),
         (tmp_path / f"{'x' * 250}.ipynb", "cannot be written: File name too long"),
         (tmp_path / f"{'x' * 235}.ipynb", "cannot be written: File name too long"),
