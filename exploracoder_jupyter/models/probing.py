@@ -44,8 +44,8 @@ async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
         return _with_models(found, endpoint.model, listed)
     if listed.status in (404, 405, 501):
         return replace(found, sentence=f"{where.url} answers, but does not list its models.")
-    refusal = explain(listed, replace(where, attempts=1))
-    passing = listed.status == 429 or (listed.status or 0) >= 500
+    refusal = explain(listed, where)
+    passing = listed.status == 429 or listed.status >= 500
     return replace(found, reachable=False, sentence=refusal.message, remedy=refusal.remedy, passing=passing)
 
 
