@@ -138,7 +138,10 @@ class Connection(Closing):
 
     async def _next(self, chunks: AsyncIterator[object], exchange: Traffic) -> object:
         """The next chunk, a fault, or `_END`."""
+        # A server that always has something more to read leaves a deadline no chance to cancel.
         with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
+            if not exchange.left:
+                return Fault("unfinished").measured(exchange)
             try:
                 chunk = cast(JsonValue, await anext(chunks))
             except StopAsyncIteration:

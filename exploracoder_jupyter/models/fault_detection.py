@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.utils
 import math
+import os
 import socket
 import ssl
 import time
@@ -134,8 +135,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _root(cause: BaseException | None) -> str:
     """The operating system's words where there are any: those of the client are about its own attempts."""
     for error in _chain(cause):
-        if isinstance(error, OSError) and error.strerror:
+        if isinstance(error, (ssl.SSLError, socket.gaierror)) and error.strerror:
             return error.strerror
+        if isinstance(error, OSError) and error.errno:
+            return os.strerror(error.errno)
     return str(cause or "")
 
 
