@@ -18,6 +18,8 @@ from exploracoder_jupyter.types import Call, Message
 
 _MOST_CALLS = 100
 """Of one choice; the others are ignored."""
+_LONGEST_ARGUMENTS = 20_000
+"""Characters; a call with more is ignored: all tools take a short text."""
 
 
 @dataclass(slots=True)
@@ -53,7 +55,8 @@ class GrowingCalls:
                 return len(name) + len(arguments)
             part = self._parts[number, len(same)] = _Part(id_)
         part.id, part.name = part.id or id_, part.name or name
-        part.arguments += arguments
+        if len(part.arguments) <= _LONGEST_ARGUMENTS:
+            part.arguments += arguments
         return len(name) + len(arguments)
 
 
@@ -114,7 +117,7 @@ def _offered(tool: Tool) -> JsonValue:
 
 
 def _call(id_: str, name: str, arguments: str) -> Call | None:
-    found = argument(arguments)
+    found = argument(arguments) if len(arguments) <= _LONGEST_ARGUMENTS else ""
     return Call(name, found, id_) if name and found else None
 
 

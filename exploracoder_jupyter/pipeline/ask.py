@@ -38,6 +38,10 @@ _FEW_TOKENS = 8000
 """With more left in the budget, the length of replies is left to the server."""
 
 
+_LONGEST_QUOTED = 8000
+"""Characters of an unusable reply that are sent back with what was wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Code as the model gave it, or the reason why there is none."""
@@ -183,7 +187,8 @@ def _within_budget(sampling: Sampling, left: int) -> Sampling:
 def _complaint(text: str, error: ReplyError, what: str) -> tuple[Message, Message]:
     wanted = f"{'with' if what == 'JSON' else 'in'} the {what} asked for"
     request = f"That reply could not be used: {error.message} Reply again, {wanted} and nothing else."
-    return Message("assistant", text or "(empty)"), Message("user", request)
+    quoted = text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}\n... (cut off)"
+    return Message("assistant", quoted or "(empty)"), Message("user", request)
 
 
 async def _one(run: Run, request: ModelRequest) -> str:
