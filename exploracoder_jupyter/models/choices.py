@@ -16,7 +16,7 @@ from exploracoder_jupyter.models.untyped import as_count, as_list, as_object, as
 from exploracoder_jupyter.pipeline.replies import without_thinking
 from exploracoder_jupyter.types import Call, Usage
 
-_CHARACTERS_PER_TOKEN = 3.5
+CHARACTERS_PER_TOKEN = 3.5
 """A usual ratio of code and English; used where the server does not count."""
 
 _CAUTIOUS = 6.0
@@ -173,4 +173,4 @@ def _reasoning(message: Mapping[str, JsonValue]) -> int:
 
 
 def _estimate(characters: int) -> int:
-    return int(characters / _CHARACTERS_PER_TOKEN)
+    return int(characters / CHARACTERS_PER_TOKEN)

@@ -111,6 +111,11 @@ class Connection(Closing):
         listed = await self.models() if fault.status == 404 else ()
         return explain(fault, self.where, () if isinstance(listed, Fault) else listed)
 
+    def report_retry(self, fault: Fault, seconds: float = 0.0) -> None:
+        """Report that the endpoint is asked again after this fault, and in how many seconds."""
+        when = f" in {format_seconds(seconds)}" if seconds else ""
+        self._report(f"{explain(fault, self.where).message.rstrip('.')}; trying again{when}")
+
     async def aclose(self) -> None:
         """Close the client. Idempotent."""
         with anyio.CancelScope(shield=True):
@@ -181,9 +186,8 @@ class Connection(Closing):
         seconds = fault.wait_before(exchange.requests)
         if seconds > min(self.where.timeout, exchange.left):
             return False
-        if seconds > _SHORT_WAIT:
-            why = explain(fault, self.where).message.rstrip(".")
-            self._report(f"{why}; trying again in {format_seconds(seconds)}")
+        if seconds > _SHORT_WAIT or fault.silence > _SHORT_WAIT:
+            self.report_retry(fault, seconds)
         exchange.sleeping = True
         await anyio.sleep(seconds)
         exchange.sleeping = False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from exploracoder_jupyter.errors import EndpointError
-from exploracoder_jupyter.models.choices import Bill, Choice, Growing, whole
+from exploracoder_jupyter.models.choices import CHARACTERS_PER_TOKEN, Bill, Choice, Growing, whole
 from exploracoder_jupyter.models.faults import Fault
 from exploracoder_jupyter.models.untyped import as_object
 from exploracoder_jupyter.pipeline.merged import Put
@@ -78,11 +78,14 @@ class Delivery:
         self._indexes = indexes
         self._put = put
         self._bill = Bill(asked.characters)
+        self._most = _MOST_CHARACTERS * len(indexes)
+        if (left := asked.request.tokens_left) is not None:
+            self._most = min(self._most, int(left * CHARACTERS_PER_TOKEN))
         self._complete = 0
         self._last: Choice | None = None
 
     async def receive(self, answer: JsonValue | Stream) -> Received:
-        """Deliver what is complete. A stream that passes the deadline or is too long is cut, its choices truncated."""
+        """Deliver what is complete. A stream that passes the deadline, or the budget, is cut, its choices truncated."""
         if isinstance(answer, AsyncGenerator):
             return await self._receive_stream(answer)
         choices = whole(answer)
@@ -98,7 +101,7 @@ class Delivery:
                     fault = chunk
                     break
                 self._take(growing.feed(chunk))
-                if growing.characters > _MOST_CHARACTERS * len(self._indexes):
+                if growing.characters > self._most:
                     fault = Fault("too large", f"its reply has more than {growing.characters:,} characters")
                     break
         if fault and fault.is_final:

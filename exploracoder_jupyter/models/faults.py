@@ -121,6 +121,7 @@ def explain(fault: Fault, where: Where, models: Sequence[str] = ()) -> EndpointE
         host=host,
         silence=format_seconds(fault.silence),
         seconds=format_seconds(fault.seconds),
+        requests=f" and {fault.requests} requests" if fault.requests > 1 else "",
         tries=f" ({_tries(fault)})" if fault.requests > 1 else "",
     )
     return EndpointError(f"{where.url} {sentence}.", remedy=remedy)
@@ -140,7 +141,7 @@ _EXPLAINED: dict[Kind, tuple[str, str]] = {
     "no connection": ("accepted no connection within {silence}{tries}", _RUNNING),
     "silent": ("sent no answer within {silence}{tries}", _LOADED),
     "stalled": ("stopped in the middle of its reply and sent nothing for {silence}{tries}", _LOADED),
-    "unfinished": ("had not completed its reply after {seconds}{tries}", _LOADED),
+    "unfinished": ("had not completed its reply after {seconds}{requests}", _LOADED),
     "closed": ("closed the connection without an answer{tries}", _LOG),
     "cut": ("closed the connection in the middle of its reply{tries}", _LOG),
     "too large": ("sent too much: {text}", "Check that base_url is the address of a language model."),

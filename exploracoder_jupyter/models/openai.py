@@ -128,6 +128,8 @@ class OpenAIModel(Closing):
                 return
             self._learn(received)
             fault = received.fault.after(fault) if received.fault else None
+            if fault and streamed and not fault.is_final:
+                self._connection.report_retry(fault)
         if fault:
             asked.lost[index] = await self._connection.explained(fault)
         else:
