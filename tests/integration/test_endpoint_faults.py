@@ -320,9 +320,10 @@ async def test_an_endpoint_without_embeddings_says_so(httpserver):
 
 async def failure(url, **settings):
     """The error of a chat request, and the seconds that it took."""
-    began = time.monotonic()
-    with pytest.raises(EndpointError) as caught:
-        await answers(endpoint(url, **settings))
+    async with OpenAIModel(endpoint(url, **settings), Secrets(api_key=KEY)) as model:
+        began = time.monotonic()
+        with pytest.raises(EndpointError) as caught:
+            _ = [reply async for reply in model.complete(ask())]
     return str(caught.value), time.monotonic() - began
 
 
@@ -512,8 +513,8 @@ async def test_silence_in_the_middle_of_a_body_is_reported_and_ends_at_the_timeo
 
     settings = {"timeout": 0.6, "retries": 3}
     with served(respond) as url:
-        began = time.monotonic()
         async with OpenAIModel(endpoint(url, **settings), Secrets(), report=reports.append) as model:
+            began = time.monotonic()
             with pytest.raises(EndpointError, match=r"sent nothing|not completed") as caught:
                 _ = [reply async for reply in model.complete(ask())]
         seconds = time.monotonic() - began
