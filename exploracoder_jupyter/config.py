@@ -134,8 +134,10 @@ class Endpoint(BaseModel):
     model: str | None = Field(None, description="model name at the endpoint, or `offline`")
     base_url: str | None = Field(None, description="OpenAI-compatible endpoint, e.g. http://localhost:11434/v1")
     embedding_model: str | None = Field(None, description="embedding model at the same endpoint; none: built-in words")
-    timeout: float = Field(120.0, gt=0, description="seconds for one request")
-    retries: int = Field(3, ge=0, le=10, description="how often a failed request is repeated")
+    timeout: float = Field(
+        120.0, gt=0, description="seconds that it may send nothing; n replies end after n + 1 times that"
+    )
+    retries: int = Field(3, ge=0, le=10, description="how often a failed request is repeated within that time")
     share: Sharing = Field("values", description="how much of what candidates print is sent")
 
 

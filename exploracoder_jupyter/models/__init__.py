@@ -1,7 +1,7 @@
 """Models: whatever answers a `ModelRequest`.
 
-- `OpenAIModel` talks to any OpenAI-compatible endpoint (`connection` is the only importer of the client, at the first
-  use); `EndpointEmbedder` takes vectors from one; `probe` says whether one answers.
+- `OpenAIModel` talks to any OpenAI-compatible endpoint (`connection` and `fault_detection` alone import the client, at
+  the first use); `EndpointEmbedder` takes vectors from one; `probe` says whether one answers.
 - `offline` is the embedded default: no language model.
 - `ReplayModel` answers from a trace, `RememberingModel` from one first, `ScriptedModel` from a list or a function.
 - `presets` knows addresses by name, `is_local` whether one is on this machine.

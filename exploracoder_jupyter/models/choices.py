@@ -6,23 +6,29 @@ between think tags, is not part of the reply. Servers are not trusted to send ev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
 
 from exploracoder_jupyter.models.toolcalls import GrowingCalls, calls_of
+from exploracoder_jupyter.models.untyped import as_count, as_list, as_object, as_text
 from exploracoder_jupyter.pipeline.replies import without_thinking
 from exploracoder_jupyter.types import Call, Usage
 
-if TYPE_CHECKING:
-    from openai.types import CompletionUsage
-    from openai.types.chat import ChatCompletion, ChatCompletionChunk
-
-_CHARACTERS_PER_TOKEN = 3.5
+CHARACTERS_PER_TOKEN = 3.5
 """A usual ratio of code and English; used where the server does not count."""
 
 _CAUTIOUS = 6.0
 """More characters than a token has, so that what is said of early choices never exceeds the server's count."""
+
+_MOST_TOKENS = 100_000_000
+"""More than this is no count of tokens."""
+
+_MOST_CHOICES = 1000
+
+LONGEST_TEXT = 200_000
+"""Characters of one choice that are used, reasoning aside: what is longer is truncated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class Choice:
 class Growing:
     """The choices of a stream, fed chunk by chunk."""
 
-    usage: CompletionUsage | None = None
+    usage: JsonValue = None
     characters: int = 0
     """Received so far, for all choices, reasoning included."""
     _texts: dict[int, list[str]] = field(default_factory=dict)
@@ -51,19 +57,19 @@ class Growing:
     _refusing: set[int] = field(default_factory=set)
     _done: set[int] = field(default_factory=set)
 
-    def feed(self, chunk: ChatCompletionChunk) -> list[Choice]:
+    def feed(self, chunk: JsonValue) -> list[Choice]:
         """Take one chunk; returns the choices that it completes."""
-        self.usage = getattr(chunk, "usage", None) or self.usage
+        self.usage = as_object(chunk).get("usage") or self.usage
         done = []
-        for part in getattr(chunk, "choices", None) or ():
-            index = getattr(part, "index", None) or 0
+        for part in map(as_object, as_list(as_object(chunk).get("choices"))):
+            index = as_count(part.get("index"), _MOST_CHOICES) or 0
             if index in self._done:
                 continue
-            if part.delta is not None:
-                self._grow(index, part.delta)
-            if part.finish_reason:
+            if part.get("delta") is not None:
+                self._grow(index, as_object(part["delta"]))
+            if finish := part.get("finish_reason"):
                 self._done.add(index)
-                done.append(self._choice(index, part.finish_reason))
+                done.append(self._choice(index, as_text(finish)))
         return done
 
     def cut(self) -> list[Choice]:
@@ -77,16 +83,14 @@ class Growing:
         """How many choices the server has shown."""
         return len(self._texts.keys() | self._done)
 
-    def _grow(self, index: int, delta: object) -> None:
-        text = _text(getattr(delta, "content", None))
+    def _grow(self, index: int, delta: Mapping[str, JsonValue]) -> None:
+        text = _text(delta.get("content"))
         self._texts.setdefault(index, []).append(text)
-        received = len(text) + len(
-            _text(getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None))
-        )
-        received += self._calls.setdefault(index, GrowingCalls()).feed(getattr(delta, "tool_calls", None))
+        received = len(text) + _reasoning(delta)
+        received += self._calls.setdefault(index, GrowingCalls()).feed(delta.get("tool_calls"))
         self._raw[index] = self._raw.get(index, 0) + received
         self.characters += received
-        if getattr(delta, "refusal", None):
+        if delta.get("refusal"):
             self._refusing.add(index)
 
     def _choice(self, index: int, finish: str) -> Choice:
@@ -95,18 +99,18 @@ class Growing:
         return _choice(index, text, finish, refused=index in self._refusing, raw=self._raw.get(index, 0), calls=calls)
 
 
-def whole(completion: ChatCompletion) -> list[Choice]:
+def whole(completion: JsonValue) -> list[Choice]:
     """The choices of a reply that came in one piece."""
-    made = []
-    for place, choice in enumerate(getattr(completion, "choices", None) or ()):
-        message = getattr(choice, "message", None)
-        text = _text(getattr(message, "content", None))
-        raw = len(text) + len(_text(getattr(message, "reasoning_content", None)))
-        calls = calls_of(getattr(message, "tool_calls", None))
-        raw += sum(len(call.tool) + len(call.argument) for call in calls)
-        refused = bool(getattr(message, "refusal", None))
-        made.append(_choice(place, text, choice.finish_reason or "stop", refused=refused, raw=raw, calls=calls))
-    return made
+    choices = as_list(as_object(completion).get("choices"))[:_MOST_CHOICES]
+    return [_whole(place, as_object(choice)) for place, choice in enumerate(choices)]
+
+
+def _whole(place: int, choice: Mapping[str, JsonValue]) -> Choice:
+    message = as_object(choice.get("message"))
+    text, calls = _text(message.get("content")), calls_of(message.get("tool_calls"))
+    raw = len(text) + _reasoning(message) + sum(len(call.tool) + len(call.argument) for call in calls)
+    finish, refused = as_text(choice.get("finish_reason")), bool(message.get("refusal"))
+    return _choice(place, text, finish, refused=refused, raw=raw, calls=calls)
 
 
 @dataclass(slots=True)
@@ -128,10 +132,11 @@ class Bill:
         self._said += usage
         return usage
 
-    def rest(self, counted: CompletionUsage | None, characters: int) -> Usage:
-        """What is left to say at the end."""
-        prompt = getattr(counted, "prompt_tokens", None) or _estimate(self.prompt_characters)
-        completion = getattr(counted, "completion_tokens", None) or _estimate(characters)
+    def rest(self, counted: JsonValue, characters: int) -> Usage:
+        """What is left to say at the end; what the server counts is used where it is a number of tokens."""
+        counts = as_object(counted)
+        prompt = as_count(counts.get("prompt_tokens"), _MOST_TOKENS) or _estimate(self.prompt_characters)
+        completion = as_count(counts.get("completion_tokens"), _MOST_TOKENS) or _estimate(characters)
         return Usage(
             1 - self._said.calls,
             max(0, prompt - self._said.prompt_tokens),
@@ -141,6 +146,8 @@ class Bill:
 
 def _choice(index: int, text: str, finish: str, *, refused: bool, raw: int, calls: tuple[Call, ...]) -> Choice:
     kept = without_thinking(text)
+    if len(kept) > LONGEST_TEXT:
+        kept, finish = kept[:LONGEST_TEXT], "length"
     problem = _problem(kept, finish, refused, calls)
     return Choice(index, kept, problem, raw, () if problem else calls)
 
@@ -153,15 +160,17 @@ def _problem(text: str, finish: str, refused: bool, calls: tuple[Call, ...]) -> 
     return "" if text.strip() or calls else "empty"
 
 
-def _text(content: object) -> str:
+def _text(content: JsonValue) -> str:
     """The text of a message's content, which some servers send in parts."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, Sequence):
-        return ""
-    texts = [part.get("text") for part in content if isinstance(part, dict)]
-    return "".join(text for text in texts if isinstance(text, str))
+    return "".join(as_text(as_object(part).get("text")) for part in as_list(content))
+
+
+def _reasoning(message: Mapping[str, JsonValue]) -> int:
+    """Characters of the reasoning that was sent beside the text."""
+    return len(_text(message.get("reasoning_content") or message.get("reasoning")))
 
 
 def _estimate(characters: int) -> int:
-    return int(characters / _CHARACTERS_PER_TOKEN)
+    return int(characters / CHARACTERS_PER_TOKEN)

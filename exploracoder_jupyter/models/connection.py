@@ -1,106 +1,109 @@
-"""A connection to one endpoint: the only importer of `openai`, at the first use.
+"""A connection to one endpoint: makes requests through `openai`, which is imported at the first use.
 
 Failures are values (`Fault`), because exceptions of the client must not leave this module, not even as the context of
-another: they hold requests, and requests hold the key. The client repeats what may be repeated (429, 5xx, timeouts,
-connections lost before an answer), with backoff, within the endpoint's limit of retries.
+another: they hold requests, and requests hold the key. A request is repeated after 408, 409, 429, 5xx, a timeout or a
+lost connection, with backoff, within the endpoint's limit of retries. The client could do that too, but then neither
+the number of requests nor the reason for a wait would be known.
+
+Three limits of time hold for an exchange: connecting takes ten seconds at most, the endpoint may send nothing for its
+`timeout` at most, and all of it, retries and waits included, ends at the deadline that the caller sets.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 import anyio
+from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Endpoint, Secrets
 from exploracoder_jupyter.errors import EndpointError
-from exploracoder_jupyter.models import presets
+from exploracoder_jupyter.models import fault_detection, presets, traffic
 from exploracoder_jupyter.models.closing import Closing
-from exploracoder_jupyter.models.faults import Fault, Where, explain, key_remedy, quoted
+from exploracoder_jupyter.models.faults import Fault, Where, explain, key_remedy
+from exploracoder_jupyter.models.traffic import CURRENT, Report, SilenceReporter, Traffic, format_seconds
+from exploracoder_jupyter.models.untyped import as_list, as_object
 
 if TYPE_CHECKING:
     import httpx2
     import openai
-    from openai.types import CreateEmbeddingResponse
-    from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 _CONNECT_SECONDS = 10.0
 _LOOK_SECONDS = 5.0
 """For asking which models there are: a courtesy that must not take long."""
+_SHORT_WAIT = 3.0
+"""Seconds of waiting before a retry that need no report."""
 
 _NO_KEY = "not-needed"
 """What servers without keys are sent: the client insists on one."""
 
 _T = TypeVar("_T")
+_END: Final = object()
 
-Stream: TypeAlias = "AsyncGenerator[ChatCompletionChunk | Fault]"
-"""Chunks; a fault at the end says that it broke off."""
+Stream: TypeAlias = "AsyncGenerator[JsonValue | Fault]"
+"""Chunks, each an object; a fault at the end says that it broke off."""
 
-Answer: TypeAlias = "ChatCompletion | Stream | Fault"
+Answer: TypeAlias = "JsonValue | Stream | Fault"
 
 
 class Connection(Closing):
-    """The client, and what to say when it fails. Close it, or use it as an async context."""
+    """The client, and what to say when it fails. Close it, or use it as an async context.
+
+    `report` receives a sentence when the endpoint is silent for a while, or a retry has to wait.
+    """
 
     def __init__(
-        self, endpoint: Endpoint, secrets: Secrets, *, model: str, http_client: httpx2.AsyncClient | None = None
+        self,
+        endpoint: Endpoint,
+        secrets: Secrets,
+        *,
+        model: str,
+        report: Report | None = None,
+        http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         self._key = _key(endpoint, secrets)
+        self._retries = endpoint.retries
+        self._report = report or (lambda sentence: None)
         self.where = Where(
-            url=presets.shown(endpoint.base_url),
-            model=model,
-            key=self._key is not None,
-            timeout=endpoint.timeout,
-            attempts=endpoint.retries + 1,
+            url=presets.shown(endpoint.base_url), model=model, key=self._key is not None, timeout=endpoint.timeout
         )
         self._client = _client(endpoint, self._key or _NO_KEY, http_client)
 
-    async def chat(self, body: dict[str, Any]) -> Answer:
-        """Make a chat request: a stream if the body asks for one, else the whole reply. A stream must be closed."""
-        from openai.types.chat import ChatCompletion
+    async def chat(self, body: dict[str, Any], *, deadline: float) -> Answer:
+        """Make a chat request: a stream if the body asks for one, else the whole reply. A stream must be closed.
 
-        answer = await self._tried(lambda: self._client.chat.completions.create(**body))
-        if isinstance(answer, Fault):
-            return answer
-        if body.get("stream"):
-            return self._chunks(answer)
-        if isinstance(answer, ChatCompletion):
-            return _apology(answer, self._key) or answer
-        return Fault("alien")
-
-    async def _chunks(
-        self, stream: openai.AsyncStream[ChatCompletionChunk]
-    ) -> AsyncGenerator[ChatCompletionChunk | Fault]:
-        """The chunks of a stream; if it breaks off, a fault is the last. Closes it."""
+        Every chunk, and the whole reply, is an object; its `choices`, where it has any, are a list.
+        """
         import openai
 
-        fault: Fault | None = None
-        try:
-            async for chunk in stream:
-                yield chunk
-        except (openai.OpenAIError, ValueError) as error:
-            fault = self._fault(error)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await stream.close()
-        if fault:
-            yield fault
+        exchange = Traffic(deadline)
+        if body.get("stream"):
+            form = openai.AsyncStream[object]
+            post = self._client.post
+            answer = await self._request(
+                exchange, lambda: post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=form)
+            )
+            return answer if isinstance(answer, Fault) else self._chunks(answer, exchange)
+        return await self._post(exchange, "/chat/completions", body)
 
-    async def embeddings(self, texts: Sequence[str]) -> CreateEmbeddingResponse | Fault:
+    async def embeddings(self, texts: Sequence[str]) -> JsonValue | Fault:
         """Vectors of the texts. As numbers, not as base64, which some servers do not know."""
-        return await self._tried(
-            lambda: self._client.embeddings.create(input=list(texts), model=self.where.model, encoding_format="float")
-        )
+        body: dict[str, Any] = {"input": list(texts), "model": self.where.model, "encoding_format": "float"}
+        return await self._post(Traffic(anyio.current_time() + 2 * self.where.timeout), "/embeddings", body)
 
     async def models(self) -> tuple[str, ...] | Fault:
         """The names of the models that the endpoint lists. Asked once, with little patience."""
-        brief = self._client.with_options(timeout=min(_LOOK_SECONDS, self.where.timeout), max_retries=0)
-        page = await self._tried(lambda: brief.get("/models", cast_to=object))
-        if isinstance(page, Fault):
-            return page
+        patience = min(_LOOK_SECONDS, self.where.timeout)
+        brief = self._client.with_options(timeout=patience)
+        exchange = Traffic(anyio.current_time() + patience)
+        answer = await self._request(exchange, lambda: brief.get("/models", cast_to=object), retries=0)
+        if isinstance(answer, Fault):
+            return answer
+        page = cast(JsonValue, answer)
         rows = page.get("data") if isinstance(page, dict) else None
         if not isinstance(rows, list):
-            return Fault("alien", "its list of models is not one")
+            return self._alien(exchange, fault_detection.wrong_shape(page) or "its list of models is not one")
         return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
 
     async def explained(self, fault: Fault) -> EndpointError:
@@ -108,30 +111,102 @@ class Connection(Closing):
         listed = await self.models() if fault.status == 404 else ()
         return explain(fault, self.where, () if isinstance(listed, Fault) else listed)
 
+    def report_retry(self, fault: Fault, seconds: float = 0.0) -> None:
+        """Report that the endpoint is asked again after this fault, and in how many seconds."""
+        when = f" in {format_seconds(seconds)}" if seconds else ""
+        self._report(f"{explain(fault, self.where).message.rstrip('.')}; trying again{when}")
+
     async def aclose(self) -> None:
         """Close the client. Idempotent."""
         with anyio.CancelScope(shield=True):
             await self._client.close()
 
-    async def _tried(self, call: Callable[[], Awaitable[_T]]) -> _T | Fault:
-        import openai
+    async def _post(self, exchange: Traffic, path: str, body: dict[str, Any]) -> JsonValue | Fault:
+        answer = await self._request(exchange, lambda: self._client.post(path, cast_to=object, body=body))
+        if isinstance(answer, Fault):
+            return answer
+        value = cast(JsonValue, answer)
+        return self._problem(value, exchange) or value
 
+    async def _chunks(self, stream: openai.AsyncStream[object], exchange: Traffic) -> Stream:
+        """The chunks of a stream; if it breaks off, a fault is the last. Closes it."""
         try:
-            return await call()
-        except (openai.OpenAIError, ValueError) as error:
-            return self._fault(error)
+            chunks, received = aiter(stream), None
+            while not isinstance(received, Fault):
+                received = await self._next(chunks, exchange)
+                if received is _END:
+                    return
+                yield cast("JsonValue | Fault", received)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await stream.close()
 
-    def _fault(self, error: Exception) -> Fault:
-        import openai
+    async def _next(self, chunks: AsyncIterator[object], exchange: Traffic) -> object:
+        """The next chunk, a fault, or `_END`."""
+        # A server that always has something more to read leaves a deadline no chance to cancel.
+        with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
+            if not exchange.left:
+                return Fault("unfinished").measured(exchange)
+            try:
+                chunk = cast(JsonValue, await anext(chunks))
+            except StopAsyncIteration:
+                return _END
+            except fault_detection.errors() as error:
+                return fault_detection.fault_of(error, exchange, self._key)
+            return self._problem(chunk, exchange) or chunk
+        return Fault("unfinished").measured(exchange)
 
-        if isinstance(error, openai.APITimeoutError):
-            return Fault("timeout")
-        if isinstance(error, openai.APIConnectionError):
-            return Fault("unreachable", quoted(str(error.__cause__ or ""), self._key))
-        if isinstance(error, openai.APIStatusError):
-            words = quoted(_words(error.body), self._key)
-            return Fault("status", words, error.status_code, error.param or "")
-        return Fault("alien", quoted(str(error), self._key))
+    async def _request(
+        self, exchange: Traffic, send: Callable[[], Awaitable[_T]], *, retries: int | None = None
+    ) -> _T | Fault:
+        """The response to a request, which is repeated where that may help, or the fault that remains."""
+        limit = self._retries if retries is None else retries
+        token = CURRENT.set(exchange)
+        try:
+            with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
+                while True:
+                    exchange.sent()
+                    answer = await self._once(exchange, send)
+                    if not isinstance(answer, Fault) or not answer.passing or exchange.requests > limit:
+                        return answer
+                    if not await self._waits(answer, exchange):
+                        return answer
+        finally:
+            CURRENT.reset(token)
+        return Fault("unfinished" if exchange.answered else "silent").measured(exchange)
+
+    async def _once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
+        try:
+            return await send()
+        except fault_detection.errors() as error:
+            return fault_detection.fault_of(error, exchange, self._key)
+
+    async def _waits(self, fault: Fault, exchange: Traffic) -> bool:
+        """Wait before the next request; false at once where that would take too long."""
+        seconds = fault.wait_before(exchange.requests)
+        if seconds > min(self.where.timeout, exchange.left):
+            return False
+        if seconds > _SHORT_WAIT or fault.silence > _SHORT_WAIT:
+            self.report_retry(fault, seconds)
+        exchange.sleeping = True
+        await anyio.sleep(seconds)
+        exchange.sleeping = False
+        return True
+
+    def _reporting(self, exchange: Traffic) -> SilenceReporter:
+        return SilenceReporter(exchange, self.where.url, timeout=self.where.timeout, report=self._report)
+
+    def _problem(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
+        """What is wrong with a reply whose status says success: not an object, or an error, as gateways send it."""
+        if wrong := fault_detection.wrong_shape(answer):
+            return self._alien(exchange, wrong)
+        reply = as_object(answer)
+        if not reply.get("error") or as_list(reply.get("choices")):
+            return None
+        return fault_detection.reported_error(reply["error"], self._key).measured(exchange)
+
+    def _alien(self, exchange: Traffic, text: str) -> Fault:
+        return Fault("alien", text).measured(exchange)
 
 
 def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:
@@ -139,12 +214,15 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
 
     # A proxy of the environment cannot reach this machine's own address.
     trust = not presets.is_local(endpoint.base_url)
+    http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
+    traffic.install(http_client)
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=presets.address(endpoint.base_url),
         timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
-        max_retries=endpoint.retries,
-        http_client=http_client or openai.DefaultAsyncHttpxClient(trust_env=trust),
+        max_retries=0,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=http_client,
     )
 
 
@@ -155,21 +233,3 @@ def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
     if not (key.isascii() and key.isprintable()):
         raise EndpointError("The configured key holds characters that no key has.", remedy=key_remedy())
     return key or None
-
-
-def _apology(answer: ChatCompletion, key: str | None) -> Fault | None:
-    """The fault of a reply that holds an error though its status says success, as gateways send it."""
-    error = (answer.model_extra or {}).get("error")
-    if not error or getattr(answer, "choices", None):
-        return None
-    code = error.get("code") if isinstance(error, dict) else None
-    return Fault("status", quoted(_words(error), key), code if isinstance(code, int) and code >= 400 else 502)
-
-
-def _words(body: object) -> str:
-    """What the server says, if it says it in words."""
-    if isinstance(body, dict):
-        said = body.get("message") or body.get("detail") or body.get("error") or ""
-        return said if isinstance(said, str) else str(said)
-    text = body if isinstance(body, str) else ""
-    return "" if text.lstrip().startswith("<") else text

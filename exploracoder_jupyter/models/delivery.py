@@ -5,24 +5,26 @@ The choice that is the last one to be complete waits for the end of the stream, 
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pydantic import JsonValue
+
 from exploracoder_jupyter.errors import EndpointError
-from exploracoder_jupyter.models.choices import Bill, Choice, Growing, whole
+from exploracoder_jupyter.models.choices import CHARACTERS_PER_TOKEN, Bill, Choice, Growing, whole
 from exploracoder_jupyter.models.faults import Fault
+from exploracoder_jupyter.models.untyped import as_object
 from exploracoder_jupyter.pipeline.merged import Put
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.types import Usage
 
 if TYPE_CHECKING:
-    from openai.types import CompletionUsage
-    from openai.types.chat import ChatCompletion
-
     from exploracoder_jupyter.models.connection import Stream
+
+_MOST_CHARACTERS = 1_000_000
+"""Of one choice in a stream, reasoning included: more than any model's limit for a reply."""
 
 
 @dataclass(slots=True)
@@ -30,10 +32,14 @@ class Asked:
     """A model request on its way: what it has cost and not yet said, and which of its choices are lost."""
 
     request: ModelRequest
+    deadline: float
+    """The time by which it ends, whatever the endpoint does."""
     owed: Usage = field(default_factory=Usage)
     lost: dict[int, EndpointError] = field(default_factory=dict)
     broken: bool = False
     """Whether the stream of all choices broke off."""
+    fault: Fault | None = None
+    """Why it did."""
 
     def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
         """The reply for a choice; what is owed is said with it."""
@@ -55,6 +61,8 @@ class Received:
     shown: int
     """How many choices the server began."""
     complete: int
+    fault: Fault | None = None
+    """Why it did not."""
 
     @property
     def whole(self) -> bool:
@@ -65,39 +73,41 @@ class Received:
 class Delivery:
     """The delivery of one HTTP request's choices: the server's choice i is the reply `indexes[i]`."""
 
-    def __init__(self, asked: Asked, indexes: Sequence[int], put: Put[Reply], *, patience: float) -> None:
+    def __init__(self, asked: Asked, indexes: Sequence[int], put: Put[Reply]) -> None:
         self._asked = asked
         self._indexes = indexes
         self._put = put
-        self._patience = patience
-        """Seconds for a whole stream."""
         self._bill = Bill(asked.characters)
+        self._most = _MOST_CHARACTERS * len(indexes)
+        if (left := asked.request.tokens_left) is not None:
+            self._most = min(self._most, int(left * CHARACTERS_PER_TOKEN))
         self._complete = 0
         self._last: Choice | None = None
 
-    async def receive(self, answer: ChatCompletion | Stream) -> Received:
-        """Deliver what is complete; a stream that goes on beyond all patience is cut, its choices truncated."""
+    async def receive(self, answer: JsonValue | Stream) -> Received:
+        """Deliver what is complete. A stream that passes the deadline, or the budget, is cut, its choices truncated."""
         if isinstance(answer, AsyncGenerator):
             return await self._receive_stream(answer)
         choices = whole(answer)
         self._take(choices)
-        self._settle(answer.usage, sum(choice.raw for choice in choices))
+        self._settle(as_object(answer).get("usage"), sum(choice.raw for choice in choices))
         return Received(True, len(choices), self._complete)
 
     async def _receive_stream(self, stream: Stream) -> Received:
-        growing, ended = Growing(), True
-        deadline = time.monotonic() + self._patience
+        growing, fault = Growing(), None
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Fault):
-                    ended = False
+                    fault = chunk
                     break
                 self._take(growing.feed(chunk))
-                if time.monotonic() > deadline:
-                    self._take(growing.cut())
+                if growing.characters > self._most:
+                    fault = Fault("too large", f"its reply has more than {growing.characters:,} characters")
                     break
+        if fault and fault.is_final:
+            self._take(growing.cut())
         self._settle(growing.usage, growing.characters)
-        return Received(ended, growing.begun, self._complete)
+        return Received(fault is None, growing.begun, self._complete, fault)
 
     def _take(self, choices: Iterable[Choice]) -> None:
         for choice in choices:
@@ -109,7 +119,7 @@ class Delivery:
             else:
                 self._put(self._asked.reply(self._indexes[choice.index], choice, self._bill.part(choice)))
 
-    def _settle(self, counted: CompletionUsage | None, characters: int) -> None:
+    def _settle(self, counted: JsonValue, characters: int) -> None:
         rest = self._bill.rest(counted, characters)
         if self._last is None:
             self._asked.owed += rest

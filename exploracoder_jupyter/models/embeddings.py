@@ -6,20 +6,23 @@ Anything but proper vectors is an `EndpointError`, so that the caller can fall b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypeGuard
+
+from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Endpoint, Secrets
 from exploracoder_jupyter.errors import EndpointError, UsageError
 from exploracoder_jupyter.models.closing import Closing
 from exploracoder_jupyter.models.connection import Connection
 from exploracoder_jupyter.models.faults import Fault
+from exploracoder_jupyter.models.traffic import Report
+from exploracoder_jupyter.models.untyped import as_count, as_list, as_object
 
 if TYPE_CHECKING:
     import httpx2
     import numpy as np
     import numpy.typing as npt
-    from openai.types import CreateEmbeddingResponse
 
 _BATCH = 128
 _LONGEST = 6000
@@ -34,10 +37,19 @@ class EndpointEmbedder(Closing):
         EndpointError: there is no key for OpenAI's own address, or it cannot be one.
     """
 
-    def __init__(self, endpoint: Endpoint, secrets: Secrets, *, http_client: httpx2.AsyncClient | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        secrets: Secrets,
+        *,
+        report: Report | None = None,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
         if not endpoint.embedding_model:
             raise UsageError("No embedding model is named.", remedy="Set embedding_model in the configuration.")
-        self._connection = Connection(endpoint, secrets, model=endpoint.embedding_model, http_client=http_client)
+        self._connection = Connection(
+            endpoint, secrets, model=endpoint.embedding_model, report=report, http_client=http_client
+        )
 
     @property
     def name(self) -> str:
@@ -58,8 +70,11 @@ class EndpointEmbedder(Closing):
             rows += await self._batch(texts[start : start + _BATCH])
         if len({len(row) for row in rows}) > 1:
             raise self._improper()
-        with np.errstate(over="ignore"):
-            vectors = np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0)
+        try:
+            with np.errstate(over="ignore"):
+                vectors = np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0)
+        except OverflowError:  # a whole number that no float can be
+            raise self._improper() from None
         if not np.isfinite(vectors).all():
             raise self._improper()
         return vectors
@@ -69,10 +84,8 @@ class EndpointEmbedder(Closing):
         await self._connection.aclose()
 
     async def _batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        answer: CreateEmbeddingResponse | Fault | None = None
-        with suppress(OverflowError):  # the client makes floats of whole numbers, however large
-            # Some servers refuse empty texts.
-            answer = await self._connection.embeddings([text[:_LONGEST] or " " for text in texts])
+        # Some servers refuse empty texts.
+        answer = await self._connection.embeddings([text[:_LONGEST] or " " for text in texts])
         if isinstance(answer, Fault):
             raise await self._connection.explained(answer)
         rows = self._rows(answer)
@@ -80,13 +93,14 @@ class EndpointEmbedder(Closing):
             raise self._improper()
         return rows
 
-    def _rows(self, answer: CreateEmbeddingResponse | None) -> list[Sequence[float]]:
-        data = getattr(answer, "data", None) or ()
-        if not all(_is_vector(getattr(item, "embedding", None)) for item in data):
-            raise self._improper()
-        if not all(isinstance(item.index, int | None) for item in data):
-            raise self._improper()
-        return [item.embedding for item in sorted(data, key=lambda item: item.index or 0)]
+    def _rows(self, answer: JsonValue) -> list[Sequence[float]]:
+        found = []
+        for item in map(as_object, as_list(as_object(answer).get("data"))):
+            index, vector = item.get("index", 0), item.get("embedding")
+            if not _is_vector(vector) or as_count(index, _BATCH) is None:
+                raise self._improper()
+            found.append((index, vector))
+        return [vector for _, vector in sorted(found, key=itemgetter(0))]
 
     def _improper(self) -> EndpointError:
         where = self._connection.where
@@ -95,5 +109,5 @@ class EndpointEmbedder(Closing):
         )
 
 
-def _is_vector(value: object) -> bool:
-    return isinstance(value, Sequence) and len(value) > 0 and all(isinstance(number, (int, float)) for number in value)
+def _is_vector(value: JsonValue) -> TypeGuard[list[float]]:
+    return isinstance(value, list) and len(value) > 0 and all(isinstance(number, (int, float)) for number in value)

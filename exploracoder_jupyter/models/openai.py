@@ -9,11 +9,13 @@ asked for again, once, without a stream.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+import anyio
 
 from exploracoder_jupyter.config import Endpoint, Secrets
 from exploracoder_jupyter.errors import UsageError
@@ -24,6 +26,7 @@ from exploracoder_jupyter.models.connection import Answer, Connection
 from exploracoder_jupyter.models.delivery import Asked, Delivery, Received
 from exploracoder_jupyter.models.faults import Fault
 from exploracoder_jupyter.models.structured import Refused
+from exploracoder_jupyter.models.traffic import Report
 from exploracoder_jupyter.pipeline.merged import Put, merged
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 
@@ -42,12 +45,19 @@ class OpenAIModel(Closing):
         EndpointError: there is no key for OpenAI's own address, or it cannot be one.
     """
 
-    def __init__(self, endpoint: Endpoint, secrets: Secrets, *, http_client: httpx2.AsyncClient | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        secrets: Secrets,
+        *,
+        report: Report | None = None,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
         if not endpoint.model:
             raise UsageError("No model is named.", remedy="Give --model, or set model in the configuration.")
         self._name = endpoint.model
-        self._silence = endpoint.timeout
-        self._connection = Connection(endpoint, secrets, model=endpoint.model, http_client=http_client)
+        self._timeout = endpoint.timeout
+        self._connection = Connection(endpoint, secrets, model=endpoint.model, report=report, http_client=http_client)
         self._refused: Refused = frozenset()
 
     @property
@@ -58,13 +68,16 @@ class OpenAIModel(Closing):
     async def complete(self, request: ModelRequest) -> AsyncGenerator[Reply]:
         """Yield the choices, each as soon as it is complete; `seconds` is the time spent waiting for it.
 
-        A choice that is lost for good while others are complete is a reply with a problem.
+        A choice that is lost for good while others are complete is a reply with a problem. However the endpoint
+        behaves, this ends within the endpoint's timeout, once for each choice and once more.
 
         Raises:
             EndpointError: the endpoint refused, or stayed unreachable within the retry limits.
         """
         since = time.monotonic()
-        async with aclosing(self._replies(Asked(request))) as replies:
+        # The timeout is a limit on silence; choices that keep coming may take longer.
+        deadline = anyio.current_time() + self._timeout * (1 + request.sampling.n)
+        async with aclosing(self._replies(Asked(request, deadline))) as replies:
             async for reply in replies:
                 yield replace(reply, usage=replace(reply.usage, seconds=time.monotonic() - since))
                 since = time.monotonic()
@@ -91,34 +104,43 @@ class OpenAIModel(Closing):
 
     async def _ask_together(self, asked: Asked, n: int, put: Put[Reply]) -> None:
         """Ask for all choices at once; those that do not come are left to the caller."""
-        answer = await self._send(asked.request, n=n, stream=True)
+        answer = await self._send(asked, n=n, stream=True)
         if isinstance(answer, Fault):
             raise await self._connection.explained(answer)
-        received = await self._delivery(asked, range(n), put).receive(answer)
+        received = await Delivery(asked, range(n), put).receive(answer)
         self._learn(received)
-        asked.broken = not received.whole
+        asked.broken, asked.fault = not received.whole, received.fault
         if received.whole and 0 < received.shown < n:
             self._refused |= {"n"}
 
     async def _ask_one(self, asked: Asked, index: int, put: Put[Reply]) -> None:
         """Ask for one choice, once more without a stream if that ends without it."""
+        fault = asked.fault
         for streamed in (False,) if asked.broken else (True, False):
-            answer = await self._send(asked.request, n=1, stream=streamed)
+            if fault and fault.is_final:
+                break
+            answer = await self._send(asked, n=1, stream=streamed)
             if isinstance(answer, Fault):
-                asked.lost[index] = await self._connection.explained(answer)
-                return
-            received = await self._delivery(asked, (index,), put).receive(answer)
+                fault = answer.after(fault)
+                break
+            received = await Delivery(asked, (index,), put).receive(answer)
             if received.complete:
                 return
             self._learn(received)
-        put(asked.reply(index, Choice(index, "", "empty", 0)))
+            fault = received.fault.after(fault) if received.fault else None
+            if fault and streamed and not fault.is_final:
+                self._connection.report_retry(fault)
+        if fault:
+            asked.lost[index] = await self._connection.explained(fault)
+        else:
+            put(asked.reply(index, Choice(index, "", "empty", 0)))
 
-    async def _send(self, request: ModelRequest, *, n: int, stream: bool) -> Answer:
+    async def _send(self, asked: Asked, *, n: int, stream: bool) -> Answer:
         """Make the request, leaving out what the server refuses."""
         refused = self._refused
         while True:
-            sent = structured.body(request, self._name, n=n, stream=stream, refused=refused)
-            answer = await self._connection.chat(sent)
+            sent = structured.body(asked.request, self._name, n=n, stream=stream, refused=refused)
+            answer = await self._connection.chat(sent, deadline=asked.deadline)
             if not isinstance(answer, Fault):
                 self._refused |= refused
                 return answer
@@ -131,10 +153,6 @@ class OpenAIModel(Closing):
         """Do without streams where one ends in order but without any choice that is complete."""
         if received.ended and not received.complete:
             self._refused |= {"stream"}
-
-    def _delivery(self, asked: Asked, indexes: Sequence[int], put: Put[Reply]) -> Delivery:
-        # The limit for one request is a limit on silence; a stream that keeps coming may take longer.
-        return Delivery(asked, indexes, put, patience=self._silence * (1 + len(indexes)))
 
 
 def _lost(asked: Asked, missing: set[int]) -> list[Reply]:

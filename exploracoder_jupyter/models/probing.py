@@ -44,9 +44,11 @@ async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
         return _with_models(found, endpoint.model, listed)
     if listed.status in (404, 405, 501):
         return replace(found, sentence=f"{where.url} answers, but does not list its models.")
-    refusal = explain(listed, replace(where, attempts=1))
-    passing = listed.status == 429 or (listed.status or 0) >= 500
-    return replace(found, reachable=False, sentence=refusal.message, remedy=refusal.remedy, passing=passing)
+    refusal = explain(listed, where)
+    slow = listed.kind in ("silent", "stalled", "unfinished")  # which the endpoint's timeout has no part in
+    remedy = "Check that the server is not busy or hanging, then try again." if slow else refusal.remedy
+    passing = listed.status == 429 or listed.status >= 500
+    return replace(found, reachable=False, sentence=refusal.message, remedy=remedy, passing=passing)
 
 
 async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:

@@ -6,14 +6,20 @@ Servers differ: some number the calls of a stream, some only give each an id, so
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.models.untyped import as_count, as_list, as_object
 from exploracoder_jupyter.pipeline.calling import argument
 from exploracoder_jupyter.pipeline.ports import Tool
 from exploracoder_jupyter.types import Call, Message
+
+_MOST_CALLS = 100
+"""Of one choice; the others are ignored."""
+_LONGEST_ARGUMENTS = 20_000
+"""Characters; a call with more is ignored: all tools take a short text."""
 
 
 @dataclass(slots=True)
@@ -30,49 +36,35 @@ class GrowingCalls:
     _parts: dict[tuple[int, int], _Part] = field(default_factory=dict)
     """By the number that the server gives, and how many ids it has given that number before."""
 
-    def feed(self, pieces: object) -> int:
+    def feed(self, pieces: JsonValue) -> int:
         """Take the pieces of one chunk; returns how many characters they have."""
-        return sum(self._take(piece) for piece in pieces) if isinstance(pieces, Sequence) else 0
+        return sum(self._take(as_object(piece)) for piece in as_list(pieces))
 
     def calls(self) -> tuple[Call, ...]:
         """The calls that can be understood, in order."""
         return tuple(_numbered(_call(part.id, part.name, part.arguments) for part in self._parts.values()))
 
-    def _take(self, piece: object) -> int:
-        number, id_ = _whole(getattr(piece, "index", None)), _text(getattr(piece, "id", None))
+    def _take(self, piece: Mapping[str, JsonValue]) -> int:
+        number, id_ = as_count(piece.get("index"), _MOST_CALLS) or 0, _text(piece.get("id"))
+        function = as_object(piece.get("function"))
+        name, arguments = _text(function.get("name")), _text(function.get("arguments"))
         same = [key for key in self._parts if key[0] == number]
         part = self._parts[same[-1]] if same else None
         if part is None or (id_ and part.id and id_ != part.id):
+            if len(self._parts) >= _MOST_CALLS:
+                return len(name) + len(arguments)
             part = self._parts[number, len(same)] = _Part(id_)
-        function = getattr(piece, "function", None)
-        name, arguments = _text(getattr(function, "name", None)), _text(getattr(function, "arguments", None))
         part.id, part.name = part.id or id_, part.name or name
-        part.arguments += arguments
+        if len(part.arguments) <= _LONGEST_ARGUMENTS:
+            part.arguments += arguments
         return len(name) + len(arguments)
 
 
-def calls_of(given: object) -> tuple[Call, ...]:
+def calls_of(given: JsonValue) -> tuple[Call, ...]:
     """The calls of a message that came in one piece."""
     growing = GrowingCalls()
-    for number, item in enumerate(given if isinstance(given, Sequence) else ()):
-        growing.feed([_Whole(number, item)])
+    growing.feed([{**as_object(item), "index": number} for number, item in enumerate(as_list(given)[:_MOST_CALLS])])
     return growing.calls()
-
-
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    """One whole call as a piece of a stream."""
-
-    index: int
-    call: object
-
-    @property
-    def id(self) -> object:
-        return getattr(self.call, "id", None)
-
-    @property
-    def function(self) -> object:
-        return getattr(self.call, "function", None)
 
 
 def sent(tools: Sequence[Tool]) -> list[JsonValue]:
@@ -125,7 +117,7 @@ def _offered(tool: Tool) -> JsonValue:
 
 
 def _call(id_: str, name: str, arguments: str) -> Call | None:
-    found = argument(arguments)
+    found = argument(arguments) if len(arguments) <= _LONGEST_ARGUMENTS else ""
     return Call(name, found, id_) if name and found else None
 
 
@@ -139,7 +131,3 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value) if isinstance(value, dict) else ""
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) else 0

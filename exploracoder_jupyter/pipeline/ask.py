@@ -38,6 +38,10 @@ _FEW_TOKENS = 8000
 """With more left in the budget, the length of replies is left to the server."""
 
 
+_LONGEST_QUOTED = 8000
+"""Characters of an unusable reply that are sent back with what was wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """Code as the model gave it, or the reason why there is none."""
@@ -144,8 +148,9 @@ async def _look_up(run: Run, request: ModelRequest, reply: Reply, desk: Desk, pu
     try:
         while (calls := _calls(reply)) and not desk.over:
             messages = (*request.messages, *await desk.answered(reply, calls))
-            sampling = _within_budget(replace(request.sampling, n=1), run.meter.tokens_left)
-            request = replace(request, messages=messages, sampling=sampling, may_call=desk.left > 0)
+            left = run.meter.tokens_left
+            sampling = _within_budget(replace(request.sampling, n=1), left)
+            request = replace(request, messages=messages, sampling=sampling, may_call=desk.left > 0, tokens_left=left)
             reply = await _first(run, request)
     except (BudgetSpent, EndpointError) as error:
         put(Draft("", f"it looked up an API and could not go on: {error.message}"))
@@ -169,10 +174,11 @@ def _draft(reply: Reply, read: Callable[[str], str]) -> Draft:
 def _request(
     run: Run, step: Step, inputs: Inputs, subject: str, sampling: Sampling, form: type[BaseModel] | None
 ) -> ModelRequest:
-    sampling = _within_budget(sampling, run.meter.tokens_left)
+    left = run.meter.tokens_left
+    sampling = _within_budget(sampling, left)
     limited = shared(inputs, run.sharing)
     schema = form.model_json_schema() if form else None
-    return ModelRequest(step, limited, render(step, limited), sampling, subject, schema)
+    return ModelRequest(step, limited, render(step, limited), sampling, subject, schema, tokens_left=left)
 
 
 def _within_budget(sampling: Sampling, left: int) -> Sampling:
@@ -183,7 +189,8 @@ def _within_budget(sampling: Sampling, left: int) -> Sampling:
 def _complaint(text: str, error: ReplyError, what: str) -> tuple[Message, Message]:
     wanted = f"{'with' if what == 'JSON' else 'in'} the {what} asked for"
     request = f"That reply could not be used: {error.message} Reply again, {wanted} and nothing else."
-    return Message("assistant", text or "(empty)"), Message("user", request)
+    quoted = text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}\n... (cut off)"
+    return Message("assistant", quoted or "(empty)"), Message("user", request)
 
 
 async def _one(run: Run, request: ModelRequest) -> str:

@@ -32,7 +32,7 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _NESTED = re.compile(r"(?:APISearch\()+")
-_FUNCTION = re.compile(r"<function=(?P<name>\w+)>(?P<body>.*?)</function>", re.DOTALL)
+_FUNCTION = re.compile(r"<function=(?P<name>\w+)>(?P<body>(?:(?!<function=).)*?)</function>", re.DOTALL)
 """Qwen's form, within its tags or without them."""
 _TAGGED = re.compile(
     r"<tool_call>(?P<json>.*?)(?:</tool_call>|\Z)"
@@ -40,7 +40,7 @@ _TAGGED = re.compile(
     rf"|{_FUNCTION.pattern}",
     re.DOTALL,
 )
-_PARAMETER = re.compile(r"<parameter=\w+>(?P<value>.*?)</parameter>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=\w+>(?P<value>(?:(?!<parameter=).)*?)</parameter>", re.DOTALL)
 _CALL_KEYS = ("arguments", "parameters", "args", "input")
 _FENCES = re.compile(r"[`~\s]*")
 _QUOTES = "\"'“”`"

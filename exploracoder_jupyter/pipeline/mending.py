@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from textwrap import dedent
 from typing import cast
 
@@ -20,7 +21,7 @@ _THOUGHT_END = re.compile(r"\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL)
 """Some templates open the thought in the prompt, so that a reply has the end only."""
 
 _FENCE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+.-]*)[^\n`]*\n"
+    r"^(?P<indent>[ \t]*)(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+.-]*+)[^\n`]*+\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
@@ -29,9 +30,16 @@ _NUMBERED = re.compile(
     re.I | re.M,
 )
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
-_EMPHASIS = re.compile(r"(?<![\w*)\]])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*(\[])")
+_EMPHASIS = re.compile(r"(?<![\w*)\]])\*\*(?=[^\s*])(.{1,300}?)(?<=[^\s*])\*\*(?![\w*(\[])")
 """Markdown's strong emphasis; not powers and keyword arguments. Underscores stay: dunder names need them."""
 _BULLET = re.compile(r"^(?P<indent>[ \t]*)[-*•+][ \t]+(?P<text>\S.*)$", re.MULTILINE)
+
+
+_BRACKET = re.compile(r"[\[\]{}]")
+_LONGEST_REPAIRED = 30_000
+"""Characters; the time that json_repair takes grows with their square."""
+_DEEPEST_REPAIRED = 50
+"""Brackets within one another; the time grows with the square of their number, or worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +161,18 @@ def _repaired(source: str) -> Iterator[JsonValue]:
 
 
 def _repair(source: str) -> JsonValue:
+    if len(source) > _LONGEST_REPAIRED or _depth(source) > _DEEPEST_REPAIRED:
+        return None
     try:
         return cast(JsonValue, json_repair.loads(source))
     except Exception:  # it fails on some texts by its own assertions; then there is no value, whatever the reason
         return None
+
+
+def _depth(source: str) -> int:
+    """How many brackets are open at once at most, those within strings counted as well."""
+    steps = (1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(source))
+    return max(accumulate(steps), default=0)
 
 
 def _objects(value: JsonValue) -> bool:

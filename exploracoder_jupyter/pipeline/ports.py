@@ -67,6 +67,8 @@ class ModelRequest:
     """What may be called. The prompt names another form for models and endpoints that know no tools."""
     may_call: bool = True
     """Whether they may be called still: a conversation in which they were goes on knowing them."""
+    tokens_left: int | None = None
+    """What is left of the run's budget: a model may cut its replies where they exceed it."""
 
 
 @dataclass(frozen=True, slots=True)

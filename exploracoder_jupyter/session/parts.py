@@ -72,12 +72,15 @@ async def open_knowledge(
     def say(sentence: str) -> None:
         tell(Notice(sentence, "warning"))
 
+    def report(sentence: str) -> None:
+        advance(sentence, 0, 0)
+
     library = await Library.open(
         libraries,
         inspect=inspect,
         cache=cache_folder(),
         environment=environment_of(settings.sandbox, folder or Path.cwd()),
-        embedder=await _embedder(settings, keys, say=say, stack=stack, folder=folder),
+        embedder=await _embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
         progress=advance,
         docs=[_path(path, folder) for path in settings.retrieval.docs],
         say=say,
@@ -96,14 +99,20 @@ def _path(given: str, folder: Path | None) -> Path:
 
 
 async def _embedder(
-    settings: Settings, keys: Secrets, *, say: Callable[[str], None], stack: AsyncExitStack, folder: Path | None
+    settings: Settings,
+    keys: Secrets,
+    *,
+    say: Callable[[str], None],
+    report: Callable[[str], None],
+    stack: AsyncExitStack,
+    folder: Path | None,
 ) -> Embedder | None:
     if settings.retrieval.embedding_folder:
         return LocalEmbedder(_path(settings.retrieval.embedding_folder, folder))
     if not settings.endpoint.embedding_model:
         return None
     try:
-        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys))
+        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
     except EndpointError as error:
         say(done_without(error))
         return None
@@ -125,11 +134,15 @@ async def settled(settings: Settings, keys: Secrets) -> Settings:
     return settings
 
 
-async def choose_model(settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack) -> Model:
+async def choose_model(
+    settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack, *, advance: Advance
+) -> Model:
     """The model of settled settings; `stack` closes its connection."""
     if is_offline(settings.endpoint):
         return OfflineModel(knowledge)
-    return await stack.enter_async_context(OpenAIModel(settings.endpoint, keys))
+    return await stack.enter_async_context(
+        OpenAIModel(settings.endpoint, keys, report=lambda sentence: advance(sentence, 0, 0))
+    )
 
 
 def recorded(settings: Settings) -> dict[str, JsonValue]:

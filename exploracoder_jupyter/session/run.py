@@ -184,7 +184,7 @@ async def _asked(
     if order.recording:
         return order.recording.model, order.recording.soup
     soup = await open_soup(order, settings, keys, knowledge=knowledge, tell=tell, stack=stack)
-    model = await choose_model(settings, keys, knowledge, stack)
+    model = await choose_model(settings, keys, knowledge, stack, advance=tell.advance)
     if order.earlier and order.earlier.exchanges:
         hide = Redactor(hidden_strings(settings.endpoint, keys), homes=own_homes()).text  # as the trace has them
         model = RememberingModel(model, order.earlier.exchanges, clean=lambda text: without_offer(hide(text)))

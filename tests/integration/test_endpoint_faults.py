@@ -1,5 +1,6 @@
 """An endpoint that is a real server: refusals, silence, and streams that break off in the middle of the wire."""
 
+import gzip
 import json
 import re
 import socket
@@ -7,7 +8,9 @@ import struct
 import threading
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle
 
 import anyio
 import pytest
@@ -63,10 +66,14 @@ class Wire:
 
     def __init__(self, handler):
         self.handler = handler
-        self.body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
+        self.path, self.headers = handler.path, handler.headers
+        self.body = json.loads(handler.rfile.read(int(handler.headers["content-length"] or 0)) or b"{}")
+        self.sent = 0
 
-    def begin(self, content_type="text/event-stream", *, status=200, chunked=False):
+    def begin(self, content_type="text/event-stream", *, status=200, chunked=False, **headers):
         self.handler.send_response(status)
+        for name, value in headers.items():
+            self.handler.send_header(name.replace("_", "-"), value)
         self.handler.send_header("content-type", content_type)
         self.handler.send_header("transfer-encoding" if chunked else "connection", "chunked" if chunked else "close")
         self.handler.end_headers()
@@ -75,15 +82,23 @@ class Wire:
     def write(self, data, *, chunked=False):
         self.handler.wfile.write(b"%x\r\n%b\r\n" % (len(data), data) if chunked else data)
         self.handler.wfile.flush()
+        self.sent += len(data)
 
-    def json(self, value, status=200):
-        data = json.dumps(value).encode()
-        self.begin("application/json", status=status)
+    def json(self, value, status=200, **headers):
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.begin("application/json", status=status, **headers)
         self.write(data)
+
+    def drip(self, data, seconds=0.1):
+        """Write byte by byte, slowly; starts again at the end."""
+        for byte in cycle(data):
+            self.write(bytes([byte]))
+            time.sleep(seconds)
 
     def reset(self):
         """End the connection the hard way: the client sees a reset, not an end."""
         self.handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.handler.close_connection = True
         self.handler.connection.close()
 
 
@@ -97,6 +112,8 @@ def served(respond):
         def do_POST(self):
             with suppress(OSError):
                 respond(Wire(self))
+
+        do_GET = do_POST
 
         def finish(self):
             with suppress(OSError, ValueError):
@@ -162,7 +179,7 @@ async def test_a_silent_server_is_given_up_after_the_timeout():
     release = threading.Event()
     with served(lambda wire: release.wait(20)) as url:
         began = time.monotonic()
-        with pytest.raises(EndpointError, match=r"did not answer within 0\.3 seconds"):
+        with pytest.raises(EndpointError, match=r"sent no answer within 0\.3 s"):
             await answers(endpoint(url, timeout=0.3, retries=0))
         assert time.monotonic() - began < 5
         release.set()
@@ -299,3 +316,395 @@ async def test_an_endpoint_without_embeddings_says_so(httpserver):
     async with EndpointEmbedder(settings, Secrets()) as embedder:
         with pytest.raises(EndpointError, match="has no model 'e'"):
             await embedder.embed(["text"])
+
+
+async def failure(url, **settings):
+    """The error of a chat request, and the seconds that it took."""
+    async with OpenAIModel(endpoint(url, **settings), Secrets(api_key=KEY)) as model:
+        began = time.monotonic()
+        with pytest.raises(EndpointError) as caught:
+            _ = [reply async for reply in model.complete(ask())]
+    return str(caught.value), time.monotonic() - began
+
+
+async def embedding_failure(url, **settings):
+    async with EndpointEmbedder(endpoint(url, embedding_model="e", **settings), Secrets(api_key=KEY)) as embedder:
+        with pytest.raises(EndpointError) as caught:
+            await embedder.embed(["text"])
+    return str(caught.value)
+
+
+HUGE = 150_000_000
+
+
+def flood(wire, content_type, head=b"", status=200):
+    wire.begin(content_type, status=status)
+    wire.write(head)
+    while wire.sent < HUGE:
+        wire.write(b"[" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "head", "status"),
+    [
+        ("application/json", b'{"choices": [{"message": {"content": "', 200),
+        ("text/event-stream", b"data: ", 200),
+        ("text/html", b"<html>", 200),
+        ("application/json", b'{"error": "', 500),
+    ],
+)
+async def test_a_huge_body_is_not_read_to_its_end(content_type, head, status):
+    """Issue 14, item 8: a reply of 150 MB is given up after a few, whole or streamed, also with an error status."""
+    wires = []
+
+    def respond(wire):
+        wires.append(wire)
+        flood(wire, content_type, head, status)
+
+    with served(respond) as url, anyio.fail_after(30):
+        message, _ = await failure(url)
+        embedding = await embedding_failure(url)
+    assert "more than" in message and url in message and "more than" in embedding
+    assert max(wire.sent for wire in wires) < 40_000_000
+    assert len(wires) == 2  # asking again would cost as much
+
+
+async def test_a_stream_of_small_events_without_end_is_truncated_and_its_cost_is_counted():
+    """Issue 14, item 8: a text that is longer than any reply ends the stream, and is charged by its length."""
+
+    def respond(wire):
+        wire.begin()
+        while wire.sent < HUGE:
+            wire.write(chunk(0, "word " * 10_000))
+
+    with served(respond) as url, anyio.fail_after(30):
+        [reply] = await answers(endpoint(url))
+    assert reply.problem == "truncated" and len(reply.text) <= 1_000_000
+    assert reply.usage.completion_tokens > 200_000
+
+
+async def test_a_stream_is_cut_where_the_budget_ends():
+    """Issue 14, item 8: a server that ignores every limit does not take a run past its budget of tokens."""
+
+    def respond(wire):
+        wire.begin()
+        while wire.sent < HUGE:
+            wire.write(chunk(0, "word " * 10))
+
+    with served(respond) as url, anyio.fail_after(30):
+        async with OpenAIModel(endpoint(url), Secrets()) as model:
+            [reply] = [reply async for reply in model.complete(replace(ask(), tokens_left=1000))]
+    assert reply.problem == "truncated"
+    assert 900 < reply.usage.completion_tokens <= 1020
+
+
+async def test_a_compressed_bomb_is_not_unpacked():
+    """Issue 14, item 8: no compression is offered, and what comes compressed all the same is not unpacked."""
+    bomb, offered = gzip.compress(b" " * HUGE), []
+
+    def respond(wire):
+        offered.append(wire.headers["accept-encoding"])
+        wire.json(bomb, content_encoding="gzip")
+
+    with served(respond) as url, anyio.fail_after(10):
+        message, _ = await failure(url)
+    assert "compressed" in message and set(offered) == {"identity"}
+
+
+DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        (b'{"choices": ' + DEEP + b"]" * 100_000 + b"}", "nested"),
+        (b'{"choices": [{"message": ' + b'{"a":' * 100_000, "nested"),
+        (b'{"choices": {"0": {"message": {"content": "x"}}}}', "choices"),
+        (b'{"choices": "x"}', "choices"),
+        (b"[1, 2]", "list"),
+        (b'"text"', "JSON"),
+        (b"null", "null"),
+        (b"{oops", "JSON"),
+        (b'{"choices": [' + b"1" * 5000 + b"]}", "JSON"),
+    ],
+)
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_malformed_reply_is_one_plain_sentence(body, word, streamed):
+    """Issue 14, item 8: nested a hundred thousand deep, `choices` that are no list, or no object at all."""
+
+    def respond(wire):
+        if streamed and wire.body.get("stream"):
+            wire.begin()
+            wire.write(b"data: " + body + b"\n\n")
+        else:
+            wire.json(body)
+
+    with served(respond) as url, anyio.fail_after(10):
+        message, _ = await failure(url)
+        embedding = await embedding_failure(url)
+    assert message.startswith(f"{url} does not answer as an OpenAI-compatible endpoint") and word in message
+    assert embedding.startswith(url)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": "12", "completion_tokens": "7"},
+        {"prompt_tokens": -5, "completion_tokens": 0},
+        {"prompt_tokens": 1e300, "completion_tokens": [1]},
+        {"prompt_tokens": True, "completion_tokens": 10**30},
+        "many",
+        [12],
+        None,
+    ],
+)
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_tokens_are_estimated_where_the_count_is_none(usage, streamed):
+    """Issue 14, item 8: strings and other values in `usage` neither crash nor make a reply free."""
+
+    def respond(wire):
+        if streamed:
+            wire.begin()
+            wire.write(chunk(0, "x" * 350, "stop") + b"data: " + json.dumps({"usage": usage}).encode() + b"\n\n")
+        else:
+            wire.json(whole("x" * 350) | {"usage": usage})
+
+    with served(respond) as url:
+        [reply] = await answers(endpoint(url))
+    assert reply.usage.completion_tokens == 100 and 0 < reply.usage.prompt_tokens < 10
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        "x",
+        None,
+        {"index": "0", "delta": "x", "message": "x", "finish_reason": "stop"},
+        {"index": -1, "delta": {"content": {"a": 1}}, "message": {"content": 7}, "finish_reason": ["stop"]},
+        {"delta": {"tool_calls": {"0": 1}}, "message": {"tool_calls": [1, "x", {"function": 3}]}, "finish_reason": 1},
+    ],
+)
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_a_choice_of_other_types_is_an_empty_reply(choice, streamed):
+    """Issue 14, item 8: a field of another type than expected counts as missing."""
+
+    def respond(wire):
+        if streamed and wire.body.get("stream"):
+            wire.begin()
+            wire.write(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\ndata: [DONE]\n\n")
+        else:
+            wire.json({"choices": [choice]})
+
+    with served(respond) as url:
+        [reply] = await answers(endpoint(url))
+    assert (reply.text, reply.problem) == ("", "empty")
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_silence_in_the_middle_of_a_body_is_reported_and_ends_at_the_timeout(streamed):
+    """Issue 14, item 10: a stall is reported while it lasts, and retries do not multiply the timeout."""
+    release, asked, reports = threading.Event(), [], []
+
+    def respond(wire):
+        asked.append(wire.body)
+        wire.begin("text/event-stream" if streamed else "application/json")
+        wire.write(chunk(0, "half") if streamed else b'{"choices": [')
+        release.wait(20)
+
+    settings = {"timeout": 0.6, "retries": 3}
+    with served(respond) as url:
+        async with OpenAIModel(endpoint(url, **settings), Secrets(), report=reports.append) as model:
+            began = time.monotonic()
+            with pytest.raises(EndpointError, match=r"sent nothing|not completed") as caught:
+                _ = [reply async for reply in model.complete(ask())]
+        seconds = time.monotonic() - began
+        release.set()
+    assert seconds < 3  # timeout x 2, and some time for a busy machine
+    assert any("has sent nothing for 0." in line and "until 0.6 s" in line for line in reports)
+    assert sum("trying again" in line for line in reports) >= 1
+    assert "cannot be reached" not in str(caught.value)
+
+
+async def test_nothing_is_reported_of_a_server_that_keeps_sending():
+    """Issue 14, item 10: only silence is reported."""
+    reports = []
+
+    def respond(wire):
+        wire.begin()
+        for _ in range(12):
+            wire.write(chunk(0, "a "))
+            time.sleep(0.1)
+        wire.write(chunk(0, "b", "stop") + b"data: [DONE]\n\n")
+
+    with served(respond) as url:
+        async with OpenAIModel(endpoint(url, timeout=1.4), Secrets(), report=reports.append) as model:
+            [reply] = [reply async for reply in model.complete(ask())]
+    assert reply.text.endswith("b") and not reports
+
+
+@pytest.mark.parametrize(
+    ("content_type", "data"),
+    [
+        ("application/json", b" "),
+        ("text/event-stream", b": still here\n\n"),
+        ("text/event-stream", b"data: {"),
+    ],
+)
+async def test_a_server_that_drips_is_given_up_in_the_end(content_type, data):
+    """Issue 14, item 10: one byte now and then is no silence, but the whole exchange has a limit as well."""
+
+    def respond(wire):
+        wire.begin(content_type)
+        wire.drip(data)
+
+    with served(respond) as url:
+        message, seconds = await failure(url, timeout=0.5, retries=3)
+        embedding = await embedding_failure(url, timeout=0.5, retries=3)
+    measured = float(re.search(r"not completed its reply after (\d+(\.\d+)?) s", message).group(1))
+    assert abs(measured - seconds) < 0.5 and seconds < 4 and "not completed" in embedding
+
+
+async def test_requests_and_seconds_in_a_message_are_those_that_were():
+    """Issue 14, item 14: a wait that is too long is not waited for, and nothing is claimed of more requests."""
+    asked = []
+
+    def respond(wire):
+        asked.append(wire.path)
+        wire.json({"error": {"message": "slow down"}}, 429, retry_after="3600")
+
+    with served(respond) as url:
+        message, seconds = await failure(url, retries=3)
+    assert len(asked) == 1 and seconds < 3
+    assert "tried once" in message and "3600 s" in message and "slow down" in message
+
+
+async def test_a_wait_that_the_server_asks_for_is_reported_and_kept():
+    """Issue 14, item 14: what a retry waits for is known while it waits."""
+    times, reports = [], []
+
+    def respond(wire):
+        times.append(time.monotonic())
+        if len(times) < 2:
+            wire.json({"error": {"message": "busy"}}, 503, retry_after="4")
+        else:
+            wire.json(whole("x"))
+
+    with served(respond) as url:
+        async with OpenAIModel(endpoint(url), Secrets(), report=reports.append) as model:
+            _ = [reply async for reply in model.complete(ask())]
+    assert 3.9 < times[1] - times[0] < 5
+    assert len(reports) == 1 and "503" in reports[0] and "4 s" in reports[0]
+
+
+async def test_a_server_that_fails_three_times_and_then_answers_has_answered():
+    """Issue 14, item 14: three failures within the limit of retries are no failure."""
+    asked = []
+
+    def respond(wire):
+        asked.append(wire.path)
+        if len(asked) < 4:
+            wire.json({}, 503, retry_after_ms="5")
+        else:
+            wire.json(whole("x"))
+
+    with served(respond) as url:
+        [reply] = await answers(endpoint(url, retries=3))
+        asked.clear()
+        message, _ = await failure(url, retries=2)
+    assert reply.text == "x" and "503" in message and "tried 3 times" in message
+
+
+@pytest.mark.parametrize(
+    ("begin", "words"), [(False, "without an answer"), (True, "in the middle of its reply")], ids=["before", "within"]
+)
+@pytest.mark.parametrize("hard", [False, True])
+async def test_a_connection_that_is_cut_was_reached(begin, words, hard):
+    """Issue 14, item 14: a reply that breaks off is not called an endpoint that cannot be reached."""
+    asked = []
+
+    def respond(wire):
+        asked.append(wire.path)
+        if begin:
+            wire.begin("application/json", content_length="1000")
+            wire.write(b'{"choices": [')
+        time.sleep(0.05)
+        wire.reset() if hard else wire.handler.connection.shutdown(socket.SHUT_RDWR)
+
+    with served(respond) as url:
+        message, _ = await failure(url, retries=1)
+        count = len(asked)
+        embedding = await embedding_failure(url, retries=0)
+    assert words in message and words in embedding and "cannot be reached" not in message
+    assert f"tried {count} times" in message
+
+
+async def test_why_nothing_was_reached_is_told_apart(httpserver):
+    """Issue 14, item 14: a refused connection, an unknown name, and TLS where there is none."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        refused, _ = await failure(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", retries=1)
+    assert "cannot be reached" in refused and "refused" in refused and "tried 2 times" in refused
+    unknown, _ = await failure("http://no-such-host.invalid/v1", retries=0)
+    assert "no-such-host.invalid is not known" in unknown
+    secure, _ = await failure(httpserver.url_for("/v1").replace("http:", "https:"), retries=3)
+    assert "secure connection" in secure and "cannot be reached" not in secure
+
+
+@pytest.mark.parametrize("page", ["<!doctype html><title>Log in</title>", "It works!"])
+async def test_a_page_instead_of_a_reply_is_named(page):
+    """Issue 14, item 14: a login page with status 200 is no model."""
+
+    def respond(wire):
+        wire.begin("text/html")
+        wire.write(page.encode())
+
+    with served(respond) as url:
+        message, _ = await failure(url)
+        found = await probe(endpoint(url), Secrets())
+    what = "web page" if "<" in page else "no JSON"
+    assert what in message and what in found.sentence and not found.reachable
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_redirect_to_another_server_is_not_followed(status):
+    """Issue 14, item 14: neither key nor prompt goes to an address that the user did not name."""
+    elsewhere = []
+    with served(elsewhere.append) as other:
+        target = other.replace("127.0.0.1", "localhost")
+
+        def respond(wire):
+            wire.begin("text/plain", status=status, location=f"{target}/chat/completions?token=1")
+
+        with served(respond) as url:
+            message, _ = await failure(url)
+            embedding = await embedding_failure(url)
+            found = await probe(endpoint(url), Secrets(api_key=KEY))
+    assert not elsewhere
+    assert all(target in text and "token" not in text for text in (message, embedding, found.sentence))
+
+
+async def test_a_redirect_within_the_server_is_followed():
+    """Issue 14, item 14: another path on the same server is the same endpoint."""
+
+    def respond(wire):
+        if wire.path.startswith("/v1"):
+            wire.begin("text/plain", status=307, location=f"/v2{wire.path[3:]}")
+        else:
+            wire.json(whole("x"))
+
+    with served(respond) as url:
+        [reply] = await answers(endpoint(url))
+    assert reply.text == "x"
+
+
+async def test_a_probe_reports_the_seconds_that_it_waited():
+    """Issue 14, item 14: "did not answer within 120 seconds" was said after 5 s."""
+    release = threading.Event()
+    with served(lambda wire: release.wait(20)) as url:
+        began = time.monotonic()
+        found = await probe(endpoint(url, timeout=120.0), Secrets())
+        seconds = time.monotonic() - began
+        release.set()
+    measured = float(re.search(r"within (\d+(\.\d+)?) s", found.sentence).group(1))
+    assert not found.reachable and abs(measured - seconds) < 2
+    assert "120" not in found.sentence and "timeout" not in found.remedy

@@ -1,10 +1,13 @@
 import json
+import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.pipeline.calling import asked, code_of
 from exploracoder_jupyter.pipeline.replies import (
     PlannersReply,
     PlanReply,
@@ -253,3 +256,30 @@ def test_emphasis_goes_and_code_stays():
     titles = ["compute `x**3 + 2*x`", "evaluate x**3 and f(**kwargs), g(**kw)", "**Load** the __init__ of __it__"]
     reply = parse_json(json.dumps({"subtasks": titles}), PlanReply)
     assert reply.subtasks == [titles[0], titles[1], "Load the __init__ of __it__"]
+
+
+HOSTILE = {
+    "open brackets": "[" * 100_000,
+    "open objects": "[{" * 50_000,
+    "open strings": '[{"' * 33_000,
+    "balanced": "[" * 50_000 + "]" * 50_000,
+    "quotes": '{"' + '"' * 100_000,
+    "half emphasis": "- " + "**a " * 25_000,
+    "one long fence": "~" * 100_000,
+    "calls without end": "<function=search_api>" * 5_000,
+    "parameters without end": "<function=search_api>" + "<parameter=a>" * 8_000 + "</function>",
+    "a deep expression": "x = " + "(" * 100_000,
+    "a long expression": "x = 1" + " + 1" * 25_000,
+    "many steps": "1. a\n" * 20_000,
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_no_reply_of_a_hundred_thousand_characters_takes_long(text):
+    """Issue 14, item 8: the time to read a reply does not grow with the square of its brackets."""
+    began = time.process_time()
+    for read in (lambda text: parse_json(text, PlanReply), parse_code, code_of, asked):
+        with suppress(ReplyError):
+            read(text)
+    assert time.process_time() - began < 10

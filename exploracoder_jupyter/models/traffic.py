@@ -1,0 +1,199 @@
+"""Measures what an exchange with an endpoint sends and receives, and limits what is read of a response.
+
+The limits are hooks of the HTTP client, so that they also hold for error responses and redirects, and while a body is
+being read: no more of it than the limit is ever in memory. What was measured is what error messages report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self, cast
+
+import anyio
+
+if TYPE_CHECKING:
+    import httpx2
+
+Report = Callable[[str], None]
+"""Receives a sentence on what is being waited for, without the full stop."""
+
+_MOST_BYTES = {"stream": 256_000_000, "embeddings": 16_000_000, "other": 4_000_000}
+"""Of one response. Nothing accumulates from a stream but its text, which `delivery` limits."""
+_MOST_EVENT = 1_000_000
+"""Bytes of one server-sent event, which is in memory as a whole."""
+_EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
+_FIRST_REPORT = 15.0
+"""Seconds of silence before the first report; the interval then doubles."""
+
+
+class ResponseRefused(Exception):
+    """A response that is not read any further."""
+
+
+class ResponseTooLarge(ResponseRefused):
+    """It is larger than any reply is; the message gives the limit that it exceeds."""
+
+
+class EncodingRefused(ResponseRefused):
+    """It is compressed, though no encoding was offered; decompressed it could have any size."""
+
+
+class RedirectRefused(ResponseRefused):
+    """It redirects to another server, which must get neither the key nor the prompt; the message is its address."""
+
+
+@dataclass(slots=True)
+class Traffic:
+    """One exchange: a request with its retries, and the response."""
+
+    deadline: float
+    """The time by which the exchange ends, retries included."""
+    began: float = field(default_factory=anyio.current_time)
+    requests: int = 0
+    """How many were sent."""
+    answered: bool = False
+    """Whether a response to the last one began."""
+    received: int = 0
+    """Bytes of that response's body."""
+    last: float = field(default_factory=anyio.current_time)
+    """When the last request was sent, or something received since."""
+    sleeping: bool = False
+    """Whether the exchange waits before the next request."""
+
+    def sent(self) -> None:
+        """Note that a request is sent."""
+        self.requests += 1
+        self.answered, self.received, self.last = False, 0, anyio.current_time()
+
+    def got(self, size: int) -> None:
+        """Note that so many bytes of the body were received."""
+        self.received += size
+        self.last = anyio.current_time()
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline."""
+        return max(self.deadline - anyio.current_time(), 0.0)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the exchange began."""
+        return anyio.current_time() - self.began
+
+    @property
+    def silent(self) -> float:
+        """Seconds since something was sent or received."""
+        return anyio.current_time() - self.last
+
+
+CURRENT: ContextVar[Traffic] = ContextVar("traffic")
+"""The exchange that the present task is making."""
+
+
+class SilenceReporter:
+    """While it is entered, reports when the endpoint has sent nothing for a while."""
+
+    def __init__(self, traffic: Traffic, url: str, *, timeout: float, report: Report) -> None:
+        self._traffic = traffic
+        self._url = url
+        self._timeout = timeout
+        self._report = report
+        self._next = self._first = min(_FIRST_REPORT, timeout / 2)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> Self:
+        self._wait(self._first)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer:
+            self._timer.cancel()
+
+    def _wait(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        silent = self._traffic.silent
+        if silent < self._first:
+            self._next = self._first
+        elif silent >= self._next and not self._traffic.sleeping:
+            until = f"waiting until {format_seconds(self._timeout)}"
+            self._report(f"{self._url} has sent nothing for {format_seconds(silent)}; {until}")
+            self._next *= 2
+        self._wait(max(self._next - silent, 0.05))
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration for a message: whole seconds, or one decimal below ten."""
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f}".removesuffix(".0") + " s"
+
+
+def install(client: httpx2.AsyncClient) -> None:
+    """Measure and limit all responses that the client receives."""
+    hooks = client.event_hooks
+    client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _limit]}
+
+
+async def _limit(response: httpx2.Response) -> None:
+    traffic = CURRENT.get()
+    traffic.answered, traffic.last = True, anyio.current_time()
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise EncodingRefused(response.headers["content-encoding"])
+    if response.has_redirect_location:
+        _check_redirect(response)
+    response.stream = _limited(cast("httpx2.AsyncByteStream", response.stream), _kind(response), traffic)
+
+
+def _check_redirect(response: httpx2.Response) -> None:
+    asked = response.request.url
+    target = asked.join(response.headers["location"])
+    upgraded = target.host == asked.host and (asked.scheme, target.scheme) == ("http", "https")
+    if (target.scheme, target.host, target.port) != (asked.scheme, asked.host, asked.port) and not upgraded:
+        raise RedirectRefused(str(target.copy_with(userinfo=b"", query=None, fragment=None)))
+
+
+def _kind(response: httpx2.Response) -> str:
+    if response.is_success and response.headers.get("content-type", "").startswith("text/event-stream"):
+        return "stream"
+    return "embeddings" if response.request.url.path.endswith("/embeddings") else "other"
+
+
+def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> httpx2.AsyncByteStream:
+    import httpx2
+
+    class Limited(httpx2.AsyncByteStream):
+        """The body of a response, as far as the limits allow."""
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            event = _EventSize() if kind == "stream" else None
+            async for chunk in stream:
+                traffic.got(len(chunk))
+                if traffic.received > _MOST_BYTES[kind]:
+                    raise ResponseTooLarge(f"its response has more than {_MOST_BYTES[kind] // 1_000_000} MB")
+                if event and event.after(chunk) > _MOST_EVENT:
+                    raise ResponseTooLarge(f"one event of its stream has more than {_MOST_EVENT // 1_000_000} MB")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Limited()
+
+
+class _EventSize:
+    """How much of the last server-sent event of a stream was received."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._tail = b""
+
+    def after(self, chunk: bytes) -> int:
+        """The size, this chunk included."""
+        joined = self._tail + chunk
+        end = max(joined.rfind(mark) for mark in _EVENT_ENDS)
+        self._size = len(joined) - end if end >= 0 else self._size + len(chunk)
+        self._tail = joined[-3:]
+        return self._size
