@@ -13,7 +13,7 @@ import json
 import os
 import warnings
 
-from exploracoder_jupyter.inside.api_row import attribute, documentation
+from exploracoder_jupyter.inside.api_row import LONGEST_DOC, attribute, documentation
 from exploracoder_jupyter.inside.api_scope import Scope
 from exploracoder_jupyter.inside.api_stubs import Stubs
 from exploracoder_jupyter.inside.api_walker import Walk
@@ -51,7 +51,7 @@ def walk(
     for row in job.known.rows():
         say({"api": row})
     version = attribute(module, "__version__")
-    about = {"name": name, "doc": documentation(module), "skipped": job.skipped, "cut": job.cut}
+    about = {"name": name, "doc": documentation(module)[:LONGEST_DOC], "skipped": job.skipped, "cut": job.cut}
     say({"library": {**about, "version": version if isinstance(version, str) else ""}})
     return True
 

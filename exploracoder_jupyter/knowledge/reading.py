@@ -12,7 +12,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import surface as surfaces
-from exploracoder_jupyter.knowledge.documents import Documents, DocumentSource, plain_names, read_documents
+from exploracoder_jupyter.knowledge.documents import (
+    Documents,
+    DocumentSource,
+    OpenReader,
+    PageProcess,
+    plain_names,
+    read_documents,
+)
 from exploracoder_jupyter.knowledge.documents.merging import Absent, merged
 from exploracoder_jupyter.knowledge.remembered import Remembered
 from exploracoder_jupyter.knowledge.store import Store, digest
@@ -53,6 +60,8 @@ class Reader:
     show: ShowProgress
     environment: str | None = None
     """What answers of its interpreter are remembered under (see `Remembered`); None: they are not."""
+    open_reader: OpenReader = PageProcess
+    """Opens what reads documents, one by one."""
 
     async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> Libraries:
         """The libraries of these names, with what the documents at these paths say.
@@ -81,11 +90,14 @@ class Reader:
         return Libraries(read, (documents.digest, *(key for _, key in rows)), source, parts.notices)
 
     async def _documents(self, docs: Sequence[Path]) -> Documents:
-        def read() -> Documents:
-            return read_documents(docs, self.store, lambda done, total: self.show("Reading documents", done, total))
+        def advance(done: int, total: int) -> None:
+            self.show("Reading documents", done, total)
 
-        self.show("Reading documents", 0, 0)
-        return await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+        advance(0, 0)
+        with self.open_reader() as page_of:
+            return await anyio.to_thread.run_sync(
+                lambda: read_documents(docs, self.store, advance, read=page_of), abandon_on_cancel=True
+            )
 
     async def _perhaps(self, name: str) -> tuple[Read | Absent, str]:
         """The library of this name, or why it cannot be read; and its key."""

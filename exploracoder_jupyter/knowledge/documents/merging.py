@@ -49,7 +49,7 @@ def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
     known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
     own = sort_out(documents.apis, known, list(named.values()))
     others = [one for one in read if isinstance(one, Surface) and _is_other_version(one.info, documents)]
-    notices = [*filter(None, [documents.left_out]), *(_told_of_version(one.info, documents) for one in others)]
+    notices = [*documents.notices, *(_told_of_version(one.info, documents) for one in others)]
     surfaces: list[Surface] = []
     for one in read:
         if isinstance(one, Surface):
