@@ -73,7 +73,8 @@ class Reader:
         """
         if not docs:
             found = await self._find(names)
-            return Libraries(tuple([await self._one(one) for one in found]), tuple(one.key for one in found))
+            read = tuple([await self._one(one) for one in found])
+            return Libraries(read, tuple(one.key for one in found), notices=_notices(read))
         documents = await self._documents(docs)
         rows: list[tuple[Read | Absent, str]] = [await self._perhaps(name) for name in names]
         rows = list({key: (one, key) for one, key in rows}.values())  # two names may be of one library
@@ -87,7 +88,8 @@ class Reader:
         )
         names = plain_names(api for one in read for api in one.surface.apis)
         source = DocumentSource(parts.passages, names=names, store=self.store)
-        return Libraries(read, (documents.digest, *(key for _, key in rows)), source, parts.notices)
+        keys = (documents.digest, *(key for _, key in rows))
+        return Libraries(read, keys, source, (*_notices(read), *parts.notices))
 
     async def _documents(self, docs: Sequence[Path]) -> Documents:
         def advance(done: int, total: int) -> None:
@@ -129,3 +131,13 @@ class Reader:
             return _SURFACE.validate_json(body) if body else None
         except ValidationError:
             return None
+
+
+def _notices(read: Sequence[Read]) -> tuple[str, ...]:
+    """Sentences on what the user should know of libraries that were read."""
+    return tuple(
+        f"Only type stubs of {one.surface.info.name!r} are installed. Its API is read from them, but code that uses it "
+        "cannot run here: install the library itself."
+        for one in read
+        if one.surface.stubs
+    )

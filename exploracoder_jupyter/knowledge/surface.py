@@ -65,6 +65,8 @@ class Surface:
     seconds: float
     cut: bool = False
     """Whether the time limit ended the walk early."""
+    stubs: bool = False
+    """Whether it was read from type stubs, and there is no code of it."""
 
 
 async def find(libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None) -> list[Found]:
@@ -138,6 +140,7 @@ def _surface(found: Found, about: About, rows: list[Row], documents: About, bega
         programs=tuple(dict.fromkeys(programs)),
         seconds=time.monotonic() - began,
         cut=about.cut,
+        stubs=about.stubs,
     )
 
 
