@@ -65,6 +65,7 @@ class Library:
         self._read = libraries.read
         self._documents = libraries.documents
         self._notices = libraries.notices
+        self._unread = libraries.unread
         self._index = index
         self._meaning = meaning
         self._store = store
@@ -138,6 +139,12 @@ class Library:
     def notices(self) -> Sequence[str]:
         """Sentences on documents that could not be read, and on libraries that only documents describe."""
         return self._notices
+
+    @property
+    def unread(self) -> Sequence[str]:
+        """Import names of libraries that are installed, could not be imported to be read, and are described by
+        documents alone. Experiments may be able to import them."""
+        return self._unread
 
     @property
     def size(self) -> int:

@@ -49,6 +49,8 @@ class Libraries:
     """What they are of: the versions, the content of the documents."""
     documents: DocumentSource | None = None
     notices: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Import names of those that are installed and could not be imported to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Reader:
         names = plain_names(api for one in read for api in one.surface.apis)
         source = DocumentSource(parts.passages, names=names, store=self.store)
         keys = (documents.digest, *(key for _, key in rows))
-        return Libraries(read, keys, source, (*_notices(read), *parts.notices))
+        return Libraries(read, keys, source, (*_notices(read), *parts.notices), parts.unread)
 
     async def _documents(self, docs: Sequence[Path]) -> Documents:
         def advance(done: int, total: int) -> None:

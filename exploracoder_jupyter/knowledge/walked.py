@@ -162,5 +162,5 @@ def unreadable(name: str, why: str) -> MissingMeans:
     """The error that says why a library cannot be read."""
     return MissingMeans(
         f"Library {name!r} is installed but cannot be imported: {why.rstrip('.')}.",
-        remedy=f"Make `import {name}` work in this kernel first.",
+        remedy=f"Make `import {name}` work in this kernel first, or describe the library with --docs.",
     )

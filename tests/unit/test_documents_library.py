@@ -140,6 +140,13 @@ async def test_without_documents_there_is_no_source(opened):
     assert (await opened("shop")).documents is None
 
 
+async def test_of_a_library_that_could_not_be_read_no_failure_is_foretold(opened):
+    """Issue 14, item 19: what fails in the process that reads may work in experiments."""
+    library = await opened("broken", "acmekit", docs=[DEVICE.replace("acmekit", "broken") + DEVICE])
+    about_broken = next(notice for notice in library.notices if "no libbroken.so" in notice)
+    assert "will fail" not in about_broken and library.unread == ("broken",)
+
+
 async def test_a_library_that_is_not_installed_is_known_from_documents_alone(opened):
     library = await opened("acmekit", docs=[DEVICE])
     assert library.libraries == (LibraryInfo("acmekit", "acmekit", ""),)
