@@ -37,9 +37,10 @@ LARGEST_SOURCE = 1_000_000
 class Scope:
     """The bounds of one library."""
 
-    def __init__(self, name: str, beside: Sequence[str] = ()) -> None:
+    def __init__(self, name: str, beside: Sequence[str] = (), *, root: str | None = None) -> None:
+        """`root`: what the library's paths begin with, where that is not the first part of its name."""
         self.name = name
-        self.tops = {top.lstrip("_") for top in (name.partition(".")[0], *beside)}
+        self.tops = {top.lstrip("_") for top in (root or name.partition(".")[0], *beside)}
 
     def ours(self, value: Any) -> bool:
         """Whether this library defines it; objects that do not say belong to the module they are found in."""
@@ -50,7 +51,8 @@ class Scope:
 
     def holds(self, path: str) -> bool:
         """Whether a dotted path begins in this library."""
-        return path.partition(".")[0].lstrip("_") in self.tops
+        parts = path.lstrip("_").split(".")
+        return any(".".join(parts[:at]) in self.tops for at in range(1, len(parts) + 1))
 
     def listed(self, module: Any) -> list[str] | None:
         """What `__all__` names; None without one."""

@@ -32,7 +32,7 @@ class Stubs:
         for cut in range(len(parts) - 1, 0, -1):
             if self._read(".".join(parts[:cut])):
                 node = self._find(".".join(parts[:cut]), parts[cut:])
-                return _called(node) if node else Called()
+                return called(node) if node else Called()
         return Called()
 
     def _find(self, module: str, names: list[str], depth: int = 0) -> ast.stmt | None:
@@ -42,9 +42,9 @@ class Stubs:
             meant = next(alias.name for alias in node.names if (alias.asname or alias.name) == names[0])
             return self._find(_absolute(node, module), [meant, *names[1:]], depth + 1)
         for name in names[1:]:
-            node = _by_name(node.body).get(name) if isinstance(node, ast.ClassDef) else None
+            node = by_name(node.body).get(name) if isinstance(node, ast.ClassDef) else None
         if isinstance(node, ast.ClassDef):
-            inner = _by_name(node.body)
+            inner = by_name(node.body)
             return inner.get("__init__") or inner.get("__new__")
         return node
 
@@ -53,7 +53,7 @@ class Stubs:
             self._files[module] = {}
             for file in _places(module):
                 with suppress(OSError, SyntaxError, ValueError, RecursionError), open(file, encoding="utf-8") as stream:
-                    self._files[module] = _by_name(ast.parse(stream.read(LARGEST)).body)
+                    self._files[module] = by_name(ast.parse(stream.read(LARGEST)).body)
                     break
         return self._files[module]
 
@@ -79,7 +79,7 @@ def _absolute(node: ast.ImportFrom, module: str) -> str:
     return ".".join([*package, *filter(None, [node.module])])
 
 
-def _by_name(body: list[ast.stmt]) -> dict[str, ast.stmt]:
+def by_name(body: list[ast.stmt]) -> dict[str, ast.stmt]:
     """Definitions by name; of several for one name that with the most parameters."""
     found: dict[str, ast.stmt] = {}
     for node in body:
@@ -92,7 +92,7 @@ def _by_name(body: list[ast.stmt]) -> dict[str, ast.stmt]:
             if not isinstance(known, ast.FunctionDef) or _size(node.args) > _size(known.args):
                 found[node.name] = node
         elif isinstance(node, ast.If):
-            found.update(_by_name(node.body))
+            found.update(by_name(node.body))
     return found
 
 
@@ -100,7 +100,8 @@ def _size(args: ast.arguments) -> int:
     return len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs)
 
 
-def _called(node: ast.stmt) -> Called:
+def called(node: ast.stmt) -> Called:
+    """How a function is called that is defined so; its node loses `self`."""
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return Called()
     _drop_self(node)

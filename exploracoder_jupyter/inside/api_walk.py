@@ -11,13 +11,16 @@ import argparse
 import importlib
 import json
 import os
+import sys
 import warnings
 
-from exploracoder_jupyter.inside.api_row import attribute, documentation
+from exploracoder_jupyter.inside.api_row import LONGEST_DOC, attribute, documentation
 from exploracoder_jupyter.inside.api_scope import Scope
+from exploracoder_jupyter.inside.api_stub_walk import stub_rows
 from exploracoder_jupyter.inside.api_stubs import Stubs
 from exploracoder_jupyter.inside.api_walker import Walk
 from exploracoder_jupyter.inside.guards import limited, silenced
+from exploracoder_jupyter.inside.locate import root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,17 +46,31 @@ def walk(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.") and _by_stubs(name, say):
+            return True
         say({"error": "import", "library": name, "detail": f"{type(error).__name__}: {error}"})
         return False
-    job = Walk(Scope(name, beside), seconds=seconds, say=say, without=without)
+    job = Walk(Scope(name, beside, root=root(module, name, sys.modules)), seconds=seconds, say=say, without=without)
     job.run(module)
+    if not job.known.found and _by_stubs(name, say):
+        return True
     job.known.fill(Stubs())
     for row in job.known.rows():
         say({"api": row})
     version = attribute(module, "__version__")
-    about = {"name": name, "doc": documentation(module), "skipped": job.skipped, "cut": job.cut}
+    about = {"name": name, "doc": documentation(module)[:LONGEST_DOC], "skipped": job.skipped, "cut": job.cut}
     say({"library": {**about, "version": version if isinstance(version, str) else ""}})
     return True
+
+
+def _by_stubs(name: str, say: Callable[[Mapping[str, Any]], None]) -> bool:
+    """Say what the type stubs of a library tell that has nothing else; False where there are none."""
+    rows = list(stub_rows(name))
+    for row in rows:
+        say({"api": row})
+    if rows:
+        say({"library": {"name": name, "stubs": True}})
+    return bool(rows)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -33,6 +33,7 @@ from exploracoder_jupyter.inside.api_row import (
 )
 from exploracoder_jupyter.inside.api_scope import SKIPPED, Scope, meant_for_users
 from exploracoder_jupyter.inside.guards import limited
+from exploracoder_jupyter.inside.locate import unmarked_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Walk:
         here, full = attribute(module, "__path__"), string(module, "__name__")
         if here is None or full is None:
             return
-        below = [name for _, name, _ in pkgutil.iter_modules(list(here)) if not SKIPPED.fullmatch(name)]
+        below = [name for name in _below(module, list(here)) if not SKIPPED.fullmatch(name)]
         listed = self.scope.listed(module) or ()
         values = {name: attribute(module, name) for name in below if name in listed}
         told = [name for name, value in values.items() if value is None or is_module(value)]
@@ -223,3 +224,10 @@ class Walk:
                     self.later.append((self.private[full], value, UNLISTED))
         if value is not None and not is_module(value) and self.scope.ours(value):
             self._offer(path, value, RELATED, listed=False)
+
+
+def _below(module: Any, places: list[str]) -> list[str]:
+    """Names of the submodules of a package; a namespace package has packages of its own kind in it, too."""
+    marked = [name for _, name, _ in pkgutil.iter_modules(places)]
+    inner = [] if string(module, "__file__") else unmarked_packages(places)
+    return list(dict.fromkeys([*marked, *inner]))

@@ -23,7 +23,9 @@ import re
 import sys
 from functools import cache
 
+from exploracoder_jupyter.inside.api_stub_walk import stub_place
 from exploracoder_jupyter.inside.evidence import TREE, states, surroundings
+from exploracoder_jupyter.inside.locate import STUBS, find_spec, is_namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def exists(module: str) -> bool:
         if at == 0 and part in sys.builtin_module_names:
             return len(parts) == 1
         whole = ".".join(parts[: at + 1])
-        spec = importlib.machinery.PathFinder.find_spec(whole, path) or _by_hooks(part if at == 0 else "")
+        spec = find_spec(whole, path)
         if spec is None:
             return _reached_by_attribute(parts[:at], whole)
         path = list(spec.submodule_search_locations or [])
@@ -80,15 +82,25 @@ def _reached_by_attribute(parents: list[str], whole: str) -> bool:
 
 def resolve(name: str) -> str | None:
     """The import name that a user's name means; None when nothing of that name is installed."""
-    if re.fullmatch(r"\w+(\.\w+)*", name) and exists(name):
-        return name
+    plain = name.removesuffix(STUBS)
+    if re.fullmatch(r"\w+(\.\w+)*", plain) and (exists(plain) or stub_place(plain)):
+        return plain
     owned = owners()
     modules = [module for module, dists in owned.items() if normal(name) in map(normal, dists)]
+    modules = [inner.removesuffix(STUBS) for module in modules for inner in _of_distribution(module, name)]
     public = [module for module in modules if not NOISE.match(module)] or modules
     if public:
         return min(public, key=lambda module: (normal(module) != normal(name), len(module), module))
     folded = {module.lower(): module for module in owned}
     return folded.get(name.lower().replace("-", "_"))
+
+
+def _of_distribution(top: str, name: str) -> list[str]:
+    """What a distribution provides below a top-level name: its own packages where that is a namespace of several."""
+    spec = _by_hooks(top)
+    dist = _installed(name) if spec and is_namespace(spec) else None
+    packages = sorted(_packages(dist, top)) if dist else []
+    return packages or [top]
 
 
 def near(name: str) -> list[str]:
@@ -115,15 +127,30 @@ def _children(head: str, spec: importlib.machinery.ModuleSpec | None) -> list[st
 
 @cache
 def distribution(module: str) -> importlib.metadata.Distribution | None:
-    """The distribution that provides a module; the namesake where several do."""
+    """The distribution that provides a module; the namesake where several do. A namespace has none."""
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return None
+    spec = _by_hooks(top)
+    if spec and is_namespace(spec):
+        return _in_namespace(module)
     namesake = _installed(top)
     if namesake and any(file.parts[0] in (top, f"{top}.py") for file in namesake.files or ()):
         return namesake
-    names = sorted(owners().get(top, ()), key=lambda name: (normal(name) != normal(top), name))
+    having = owners().get(top) or owners().get(top + STUBS) or []
+    names = sorted(having, key=lambda name: (normal(name) != normal(top), name))
     return _installed(names[0]) if names else namesake
+
+
+def _in_namespace(module: str) -> importlib.metadata.Distribution | None:
+    """The distribution that alone provides a module or package below a namespace."""
+    top, path = module.partition(".")[0], module.replace(".", "/")
+    dists = [dist for name in owners().get(top, ()) if (dist := _installed(name))]
+    inner = (f"{path}/", f"{path}.")
+    having = [dist for dist in dists if any(file.as_posix().startswith(inner) for file in dist.files or ())]
+    if not having and len(dists) == 1:  # an editable one does not list its code
+        return dists[0]
+    return having[0] if len(having) == 1 else None
 
 
 def _installed(name: str) -> importlib.metadata.Distribution | None:
@@ -143,7 +170,7 @@ def describe(module: str, around: Mapping[str, str]) -> dict[str, Any]:
     python = sys.version.split()[0]
     standard = dist is None and top in sys.stdlib_module_names
     spec = _by_hooks(top)
-    code = [] if standard or spec is None or (dist and _from_wheel(dist)) else _code(spec)
+    code = [] if standard or (dist and _from_wheel(dist)) else _code(spec) if spec else _stubs(module)
     stamps = states(code)
     return {
         "name": module,
@@ -151,9 +178,25 @@ def describe(module: str, around: Mapping[str, str]) -> dict[str, Any]:
         "version": dist.version if dist else (python if standard else ""),
         "interpreter": f"{sys.implementation.name} {python} {sys.executable}",
         "stamp": " ".join(stamps.values()),
-        "beside": sorted(_modules(dist) - {top}) if dist else [],
+        "beside": sorted(_beside(dist, module)) if dist else [],
         "rests": {**around, **stamps, **states(_told_by(dist))} if _is_traceable(top, dist) else {},
     }
+
+
+def _beside(dist: importlib.metadata.Distribution, module: str) -> set[str]:
+    """The other packages of a distribution."""
+    top = module.partition(".")[0]
+    spec = _by_hooks(top)
+    inner = _packages(dist, top) - {module} if spec and is_namespace(spec) else set()
+    return (_modules(dist) - {top}) | inner
+
+
+def _packages(dist: importlib.metadata.Distribution, top: str) -> set[str]:
+    """The outermost packages of a distribution below a namespace, as dotted names."""
+    files = [file.parts for file in dist.files or () if file.parts[0] == top]
+    marked = {parts[:-1] for parts in files if parts[-1] == "__init__.py"}
+    outer = {parts for parts in marked if not any(parts[:at] in marked for at in range(1, len(parts)))}
+    return {".".join(parts) for parts in outer}
 
 
 def _modules(dist: importlib.metadata.Distribution) -> set[str]:
@@ -179,6 +222,12 @@ def _code(spec: importlib.machinery.ModuleSpec) -> list[str]:
     return [spec.origin] if spec.origin and os.path.exists(spec.origin) else []
 
 
+def _stubs(module: str) -> list[str]:
+    """Where all stubs of a module without code are."""
+    place = stub_place(module)
+    return [place if place.endswith(".pyi") else place + TREE] if place else []
+
+
 def _told_by(dist: importlib.metadata.Distribution | None) -> list[str]:
     """Files that say what the distribution is."""
     folder = str(getattr(dist, "_path", "")) if dist else ""
@@ -188,7 +237,7 @@ def _told_by(dist: importlib.metadata.Distribution | None) -> list[str]:
 
 def _is_traceable(top: str, dist: importlib.metadata.Distribution | None) -> bool:
     """Whether it is known what leads to the module: it is found on the path, comes with Python, or is editable."""
-    if top in sys.builtin_module_names or importlib.machinery.PathFinder.find_spec(top):
+    if top in sys.builtin_module_names or stub_place(top) or importlib.machinery.PathFinder.find_spec(top):
         return True
     return top in sys.stdlib_module_names or bool(dist and _editable(dist))
 

@@ -13,10 +13,10 @@ import ast
 import json
 import os
 import sys
-from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from textwrap import dedent
 
+from exploracoder_jupyter.inside import locate
 from exploracoder_jupyter.inside.public import is_public
 
 TYPE_CHECKING = False
@@ -149,7 +149,7 @@ class Search:
                 if package:
                     owner = self._spec(package)
                     within = owner.submodule_search_locations if owner else None
-                    self.specs[name] = PathFinder.find_spec(name, list(within)) if within else None
+                    self.specs[name] = locate.find_spec(name, list(within)) if within else None
                 else:
                     self.specs[name] = find_spec(name)
             except (ImportError, ValueError):

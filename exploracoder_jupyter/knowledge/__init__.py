@@ -6,9 +6,26 @@ place of the built-in vectors.
 
 from __future__ import annotations
 
-from exploracoder_jupyter.knowledge.dense import Embedder
-from exploracoder_jupyter.knowledge.library import Library, LibraryReport
-from exploracoder_jupyter.knowledge.meaning import done_without
-from exploracoder_jupyter.knowledge.surface import Inspect
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.lazy import importing
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.knowledge.dense import Embedder
+    from exploracoder_jupyter.knowledge.library import Library, LibraryReport
+    from exploracoder_jupyter.knowledge.meaning import done_without
+    from exploracoder_jupyter.knowledge.surface import Inspect
 
 __all__ = ["Embedder", "Inspect", "Library", "LibraryReport", "done_without"]
+
+if not TYPE_CHECKING:  # the process that reads documents needs no index
+    __getattr__ = importing(
+        __name__,
+        {
+            "Embedder": "dense",
+            "Inspect": "surface",
+            "Library": "library",
+            "LibraryReport": "library",
+            "done_without": "meaning",
+        },
+    )

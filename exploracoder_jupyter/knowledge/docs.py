@@ -18,7 +18,7 @@ from dataclasses import dataclass
 _BUILTINS = frozenset(dir(builtins))
 _FENCE = re.compile(r"^([ \t]*)(?:```|~~~)[ \t]*(\w*)[^\n]*\n(.*?)^\1(?:```|~~~)", re.DOTALL | re.MULTILINE)
 _DIRECTIVE = re.compile(
-    r"^([ \t]*)(?:\.\. (?:code-block|code|sourcecode|ipython|testcode)::[ \t]*(?:python3?|py|ipython)?"
+    r"^([ \t]{0,80})(?:\.\. (?:code-block|code|sourcecode|ipython|testcode)::[ \t]*(?:python3?|py|ipython)?"
     r"|(?!\.\.)[^\n]*::)[ \t]*\n(?:\1[ \t]+:\w[^\n]*\n)*\s*\n((?:(?:\1[ \t]+[^\n]*)?\n)+)",
     re.MULTILINE,
 )
@@ -28,8 +28,14 @@ _DEPRECATED = re.compile(
     r"|(?P<plain>(?:Deprecated since version|This \w+ (?:is|has been|was) deprecated)[^\n]*(?:\n\S[^\n]*)*))",
     re.MULTILINE,
 )
+_DOCTEST_OPTION = re.compile(r"(?<![ \t])[ \t]*# ?doctest:[^\n]*")
+_IMAGE = re.compile(r"\[?!\[[^\]]{0,500}\]\([^)]{0,500}\)(?:\]\([^)]{0,500}\))?|\|[\w -]+\|_?")
+_LINK = re.compile(r"\[([^\]]{1,500})\]\([^)]{0,500}\)")
+"""Bounded, as `_IMAGE` is: a text of brackets that never close would take time that grows with its square."""
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "ipython"))
 _LONGEST_NOTE = 300
+MOST_EXAMPLES = 6
+"""Examples kept for one API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +43,15 @@ class _Block:
     code: str
     defines: frozenset[str]
     needs: frozenset[str]
+    calls: bool
+    """Whether it calls anything."""
 
 
 def examples(doc: str) -> tuple[str, ...]:
     """The runnable examples of a docstring, in its order; empty when it has none."""
     blocks = [block for code in _doctests(doc) or _code_blocks(doc) if (block := _block(code))]
     made = [_complete(blocks, at) for at in range(len(blocks))]
-    return tuple(dict.fromkeys(code for code in made if _calls(code)))
+    return tuple(dict.fromkeys("\n".join(block.code for block in one) for one in made if any(b.calls for b in one)))
 
 
 def deprecation(doc: str) -> str | None:
@@ -58,10 +66,15 @@ def deprecation(doc: str) -> str | None:
 def prose(readme: str) -> str:
     """README text without images, badges, HTML and link targets, blank lines folded."""
     text = re.sub(r"^\.\. (?:image|figure|raw|_[^\n]*)::?[^\n]*(?:\n[ \t]+\S[^\n]*)*", "", readme, flags=re.MULTILINE)
-    text = re.sub(r"<!--.*?-->|<[a-zA-Z/][^<>\n]*>", "", text, flags=re.DOTALL)
-    text = re.sub(r"\[?!\[[^\]]*\]\([^)]*\)(?:\]\([^)]*\))?|\|[\w -]+\|_?", "", text)
-    text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"<[a-zA-Z/][^<>\n]*>", "", _without_comments(text))
+    text = _LINK.sub(r"\1", _IMAGE.sub("", text))
     return re.sub(r"\n\s*\n+", "\n\n", text).strip()
+
+
+def _without_comments(text: str) -> str:
+    """A text without HTML comments; one that is not closed stays."""
+    closed, mark, rest = text.rpartition("-->")
+    return re.sub(r"<!--.*?-->", "", closed + mark, flags=re.DOTALL) + rest
 
 
 def _doctests(doc: str) -> list[str]:
@@ -80,7 +93,7 @@ def _joined(pieces: Iterable[str | doctest.Example]) -> Iterator[str]:
     for piece in pieces:
         if isinstance(piece, doctest.Example):
             runs = piece.exc_msg is None and not piece.options.get(doctest.SKIP)
-            block += re.sub(r"[ \t]*# ?doctest:[^\n]*", "", piece.source) if runs else ""
+            block += _DOCTEST_OPTION.sub("", piece.source) if runs else ""
         elif piece.strip():
             yield block
             block = ""
@@ -97,12 +110,15 @@ def _code_blocks(doc: str) -> list[str]:
 def _block(code: str) -> _Block | None:
     try:
         tree = ast.parse(code)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     stored = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | set(_bound(tree))
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
-    return _Block(code.strip("\n"), frozenset(stored), frozenset(read - stored - _BUILTINS)) if tree.body else None
+    if not tree.body:
+        return None
+    calls = any(isinstance(node, ast.Call) for node in ast.walk(tree))
+    return _Block(code.strip("\n"), frozenset(stored), frozenset(read - stored - _BUILTINS), calls)
 
 
 def _bound(tree: ast.AST) -> Iterator[str]:
@@ -115,15 +131,13 @@ def _bound(tree: ast.AST) -> Iterator[str]:
             yield node.arg
 
 
-def _complete(blocks: list[_Block], at: int) -> str:
+def _complete(blocks: list[_Block], at: int) -> list[_Block]:
     """Block `at` preceded by the earlier blocks that it needs."""
-    wanted, chosen = set(blocks[at].needs), [blocks[at].code]
+    wanted, chosen = set(blocks[at].needs), [blocks[at]]
     for earlier in reversed(blocks[:at]):
+        if not wanted:
+            break
         if wanted & earlier.defines:
             wanted = (wanted - earlier.defines) | earlier.needs
-            chosen.insert(0, earlier.code)
-    return "\n".join(chosen)
-
-
-def _calls(code: str) -> bool:
-    return any(isinstance(node, ast.Call) for node in ast.walk(ast.parse(code)))
+            chosen.append(earlier)
+    return chosen[::-1]

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.errors import EndpointError, ExploraError
 from exploracoder_jupyter.knowledge.dense import Embedder
-from exploracoder_jupyter.knowledge.documents import DocumentSource
+from exploracoder_jupyter.knowledge.documents import DocumentSource, OpenReader, PageProcess
 from exploracoder_jupyter.knowledge.index import FORMAT, Index
 from exploracoder_jupyter.knowledge.latent import Latent
 from exploracoder_jupyter.knowledge.meaning import Meaning, done_without, embedded
@@ -65,6 +65,7 @@ class Library:
         self._read = libraries.read
         self._documents = libraries.documents
         self._notices = libraries.notices
+        self._unread = libraries.unread
         self._index = index
         self._meaning = meaning
         self._store = store
@@ -89,6 +90,7 @@ class Library:
         embedder: Embedder | None = None,
         progress: ShowProgress | None = None,
         docs: Sequence[Path] = (),
+        open_reader: OpenReader = PageProcess,
         say: Callable[[str], None] | None = None,
         acquainted: bool = True,
     ) -> Library:
@@ -97,9 +99,9 @@ class Library:
         `environment`: all that decides which interpreter `inspect` starts, and where that looks for libraries. Where it
         is given, which libraries these are is remembered until files of this machine change on which that rests.
         `docs`: documentation beside the libraries' own: files, folders, archives. A library that cannot be read here is
-        known from them alone, where they describe it. `say` is told, once, that the embedder has failed, now or in a
-        later search, and that the built-in vectors take its place. `acquainted`: whether introductions are kept between
-        runs.
+        known from them alone, where they describe it. `open_reader` opens what reads them, one by one. `say` is told,
+        once, that the embedder has failed, now or in a later search, and that the built-in vectors take its place.
+        `acquainted`: whether introductions are kept between runs.
 
         Raises:
             UsageError: a library is not installed, near names are in the remedy; or documents, or the embedder's own
@@ -110,7 +112,7 @@ class Library:
         show = progress or (lambda what, done, total: None)
         say = say or (lambda sentence: None)
         store = Store(cache)
-        found = await Reader(inspect, store, show, environment).libraries(libraries, docs)
+        found = await Reader(inspect, store, show, environment, open_reader).libraries(libraries, docs)
         apis = tuple({api.path: api for one in found.read for api in one.surface.apis}.values())
         key = digest(str(FORMAT), *sorted(found.keys))
         # A walk that its time limit cut short may find other APIs next time: the index is of these very paths.
@@ -137,6 +139,12 @@ class Library:
     def notices(self) -> Sequence[str]:
         """Sentences on documents that could not be read, and on libraries that only documents describe."""
         return self._notices
+
+    @property
+    def unread(self) -> Sequence[str]:
+        """Import names of libraries that are installed, could not be imported to be read, and are described by
+        documents alone. Experiments may be able to import them."""
+        return self._unread
 
     @property
     def size(self) -> int:

@@ -12,7 +12,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import surface as surfaces
-from exploracoder_jupyter.knowledge.documents import Documents, DocumentSource, plain_names, read_documents
+from exploracoder_jupyter.knowledge.documents import (
+    Documents,
+    DocumentSource,
+    OpenReader,
+    PageProcess,
+    plain_names,
+    read_documents,
+)
 from exploracoder_jupyter.knowledge.documents.merging import Absent, merged
 from exploracoder_jupyter.knowledge.remembered import Remembered
 from exploracoder_jupyter.knowledge.store import Store, digest
@@ -42,6 +49,8 @@ class Libraries:
     """What they are of: the versions, the content of the documents."""
     documents: DocumentSource | None = None
     notices: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Import names of those that are installed and could not be imported to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,8 @@ class Reader:
     show: ShowProgress
     environment: str | None = None
     """What answers of its interpreter are remembered under (see `Remembered`); None: they are not."""
+    open_reader: OpenReader = PageProcess
+    """Opens what reads documents, one by one."""
 
     async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> Libraries:
         """The libraries of these names, with what the documents at these paths say.
@@ -64,7 +75,8 @@ class Reader:
         """
         if not docs:
             found = await self._find(names)
-            return Libraries(tuple([await self._one(one) for one in found]), tuple(one.key for one in found))
+            read = tuple([await self._one(one) for one in found])
+            return Libraries(read, tuple(one.key for one in found), notices=_notices(read))
         documents = await self._documents(docs)
         rows: list[tuple[Read | Absent, str]] = [await self._perhaps(name) for name in names]
         rows = list({key: (one, key) for one, key in rows}.values())  # two names may be of one library
@@ -78,14 +90,18 @@ class Reader:
         )
         names = plain_names(api for one in read for api in one.surface.apis)
         source = DocumentSource(parts.passages, names=names, store=self.store)
-        return Libraries(read, (documents.digest, *(key for _, key in rows)), source, parts.notices)
+        keys = (documents.digest, *(key for _, key in rows))
+        return Libraries(read, keys, source, (*_notices(read), *parts.notices), parts.unread)
 
     async def _documents(self, docs: Sequence[Path]) -> Documents:
-        def read() -> Documents:
-            return read_documents(docs, self.store, lambda done, total: self.show("Reading documents", done, total))
+        def advance(done: int, total: int) -> None:
+            self.show("Reading documents", done, total)
 
-        self.show("Reading documents", 0, 0)
-        return await anyio.to_thread.run_sync(read, abandon_on_cancel=True)
+        advance(0, 0)
+        with self.open_reader() as page_of:
+            return await anyio.to_thread.run_sync(
+                lambda: read_documents(docs, self.store, advance, read=page_of), abandon_on_cancel=True
+            )
 
     async def _perhaps(self, name: str) -> tuple[Read | Absent, str]:
         """The library of this name, or why it cannot be read; and its key."""
@@ -117,3 +133,13 @@ class Reader:
             return _SURFACE.validate_json(body) if body else None
         except ValidationError:
             return None
+
+
+def _notices(read: Sequence[Read]) -> tuple[str, ...]:
+    """Sentences on what the user should know of libraries that were read."""
+    return tuple(
+        f"Only type stubs of {one.surface.info.name!r} are installed. Its API is read from them, but code that uses it "
+        "cannot run here: install the library itself."
+        for one in read
+        if one.surface.stubs
+    )

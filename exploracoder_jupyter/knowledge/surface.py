@@ -25,8 +25,6 @@ from exploracoder_jupyter.types import ApiDoc, LibraryInfo
 STANDARD = "python"
 """What `docs_walk` calls the distribution of the standard library."""
 
-MOST_EXAMPLES = 6
-"""Examples kept for one API."""
 MOST_ALIASES = 20
 """Other public paths told of one API; all of them are found by `Surface.aliases`."""
 _CALLED = ("function", "method", "class")
@@ -67,6 +65,8 @@ class Surface:
     seconds: float
     cut: bool = False
     """Whether the time limit ended the walk early."""
+    stubs: bool = False
+    """Whether it was read from type stubs, and there is no code of it."""
 
 
 async def find(libraries: Sequence[str], *, inspect: Inspect, remembered: Remembered | None = None) -> list[Found]:
@@ -140,6 +140,7 @@ def _surface(found: Found, about: About, rows: list[Row], documents: About, bega
         programs=tuple(dict.fromkeys(programs)),
         seconds=time.monotonic() - began,
         cut=about.cut,
+        stubs=about.stubs,
     )
 
 
@@ -153,7 +154,7 @@ def _api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: Paths) 
         description=row.doc,
         library=info.name,
         version=info.version,
-        examples=docs.examples(row.doc)[:MOST_EXAMPLES],
+        examples=docs.examples(row.doc)[: docs.MOST_EXAMPLES],
         deprecated=row.deprecated or docs.deprecation(row.doc),
         parameters=calls.parameters(row.parameters, signature, said.parameters) if row.kind in _CALLED else (),
         returns=calls.returns(row.returns, said.returns) if row.kind != "class" else "",

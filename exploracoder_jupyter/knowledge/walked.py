@@ -19,7 +19,7 @@ from exploracoder_jupyter.types import ApiKind
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs a module of `inside` with arguments in the target's interpreter; yields its lines. Raises KernelError."""
 
-WALKER = 6
+WALKER = 7
 """Version of what the programs say; a new one makes void what was kept of it."""
 
 Advance = Callable[[int], None]
@@ -65,6 +65,8 @@ class About:
     skipped: int = 0
     """Submodules that could not be imported."""
     cut: bool = False
+    stubs: bool = False
+    """Whether only type stubs of it are installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,5 +162,5 @@ def unreadable(name: str, why: str) -> MissingMeans:
     """The error that says why a library cannot be read."""
     return MissingMeans(
         f"Library {name!r} is installed but cannot be imported: {why.rstrip('.')}.",
-        remedy=f"Make `import {name}` work in this kernel first.",
+        remedy=f"Make `import {name}` work in this kernel first, or describe the library with --docs.",
     )

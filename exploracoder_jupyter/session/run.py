@@ -26,6 +26,7 @@ from exploracoder_jupyter.pipeline.check_names import missing_names_notice
 from exploracoder_jupyter.pipeline.ports import Model, Soup
 from exploracoder_jupyter.pipeline.prompts import without_offer
 from exploracoder_jupyter.session.history import Historian
+from exploracoder_jupyter.session.importable import import_notices
 from exploracoder_jupyter.session.order import Earlier, Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
     choose_model,
@@ -130,6 +131,10 @@ async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Tell
             folder=order.workdir,
             acquainted=order.recording is None,
         )
+        if not order.recording:
+            seconds = settings.exploration.timeout
+            for notice in await import_notices(root, knowledge.unread, timeout=seconds):
+                tell(notice)
         model, soup = await _asked(order, settings, keys, knowledge, tell, stack)
         run = Run(
             task,

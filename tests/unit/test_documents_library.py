@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.knowledge.documents.belonging import sort_out
+from exploracoder_jupyter.knowledge.documents.reader import read_page
 from exploracoder_jupyter.types import ApiDoc, LibraryInfo
 
 pytestmark = pytest.mark.anyio
@@ -70,6 +72,11 @@ class Walkers:
                 raise KernelError("exit status 3")
 
 
+def here():
+    """Documents are read in this process."""
+    return nullcontext(read_page)
+
+
 @pytest.fixture
 def opened(tmp_path):
     async def opened(*names, docs=(), walkers=None):
@@ -77,7 +84,9 @@ def opened(tmp_path):
         for number, content in enumerate(docs):
             paths.append(tmp_path / f"ref{number}.md")
             paths[-1].write_text(content)
-        return await Library.open(names, inspect=walkers or Walkers(), cache=tmp_path / "cache", docs=paths)
+        return await Library.open(
+            names, inspect=walkers or Walkers(), cache=tmp_path / "cache", docs=paths, open_reader=here
+        )
 
     return opened
 
@@ -100,7 +109,9 @@ async def test_of_another_version_no_apis_are_taken_over(opened, tmp_path, versi
         f"# Sphinx inventory version 2\n# Project: Shop\n# Version: {version}\n# zlib.\n".encode()
         + zlib.compress(b"shop.gone py:function 1 api.html#$ -\n")
     )
-    library = await Library.open(["shop"], inspect=Walkers(), cache=tmp_path / "cache", docs=[tmp_path / "objects.inv"])
+    library = await Library.open(
+        ["shop"], inspect=Walkers(), cache=tmp_path / "cache", docs=[tmp_path / "objects.inv"], open_reader=here
+    )
     assert bool(library.lookup("shop.gone")) == added
     assert any("and 1.0 is installed" in sentence for sentence in library.notices) != added
 
@@ -127,6 +138,13 @@ async def test_a_passage_speaks_of_an_api_where_its_name_is_plain(opened):
 
 async def test_without_documents_there_is_no_source(opened):
     assert (await opened("shop")).documents is None
+
+
+async def test_of_a_library_that_could_not_be_read_no_failure_is_foretold(opened):
+    """Issue 14, item 19: what fails in the process that reads may work in experiments."""
+    library = await opened("broken", "acmekit", docs=[DEVICE.replace("acmekit", "broken") + DEVICE])
+    about_broken = next(notice for notice in library.notices if "no libbroken.so" in notice)
+    assert "will fail" not in about_broken and library.unread == ("broken",)
 
 
 async def test_a_library_that_is_not_installed_is_known_from_documents_alone(opened):

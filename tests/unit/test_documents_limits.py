@@ -9,7 +9,7 @@ import pytest
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.knowledge.documents import files, read_documents
-from exploracoder_jupyter.knowledge.documents import gather as gathering
+from exploracoder_jupyter.knowledge.documents.reader import TookTooLong, read_page
 from exploracoder_jupyter.knowledge.store import Store
 
 GOOD = "# Acme\n\n## `acmekit.connect(host)`\n\nOpen a connection to a device.\n"
@@ -17,8 +17,8 @@ GOOD = "# Acme\n\n## `acmekit.connect(host)`\n\nOpen a connection to a device.\n
 
 @pytest.fixture
 def read(tmp_path):
-    def read(*paths):
-        return read_documents([tmp_path / path for path in paths], Store(tmp_path / "cache"))
+    def read(*paths, **more):
+        return read_documents([tmp_path / path for path in paths], Store(tmp_path / "cache"), **more)
 
     return read
 
@@ -172,15 +172,14 @@ def test_an_inventory_that_unpacks_to_too_much_is_cut(tmp_path, read, monkeypatc
 
 def test_time_that_is_up_ends_the_reading(ref, read, monkeypatch):
     (ref / "more.md").write_text("# More\n\nThere is more to be said about the device than this.\n")
-    page_of, read_pages = gathering.page_of, []
+    read_pages = []
 
     def slow(file):
         read_pages.append(file.name)
         monkeypatch.setattr(files.time, "monotonic", lambda: float("inf"))
-        return page_of(file)
+        return read_page(file)
 
-    monkeypatch.setattr(gathering, "page_of", slow)
-    documents = read("ref")
+    documents = read("ref", read=slow)
     assert read_pages == ["ref/good.md"] and documents.skipped == (("beyond the limits", 1),)
     monkeypatch.undo()
     assert read("ref").skipped == (), "what was cut short is not kept"
@@ -278,10 +277,43 @@ def test_documents_of_one_name_keep_apart_and_equal_ones_are_one(tmp_path, read)
     assert paths_of(documents) == {"ref/api.md", "b/ref/api.md"}
 
 
-def test_what_was_read_is_kept_by_content(ref, read, monkeypatch):
+def test_what_was_read_is_kept_by_content(ref, read):
     first = read("ref")
-    monkeypatch.setattr(gathering, "page_of", lambda file: pytest.fail("it was read before"))
-    assert read("ref").apis == first.apis and read("ref").reopened and not first.reopened
-    monkeypatch.undo()
+    again = read("ref", read=lambda file: pytest.fail("it was read before"))
+    assert again.apis == first.apis and again.reopened and not first.reopened
     (ref / "good.md").write_text(GOOD.replace("connect", "reach"))
     assert names(read("ref")) == ["acmekit.reach"]
+
+
+def slow_about(*names):
+    def read(file):
+        if file.name in names:
+            raise TookTooLong(15.0)
+        return read_page(file)
+
+    return read
+
+
+def test_a_file_that_takes_too_long_is_named_and_the_others_are_read(ref, read):
+    """Issue 14, item 9: a document that exceeds its time is left out with a sentence that names it, also next time."""
+    (ref / "bad.md").write_text("[" * 50_000)
+    documents = read("ref", read=slow_about("ref/bad.md"))
+    assert names(documents) == ["acmekit.connect"]
+    for one in (documents, read("ref")):
+        (sentence,) = one.notices
+        assert "'ref/bad.md'" in sentence and "15 s" in sentence
+
+
+def test_of_many_slow_files_a_few_are_named(ref, read):
+    """Issue 14, item 9: notices stay few, however many documents take too long."""
+    bad = [f"bad{number:02}.md" for number in range(20)]
+    for name in bad:
+        (ref / name).write_text(f"# {name}")
+    documents = read("ref", read=slow_about(*(f"ref/{name}" for name in bad)))
+    assert len(documents.notices) < 10 and "15 more" in documents.notices[-1]
+
+
+def test_nothing_but_slow_files_is_refused_with_the_reason(ref, read):
+    """Issue 14, item 9: where no document could be read in time, the error says so."""
+    with pytest.raises(UsageError, match="1 too slow"):
+        read("ref", read=slow_about("ref/good.md"))

@@ -112,3 +112,28 @@ def test_prose_loses_badges_images_html_and_targets():
         It is fast.
     """)
     assert docs.prose(readme) == "# Lib\n\nIt reads files.\n\nIt is fast."
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "doc",
+    [
+        ">>> f() " + " \t" * 60_000 + "x\n",
+        "".join(f">>> a{number} = f(a{number - 1})\n1\n\nx\n\n" for number in range(1_200)),
+        " " * 60_000 + "x",
+        "[" * 60_000,
+        "![a](" * 20_000,
+        "<!--" * 60_000,
+        "Example::\n\n    -" + "-" * 60_000 + "1\n",
+    ],
+    ids=["option", "chain", "blanks", "brackets", "images", "comments", "signs"],
+)
+def test_a_hostile_docstring_or_readme_takes_no_minutes(doc):
+    """Issue 14, item 9: what is read of a docstring in this process takes about linear time."""
+    docs.examples(doc)
+    docs.prose(doc)
+
+
+def test_a_comment_that_is_not_closed_stays_and_others_go():
+    """Issue 14, item 9: the README's prose is the same as before."""
+    assert docs.prose("a <!-- x\ny --> b <!-- c --> [d](e) ![f](g) <!-- h") == "a  b  d  <!-- h"

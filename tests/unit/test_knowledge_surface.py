@@ -88,3 +88,10 @@ async def test_an_end_that_no_module_is_to_blame_for_is_told_at_once():
     walker = Walker([{"loading": "shop.good"}, {"loading": ""}, KernelError("killed")])
     with pytest.raises(MissingMeans, match="cannot be imported: the interpreter ended"):
         await read(walker)
+
+
+async def test_a_library_of_stubs_alone_is_known_as_one():
+    """Issue 14, item 17: that there is no code of it reaches who asks."""
+    end = {"library": {"name": "shop", "stubs": True}}
+    assert (await read(Walker([row("shop.pay"), end]))).stubs
+    assert not (await read(Walker([row("shop.pay"), END]))).stubs

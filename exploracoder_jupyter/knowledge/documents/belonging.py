@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from exploracoder_jupyter.knowledge.docs import MOST_EXAMPLES
 from exploracoder_jupyter.knowledge.documents.documents import Documents
 from exploracoder_jupyter.knowledge.paths import is_public
-from exploracoder_jupyter.knowledge.surface import MOST_EXAMPLES
 from exploracoder_jupyter.types import ApiDoc, Parameter
 
 _LONGEST_ADDED = 4_000

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.knowledge import calls, docs, docstring
 from exploracoder_jupyter.knowledge.documents.signatures import returned
-from exploracoder_jupyter.knowledge.surface import MOST_EXAMPLES
 from exploracoder_jupyter.types import ApiDoc, Passage
+
+_MOST_NAMED = 5
+"""Documents that take too long and are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Documents:
     files: int = 0
     skipped: tuple[tuple[str, int], ...] = ()
     """Why documents were left out, and how many."""
+    too_slow: tuple[tuple[str, float], ...] = ()
+    """Documents that were left out because reading them took too long, with the seconds that they had."""
     reopened: bool = False
     """Whether it was read before."""
     digest: str = ""
@@ -37,11 +41,18 @@ class Documents:
 
     @property
     def left_out(self) -> str:
-        """A sentence on what was not read; empty where that is nothing."""
+        """A sentence on what was not read, but for what took too long; empty where that is nothing."""
         if not self.skipped:
             return ""
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in self.skipped)
         return f"Files of the documentation that were left out: {reasons}."
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Sentences on what was not read."""
+        slow = [f"Reading {name!r} takes longer than {seconds:g} s: it is left out." for name, seconds in self.too_slow]
+        more = f"{len(slow) - _MOST_NAMED:,} more files of the documentation take too long: they are left out."
+        return tuple(filter(None, [self.left_out, *slow[:_MOST_NAMED], more if len(slow) > _MOST_NAMED else ""]))
 
 
 def completed(api: ApiDoc) -> ApiDoc:
@@ -49,7 +60,7 @@ def completed(api: ApiDoc) -> ApiDoc:
     said = docstring.read(api.description)
     return replace(
         api,
-        examples=api.examples or docs.examples(f"{api.description}\n")[:MOST_EXAMPLES],
+        examples=api.examples or docs.examples(f"{api.description}\n")[: docs.MOST_EXAMPLES],
         deprecated=api.deprecated or docs.deprecation(api.description),
         parameters=calls.parameters((), api.signature, (*said.parameters, *api.parameters)),
         returns=calls.returns(api.returns or returned(api.signature), said.returns),

@@ -35,6 +35,8 @@ DEEPEST = 24
 """Folders within folders."""
 SECONDS = 120.0
 """For reading all documents of a run; what was read until then is used."""
+FILE_SECONDS = 15.0
+"""Processor time for reading one document."""
 
 KINDS = frozenset(".md .markdown .mkd .rst .rest .txt .html .htm .xhtml .ipynb .inv .json .yaml .yml .py .pyi".split())  # noqa: SIM905
 _DATA = frozenset((".json", ".yaml", ".yml", ".ipynb", ".inv"))
@@ -74,6 +76,8 @@ class Reading:
     until: float = field(default_factory=lambda: time.monotonic() + SECONDS)
     skipped: Counter[str] = field(default_factory=Counter)
     """Documents that were not read, by the reason."""
+    too_slow: dict[str, float] = field(default_factory=dict)
+    """Names of documents that took too long to read, and the seconds that they had."""
 
     @property
     def over(self) -> bool:

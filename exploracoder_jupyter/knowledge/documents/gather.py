@@ -6,24 +6,24 @@ Documents are untrusted: they are parsed, within limits, and nothing in them is 
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from anyio import ClosedResourceError
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.knowledge import docs
 from exploracoder_jupyter.knowledge.documents.chunks import passages_of
-from exploracoder_jupyter.knowledge.documents.documents import Documents, completed
+from exploracoder_jupyter.knowledge.documents.documents import Documents
 from exploracoder_jupyter.knowledge.documents.files import BEYOND, UNREADABLE, File, Reading, files
 from exploracoder_jupyter.knowledge.documents.page import Page, sound
-from exploracoder_jupyter.knowledge.documents.reader import NotText, page_of
+from exploracoder_jupyter.knowledge.documents.reader import NotText, ReadPage, TookTooLong, read_page
 from exploracoder_jupyter.knowledge.store import Store
 
-FORMAT = 2
+FORMAT = 3
 """Version of what is read of documents; a new one makes what is kept void."""
 
 MOST_APIS = 50_000
@@ -39,8 +39,16 @@ Advance = Callable[[int, int], None]
 _KEPT: TypeAdapter[Documents] = TypeAdapter(Documents)
 
 
-def read_documents(paths: Sequence[Path], store: Store, advance: Advance = lambda done, total: None) -> Documents:
+def read_documents(
+    paths: Sequence[Path],
+    store: Store,
+    advance: Advance = lambda done, total: None,
+    *,
+    read: ReadPage = read_page,
+) -> Documents:
     """Read the documents at these paths, or take from the store what was read of the same content before.
+
+    `read` reads one of them; the default does it here and now, without any limit of time.
 
     Raises:
         UsageError: there is nothing at a path, or nothing of it can be read.
@@ -52,9 +60,9 @@ def read_documents(paths: Sequence[Path], store: Store, advance: Advance = lambd
     kept = _reopened(store.get("documents", digest))
     if kept:
         return kept
-    pages = list(_pages(found, reading, advance))
+    pages = list(_pages(found, reading, advance, read))
     if not any(page for _, page in pages):
-        raise _nothing(paths, reading.skipped)
+        raise _nothing(paths, reading)
     made = _together(pages, reading, digest)
     if not reading.skipped[BEYOND]:  # what time allows differs from run to run
         store.put("documents", digest, _KEPT.dump_json(made))
@@ -89,27 +97,22 @@ def _reopened(body: bytes | None) -> Documents | None:
         return None
 
 
-def _pages(found: Sequence[File], reading: Reading, advance: Advance) -> Iterable[tuple[str, Page]]:
+def _pages(found: Sequence[File], reading: Reading, advance: Advance, read: ReadPage) -> Iterable[tuple[str, Page]]:
     for number, file in enumerate(found):
         if reading.over_time:
             reading.skipped[BEYOND] += len(found) - number
             return
         try:
-            yield file.name, _read(file)
+            yield file.name, read(file)
         except NotText:
             reading.skipped["binary"] += 1
-        except MissingMeans:
+        except TookTooLong as error:
+            reading.too_slow[file.name] = error.seconds
+        except (MissingMeans, ClosedResourceError):
             raise
         except Exception:  # whatever a document does to its reader, the others are read
             reading.skipped[UNREADABLE] += 1
         advance(number + 1, len(found))
-
-
-def _read(file: File) -> Page:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of odd escapes in code that is only looked at
-        page = page_of(file)
-        return replace(page, apis=tuple(map(completed, page.apis)))
 
 
 def _together(pages: Sequence[tuple[str, Page]], reading: Reading, digest: str) -> Documents:
@@ -121,11 +124,12 @@ def _together(pages: Sequence[tuple[str, Page]], reading: Reading, digest: str) 
     return Documents(
         apis=tuple(apis[:MOST_APIS]),
         passages=tuple(passages[:MOST_PASSAGES]),
-        text=docs.prose(said)[:_FRONT],
+        text=docs.prose(said[: 2 * _FRONT])[:_FRONT],
         programs=tuple(programs)[:MOST_PROGRAMS],
         project=next((page.project for _, page in pages if page.project), ""),
         files=reading.files,
         skipped=tuple(sorted(reading.skipped.items())),
+        too_slow=tuple(reading.too_slow.items()),
         digest=digest,
     )
 
@@ -136,8 +140,11 @@ def _origin(name: str, place: str) -> str:
     return f"{name}{place}" if place.startswith("#") else f"{name}, {place}"
 
 
-def _nothing(paths: Sequence[Path], skipped: Counter[str]) -> UsageError:
+def _nothing(paths: Sequence[Path], reading: Reading) -> UsageError:
     where = ", ".join(repr(str(path)) for path in paths)
+    skipped = Counter(reading.skipped)
+    if reading.too_slow:
+        skipped["too slow to read"] = len(reading.too_slow)
     why = f" ({', '.join(f'{count:,} {reason}' for reason, count in sorted(skipped.items()))})" if skipped else ""
     return UsageError(
         f"No documentation could be read at {where}{why}.",

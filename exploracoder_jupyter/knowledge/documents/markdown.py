@@ -21,7 +21,7 @@ _FRONT = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 _ROW = re.compile(
     r"(?:[-*+]\s+|\|\s*|\d+[.)]\s+)(?:\*\*|__)?`(?P<code>[^`\n]+)`(?:\*\*|__)?\s*(?:[:|]|—|–|--?)\s*(?P<about>[^|\n]*)"
 )
-_DECORATION = re.compile(r"[`*\\]|\s*(?:\{[^}]*\}|¶|#+\s*$)|\[(?:source|link)\]|<[^>]*>")
+_DECORATION = re.compile(r"[`*\\]|\s*(?:\{[^{}]*\}|¶|#+\s*$)|\[(?:source|link)\]|<[^<>]*>")
 _SHOWN = re.compile(rf"`([^`]*)`|{_DECORATION.pattern}")
 """Marks of a heading, which in code are none."""
 _KIND = re.compile(r"^(?:(?:async|class|static)?\s*(?:function|method|property|attribute)|class)\s+")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from exploracoder_jupyter.errors import ExploraError
+from exploracoder_jupyter.errors import ExploraError, MissingMeans
 from exploracoder_jupyter.knowledge.documents.belonging import import_name, letters, sort_out, together
 from exploracoder_jupyter.knowledge.documents.documents import Documents
 from exploracoder_jupyter.knowledge.paths import Paths
@@ -36,6 +36,8 @@ class Merged:
     """In the order asked for."""
     passages: tuple[Passage, ...]
     notices: tuple[str, ...]
+    unread: tuple[str, ...] = ()
+    """Import names of libraries that are installed and could not be imported to be read."""
 
 
 def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
@@ -49,7 +51,7 @@ def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
     known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
     own = sort_out(documents.apis, known, list(named.values()))
     others = [one for one in read if isinstance(one, Surface) and _is_other_version(one.info, documents)]
-    notices = [*filter(None, [documents.left_out]), *(_told_of_version(one.info, documents) for one in others)]
+    notices = [*documents.notices, *(_told_of_version(one.info, documents) for one in others)]
     surfaces: list[Surface] = []
     for one in read:
         if isinstance(one, Surface):
@@ -60,7 +62,9 @@ def merged(read: Sequence[Surface | Absent], documents: Documents) -> Merged:
             raise type(one.why)(f"{one.why.message} The documents describe no API of it.", remedy=one.why.remedy)
         surfaces.append(_described(one.asked, named[one.asked], apis.values(), documents))
         notices.append(_told(one, len(apis)))
-    return Merged(tuple(surfaces), (*documents.passages, *_left_over(own.foreign, documents.passages)), tuple(notices))
+    passages = (*documents.passages, *_left_over(own.foreign, documents.passages))
+    unread = tuple(named[one.asked] for one in read if isinstance(one, Absent) and isinstance(one.why, MissingMeans))
+    return Merged(tuple(surfaces), passages, tuple(notices), unread)
 
 
 def _paths(surface: Surface) -> dict[str, str]:
@@ -104,9 +108,15 @@ def _described(asked: str, name: str, apis: Iterable[ApiDoc], documents: Documen
 
 
 def _told(one: Absent, apis: int) -> str:
+    known = f"What is known of it comes from the documents alone ({apis:,} API{'s' * (apis != 1)})"
+    if isinstance(one.why, MissingMeans):
+        return (
+            f"{one.why.message} {known}. It was imported in a process that only reads; whether experiments can import "
+            "it is tried where they run."
+        )
     return (
-        f"{one.why.message} What is known of it comes from the documents alone ({apis:,} API{'s' * (apis != 1)}), and "
-        "code that uses it cannot run here: every experiment will fail where it is imported."
+        f"{one.why.message} {known}, and code that uses it cannot run here: every experiment will fail where it is "
+        "imported."
     )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from exploracoder_jupyter.knowledge.documents import inventory, markdown, notebooks, openapi, pages, plain, rest
+from exploracoder_jupyter.knowledge.documents.documents import completed
 from exploracoder_jupyter.knowledge.documents.files import File
 from exploracoder_jupyter.knowledge.documents.page import Page
 
@@ -17,8 +20,31 @@ _HISTORY = re.compile(r"(?:change ?log|changes|history|news|versions?|release|wh
 _HTML = (".html", ".htm", ".xhtml")
 
 
+ReadPage = Callable[[File], Page]
+"""Reads one document; raises what `page_of` raises, and TookTooLong."""
+
+
 class NotText(ValueError):
     """A document that should be text is not."""
+
+
+class TookTooLong(ValueError):
+    """Reading a document took more time than it may."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"longer than {seconds:g} s")
+        self.seconds = seconds
+
+
+def read_page(file: File) -> Page:
+    """The page of a document, with what the descriptions of its APIs say of parameters, examples and the like.
+
+    Raises what `page_of` raises.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of odd escapes in code that is only looked at
+        page = page_of(file)
+        return replace(page, apis=tuple(map(completed, page.apis)))
 
 
 def page_of(file: File) -> Page:
