@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.integration.siblings import open_engine
 from tests.levels import fully_confined
 
 PROGRAM = """
@@ -72,3 +73,25 @@ def test_a_user_namespace_gives_no_writable_proc_and_no_control_groups(tmp_path)
         "settings fails",
         "control groups fails",
     ], done.stderr
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("level", ["fork-namespaces", "rerun-bubblewrap"])
+async def test_a_home_below_the_folder_for_temporary_files_is_covered(level, tmp_path):
+    """Issue 14, item 11: forking failed there, and the run fell back to kernels that repeat."""
+    home = tmp_path.resolve() / "home"
+    for name in (".ssh/id_ed25519", ".netrc", "letters/private.txt", "work/data.csv"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("content")
+    environ = {"HOME": str(home), "PYTHONPATH": str(home / "letters")}
+    async with open_engine(level, workdir=home / "work", environ=environ) as siblings:
+        (branch,) = await (await siblings.root()).fork(1)
+        seen = f"import glob; print(sorted(glob.glob('{home}/**/*', recursive=True, include_hidden=True)))"
+        observation = await branch.run(seen, timeout=20)
+    names = ["letters", "letters/private.txt", "work", "work/data.csv"]
+    assert observation.text.strip() == str([f"{home}/{name}" for name in names])
