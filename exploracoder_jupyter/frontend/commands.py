@@ -103,9 +103,11 @@ class Commands:
         settings, resources = asked.settings(), ExitStack()
         if settings.exploration.review and not background and not (page() and self.controls.apart):
             asked = replace(asked, layers=_without_review(asked.layers))
-        order, forks = self._order(asked, caller, settings.sandbox, resources)
-        self._finder.last = Place(",".join(order.libraries), asked.call.layer)
-        self.runs.stop_called_by(caller.cell)
+        refused = _missing_library(asked.call.libraries, settings)
+        order, forks = self._order(asked, caller, settings.sandbox, resources, refused=refused is not None)
+        if not refused:
+            self._finder.last = Place(",".join(order.libraries), asked.call.layer)
+            self.runs.stop_called_by(caller.cell)
         try:
             run = self.runs.start(
                 order,
@@ -115,6 +117,7 @@ class Commands:
                 fork=fork_of(self._shell) if order.live else None,
                 session=caller.session,
                 origin=asked.origin,
+                refused=refused,
             )
         except KeyboardInterrupt:  # while the page's hello was waited for
             raise UsageError("Stopped. It was stopped before it began.") from None
@@ -139,12 +142,16 @@ class Commands:
             replay=_replay(known, call),
         )
 
-    def _order(self, asked: _Asked, caller: Caller, sandbox: Sandbox, resources: ExitStack) -> tuple[Start, Forks]:
-        """What the engine is told, and whether it will fork this kernel."""
+    def _order(
+        self, asked: _Asked, caller: Caller, sandbox: Sandbox, resources: ExitStack, *, refused: bool
+    ) -> tuple[Start, Forks]:
+        """The engine's order, and whether it will fork this kernel; for a run that is refused, no variable is sent."""
         call = asked.call
-        live = offer(self._shell, task=asked.task, check=call.check) if sandbox.state != "fresh" else None
+        offered = not refused and sandbox.state != "fresh"
+        live = offer(self._shell, task=asked.task, check=call.check) if offered else None
         forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
-        variables, unsent = send(call.uses, self._shell.user_ns, resources, sandbox, forks=forks)
+        uses = () if refused else call.uses
+        variables, unsent = send(uses, self._shell.user_ns, resources, sandbox, forks=forks)
         order = Start(
             task=asked.task,
             libraries=list(call.libraries),
@@ -327,6 +334,17 @@ class Commands:
         if argument != "key":
             raise UsageError("%explora config takes nothing, or `key`.")
         return f"The key is in {save_key(_ask_key())} now, readable by you only."
+
+
+def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraError | None:
+    """The error for a library that is not installed, if one is not and that can be known without the engine."""
+    from exploracoder_jupyter.library_check import check_libraries
+
+    try:
+        check_libraries(libraries, settings, workdir=Path.cwd())
+    except ExploraError as error:
+        return error
+    return None
 
 
 def _resume(known: Recorded, call: Call) -> Resume | None:

@@ -16,10 +16,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Literal
 
+from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.frontend.display import Display
 from exploracoder_jupyter.frontend.live_run import Audience, LiveRun, Nobody
 from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
-from exploracoder_jupyter.frontend.relay import PATIENCE, Relay
+from exploracoder_jupyter.frontend.relay import PATIENCE, Engine, Refused, Relay
 from exploracoder_jupyter.frontend.view import Place
 from exploracoder_jupyter.wire import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
@@ -37,7 +38,7 @@ _AFTER_STOP = 1.0
 class Run:
     """One exploration, seen from the user's kernel."""
 
-    def __init__(self, relay: Relay, live: LiveRun, state: State, resources: ExitStack, display: MakeDisplay) -> None:
+    def __init__(self, relay: Engine, live: LiveRun, state: State, resources: ExitStack, display: MakeDisplay) -> None:
         """`resources` are released when the run has ended."""
         self.state = state
         self.live = live
@@ -199,18 +200,20 @@ class Runs:
         fork: Callable[[str], None] | None = None,
         session: str = "",
         origin: str = "",
+        refused: ExploraError | None = None,
     ) -> Run:
         """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
 
         `fork` forks this kernel when the engine asks for that; `session` is the calling connection's; `origin` says
-        what the run is, if it goes on from another.
+        what the run is, if it goes on from another. `refused` is why there can be no such run: then no engine is
+        started, and the run fails at once.
 
         Raises:
             MissingMeans: the engine cannot be started.
         """
         with ExitStack() as undo:
             undo.callback(resources.close)
-            relay = Relay(order, command=command, fork=fork)
+            relay = Refused(refused) if refused else Relay(order, command=command, fork=fork)
             undo.callback(relay.end, patience=_AFTER_STOP)
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
