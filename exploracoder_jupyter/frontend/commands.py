@@ -96,7 +96,7 @@ class Commands:
             UsageError: a setting is bad, a variable is unknown or cannot be sent, or the user interrupted.
             ExploraError: the run could not be made.
         """
-        caller = find_caller(self._shell)
+        caller = self._caller()
         asked = self._asked(call, task, caller)
         background = caller.watched and not call.wait
         page = self.controls.call(caller.session) if caller.watched else lambda: ""
@@ -231,7 +231,7 @@ class Commands:
         places = [resolve(*layers).view.out, *(run.state.trace for run in self.runs.all)]
         also = [Path(place) for place in places if place]
         return recorded(
-            named, task, self._folder() or Path.cwd(), also=also, check=call.check, any_end=bool(call.start)
+            named, task, self._calling_folder() or Path.cwd(), also=also, check=call.check, any_end=bool(call.start)
         )
 
     def _going_on(self, caller: Caller) -> tuple[Given | None, str]:
@@ -301,15 +301,26 @@ class Commands:
         here = [run.state.trace for run in self.runs.all if run.state.trace]
         if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.explored(), 1)]:
             self.say("\n".join(session))
-        folder = self._folder() or Path.cwd()
+        folder = self._calling_folder() or Path.cwd()
         before = found(folder, but=here, runs=[run.state.run_id for run in self.runs.all])
         if before:
             show(before, most, Reach(folder, server_root()))
         nothing = "" if session or before else "Nothing has been explored yet, and there are no traces here."
         return " ".join(filter(None, (nothing, lost())))
 
+    def _caller(self) -> Caller:
+        """The place of the call; the notebook as its page names it, for the kernel knows the first name alone."""
+        caller = find_caller(self._shell)
+        notebook = self.controls.notebook(caller.session)
+        return replace(caller, notebook=notebook) if notebook else caller
+
+    def _calling_folder(self) -> Path | None:
+        """The folder of the calling notebook, if that is known."""
+        notebook = self._caller().notebook
+        return notebook.parent if notebook else None
+
     def _folder(self) -> Path | None:
-        """The notebook's, if that is known."""
+        """The notebook's, as the kernel knows it from its start."""
         notebook = find_notebook(self._shell)
         return notebook.parent if notebook else None
 

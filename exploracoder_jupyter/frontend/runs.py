@@ -142,14 +142,17 @@ class Run:
             if isinstance(message, CellsChanged):
                 self.live.cells_changed(message.changes)
             elif message is not None:
-                self._go_on(self._after(message))
+                self._go_on(self._after(message), last=not isinstance(message, RecordMessage))
             self._refresh()
             if enough() or time.monotonic() >= self._deadline:
                 return
 
-    def _go_on(self, state: State) -> None:
+    def _go_on(self, state: State, *, last: bool = True) -> None:
+        """Take the state and send it to the pages; how the run ended is sent with the engine's last message alone,
+        which follows at once and may say that it failed."""
         self.state = state
-        self.live.changed(state)
+        if last or not state.over:
+            self.live.changed(state)
 
     def _after(self, message: RecordMessage | TraceAt | Finished | Failed) -> State:
         match message:
@@ -161,7 +164,8 @@ class Run:
                 return finished(self.state, message.summary)
             case Failed():
                 said = f"{message.error} {message.remedy}".strip()
-                return failed(self.state, f"Stopped. {said}" if self._stopping else said, at=time.time())
+                said = f"Stopped. {said}" if self._stopping else said
+                return failed(self.state, said, at=time.time(), stopped=self._stopping)
 
     def _refresh(self) -> None:
         now = time.monotonic()

@@ -23,7 +23,9 @@ export function writeEnd(notebook: ISharedNotebook, run: RunView): void {
   if (outputs.some(stale)) {
     const line = lineOf(run, said);
     const now = outputs.map(output =>
-      stale(output) ? rewritten(output as IDisplayData, line) : output
+      stale(output)
+        ? rewritten(output as IDisplayData, line, run.status === 'failed')
+        : output
     );
     notebook.transact(() => code.setOutputs(now), false);
   }
@@ -35,13 +37,32 @@ function lineOf({ libraries, status, subtasks }: RunView, said: string) {
   return `${about}${said}.${more ? ' See the Exploration sidebar.' : ''}`;
 }
 
-function rewritten(output: IDisplayData, line: string): IDisplayData {
+function rewritten(
+  output: IDisplayData,
+  line: string,
+  failed: boolean
+): IDisplayData {
+  const box = boxOf(output)!;
   const data = {
     ...output.data,
     'text/plain': line,
-    'text/html': `${boxOf(output)}${escaped(line)}</div>`
+    'text/html': `${failed ? errorBox(box) : box}${escaped(line)}</div>`
   };
   return { ...output, data };
+}
+
+/** The box with the kernel's style for errors. */
+function errorBox(box: string): string {
+  return box
+    .replace(
+      /border:1px solid[^;"]*/,
+      'border:1px solid var(--jp-error-color1, #c62828);border-left-width:4px'
+    )
+    .replace(
+      'var(--jp-layout-color1, transparent)',
+      'var(--jp-rendermime-error-background, transparent)'
+    )
+    .replace(' style=', ' role="alert" style=');
 }
 
 /** How the line's HTML begins; `null` if this is no such line. */
