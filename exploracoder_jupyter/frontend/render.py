@@ -111,10 +111,10 @@ def line(state: State) -> str:
 def line_as_html(state: State) -> str:
     """The same as HTML. No live region, for the sidebar has one; an error is announced where the sidebar is closed."""
     quiet = f' <span style="{_QUIET}">{_SIDEBAR}</span>' if _pointer(state) else ""
-    if state.broken:
-        said = f"{_html_failed()} {escape(headline(state).rstrip('.'))}."
-        return f'<div class="jp-Explora-panel" role="alert" style="{_ERROR_BOX}">{said}{quiet}</div>'
     libraries = f"Exploring {escape(', '.join(state.libraries))}: " if state.libraries else ""
+    if state.broken:
+        said = f"{_html_failed()} {libraries}{escape(headline(state).rstrip('.'))}."
+        return f'<div class="jp-Explora-panel" role="alert" style="{_ERROR_BOX}">{said}{quiet}</div>'
     said = f'<span style="color:{_colour(state)}">{escape(headline(state).rstrip("."))}.</span>'
     return f'<div class="jp-Explora-panel" style="{_BOX}">{libraries}{said}{quiet}</div>'
 

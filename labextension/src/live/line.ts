@@ -9,6 +9,10 @@ import type { RunView } from '../messages';
 
 const BOX = /^<div class="jp-Explora-panel"[^>]*>/;
 
+/** How the kernel marks an error. */
+const FAILED =
+  '<span aria-hidden="true" style="color:var(--jp-error-color1, #c62828);font-weight:bold">✗</span> <strong>Failed.</strong> ';
+
 /** Say below the calling cell how the run has ended, if its line says something else. */
 export function writeEnd(notebook: ISharedNotebook, run: RunView): void {
   const said = run.activity.replace(/\.$/, '');
@@ -46,7 +50,7 @@ function rewritten(
   const data = {
     ...output.data,
     'text/plain': line,
-    'text/html': `${failed ? errorBox(box) : box}${escaped(line)}</div>`
+    'text/html': `${failed ? errorBox(box) + FAILED : box}${escaped(line)}</div>`
   };
   return { ...output, data };
 }

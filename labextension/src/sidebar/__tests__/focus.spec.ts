@@ -1,19 +1,48 @@
 import { FocusKeeper } from '../focus';
 
+function make(
+  tag: string,
+  attributes: Record<string, string>,
+  ...children: HTMLElement[]
+): HTMLElement {
+  const made = document.createElement(tag);
+  Object.entries(attributes).forEach(pair => made.setAttribute(...pair));
+  made.append(...children);
+  return made;
+}
+
+function item(
+  key: string,
+  level: number,
+  tabindex: number,
+  ...children: HTMLElement[]
+): HTMLElement {
+  const attributes = {
+    role: 'treeitem',
+    'aria-level': `${level}`,
+    'data-key': key,
+    tabindex: `${tabindex}`
+  };
+  return make('li', attributes, ...children);
+}
+
 let node: HTMLElement;
 let keeper: FocusKeeper;
 
 beforeEach(() => {
-  node = document.createElement('div');
-  node.innerHTML = `
-    <button id="stop">Stop</button><button id="open">Open trace</button>
-    <ul role="tree">
-      <li role="treeitem" aria-level="1" data-key="subtask 1" tabindex="0"></li>
-      <li role="treeitem" aria-level="2" data-key="candidate 1.1" tabindex="-1">
-        <button id="choose">Use this one instead</button>
-      </li>
-      <li role="treeitem" aria-level="1" data-key="subtask 2" tabindex="-1"></li>
-    </ul>`;
+  node = make(
+    'div',
+    {},
+    make('button', { id: 'stop' }),
+    make('button', { id: 'open' }),
+    make(
+      'ul',
+      { role: 'tree' },
+      item('subtask 1', 1, 0),
+      item('candidate 1.1', 2, -1, make('button', { id: 'choose' })),
+      item('subtask 2', 1, -1)
+    )
+  );
   document.body.appendChild(node);
   keeper = new FocusKeeper(node);
 });
