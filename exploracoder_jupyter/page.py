@@ -134,7 +134,8 @@ class RunView(BaseModel):
     trace: str = ""
     """Absolute path of the trace, on the kernel's machine."""
     trace_link: str = ""
-    """The same relative to the notebook's folder, with `/`; empty where that is not known or not below it."""
+    """The same relative to the notebook's folder, with `/`; empty where that is not known, or where the trace is below
+    neither it nor the server's root."""
 
 
 class TraceView(BaseModel):

@@ -137,8 +137,8 @@ class LiveRun:
             self._tell_state()
 
     def link(self, path: Path) -> str:
-        """The path as a page can open it; empty if it is not below the notebook's folder."""
-        return link_below(self._place.folder, str(path))
+        """The path as a page can open it; empty if it is below neither the notebook's folder nor the server's root."""
+        return link_below(self._place.folder, str(path), self._place.root)
 
     def moved(self, folder: Path) -> None:
         """The notebook of the calling cell is in this folder now: links lead from there."""

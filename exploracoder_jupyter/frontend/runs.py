@@ -21,6 +21,7 @@ from exploracoder_jupyter.frontend.display import Display
 from exploracoder_jupyter.frontend.live_run import Audience, LiveRun, Nobody
 from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
 from exploracoder_jupyter.frontend.relay import PATIENCE, Engine, Refused, Relay
+from exploracoder_jupyter.frontend.server import server_root
 from exploracoder_jupyter.frontend.view import Place
 from exploracoder_jupyter.wire import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
@@ -221,7 +222,8 @@ class Runs:
             undo.callback(relay.end, patience=_AFTER_STOP)
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
-            live = LiveRun(self.audience, Place(token_hex(6), order.cell, folder, origin), state, session=session)
+            place = Place(token_hex(6), order.cell, folder, origin, root=server_root())
+            live = LiveRun(self.audience, place, state, session=session)
             run = Run(relay, live, state, resources, display)
             undo.pop_all()
         self.all.append(run)

@@ -1,7 +1,7 @@
 """What a run has to do, as it stands: the plan, and what was said of its subtasks.
 
 A state is replaced and can be gone back to; the agenda is one for the whole run, is changed by the model's revisions
-and by the user, and is never set back: ids are given out once, and a hint stays known.
+and by the user, and is never set back: once a subtask has begun, ids are given out once, and a hint stays known.
 """
 
 from __future__ import annotations

@@ -524,11 +524,14 @@ def test_a_renamed_notebook_keeps_its_links(desk, tmp_path, monkeypatch):
     """Issue 14, item 21: the kernel knew the first name alone, and lost the links."""
     monkeypatch.setattr("exploracoder_jupyter.frontend.controls.served_notebook", lambda path: tmp_path / path)
     live = LiveRun(
-        desk, Place("k", "c", tmp_path), State(trace=str(tmp_path / "explorations" / "nx-1.ipynb")), session="s"
+        desk,
+        Place("k", "c", tmp_path, root=tmp_path),
+        State(trace=str(tmp_path / "explorations" / "nx-1.ipynb")),
+        session="s",
     )
     desk.runs.all.append(SimpleNamespace(live=live, state=State(), over=False))
     (tmp_path / "notes").mkdir()
-    for name, shown in [("a.ipynb", "explorations/nx-1.ipynb"), ("notes/b.ipynb", "")]:
+    for name, shown in [("a.ipynb", "explorations/nx-1.ipynb"), ("notes/b.ipynb", "../explorations/nx-1.ipynb")]:
         (tmp_path / name).touch()
         welcome = answer_of(desk, {**HELLO, "notebook": name})
         assert [run["trace_link"] for run in welcome["runs"]] == [shown]
