@@ -117,6 +117,8 @@ class RunView(BaseModel):
     """Seconds that it has waited for the user: they do not count as its time."""
     waiting_since: float | None = None
     """Since when it waits for the user, by the kernel's clock; not in `waited` yet."""
+    now: float | None = None
+    """When this was sent, by the kernel's clock: pages count on from here by their own."""
     estimate: str = ""
     calls: int = 0
     tokens: int = 0
@@ -132,7 +134,8 @@ class RunView(BaseModel):
     trace: str = ""
     """Absolute path of the trace, on the kernel's machine."""
     trace_link: str = ""
-    """The same relative to the notebook's folder, with `/`; empty where that is not known or not below it."""
+    """The same relative to the notebook's folder, with `/`; empty where that is not known, or where the trace is below
+    neither it nor the server's root."""
 
 
 class TraceView(BaseModel):
@@ -230,6 +233,8 @@ class Hello(BaseModel):
     """Id of the page: stays over a reload, differs between tabs."""
     session: str
     """The session id of the page's kernel connection, as in its messages' headers."""
+    notebook: str = ""
+    """Path of the notebook on the server, with `/`. A page sends another hello when the notebook is renamed."""
 
 
 class Here(BaseModel):

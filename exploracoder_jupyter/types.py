@@ -225,7 +225,8 @@ class Subtask:
     """One step of the plan, worth one or two API calls."""
 
     id: str
-    """`"1"`, `"2"`, ...: stable over plan revisions, never reused in a run."""
+    """`"1"`, `"2"`, ...: stable over plan revisions, never reused in a run once a subtask has begun; a plan that
+    the user has reviewed is numbered in its order."""
     title: str
     online: str = ""
     """What to search the web for before it is tried; empty: nothing (CoCoST, section 3.1)."""

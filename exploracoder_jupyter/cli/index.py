@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, cast
 
 from exploracoder_jupyter.cli import found
+from exploracoder_jupyter.cli.installed import check_installed
 from exploracoder_jupyter.cli.output import emit, note, say
 from exploracoder_jupyter.cli.progress import progress
 from exploracoder_jupyter.errors import UsageError
@@ -48,6 +49,7 @@ def index(arguments: argparse.Namespace) -> int:
     Raises:
         ExploraError: a library is unknown or cannot be imported.
     """
+    check_installed(arguments.libraries, arguments)
     import anyio
 
     from exploracoder_jupyter import session
@@ -81,6 +83,7 @@ def search(arguments: argparse.Namespace) -> int:
     libraries = [name for name in arguments.library.split(",") if name]
     if not libraries:
         raise UsageError("No library is named.", remedy="Name one that is installed, as in: search networkx QUERY.")
+    check_installed(libraries, arguments)
     import anyio
 
     from exploracoder_jupyter import session

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.followed import followed
+from exploracoder_jupyter.cli.installed import check_installed
 from exploracoder_jupyter.cli.output import emit, note, say, show_code
 from exploracoder_jupyter.cli.task import read_check, read_task
 from exploracoder_jupyter.errors import UsageError
@@ -66,6 +67,7 @@ def status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
 
 def _order(arguments: argparse.Namespace) -> Order:
     text, check = _task(arguments), read_check(arguments.check)
+    check_installed(arguments.library or (), arguments)
 
     from exploracoder_jupyter.session import Order
     from exploracoder_jupyter.types import Task

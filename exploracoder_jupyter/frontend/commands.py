@@ -98,16 +98,18 @@ class Commands:
             UsageError: a setting is bad, a variable is unknown or cannot be sent, or the user interrupted.
             ExploraError: the run could not be made.
         """
-        caller = find_caller(self._shell)
+        caller = self._caller()
         asked = self._asked(call, task, caller)
         background = caller.watched and not call.wait
         page = self.controls.call(caller.session) if caller.watched else lambda: ""
         settings, resources = asked.settings(), ExitStack()
         if settings.exploration.review and not background and not (page() and self.controls.apart):
             asked = replace(asked, layers=_without_review(asked.layers))
-        order, forks = self._order(asked, caller, settings.sandbox, resources)
-        self._finder.last = Place(",".join(order.libraries), asked.call.layer)
-        self.runs.stop_called_by(caller.cell)
+        refused = _missing_library(asked.call.libraries, settings)
+        order, forks = self._order(asked, caller, settings.sandbox, resources, refused=refused is not None)
+        if not refused:
+            self._finder.last = Place(",".join(order.libraries), asked.call.layer)
+            self.runs.stop_called_by(caller.cell)
         try:
             run = self.runs.start(
                 order,
@@ -117,6 +119,7 @@ class Commands:
                 fork=fork_of(self._shell) if order.live else None,
                 session=caller.session,
                 origin=asked.origin,
+                refused=refused,
             )
         except KeyboardInterrupt:  # while the page's hello was waited for
             raise UsageError("Stopped. It was stopped before it began.") from None
@@ -141,12 +144,16 @@ class Commands:
             replay=_replay(known, call),
         )
 
-    def _order(self, asked: _Asked, caller: Caller, sandbox: Sandbox, resources: ExitStack) -> tuple[Start, Forks]:
-        """What the engine is told, and whether it will fork this kernel."""
+    def _order(
+        self, asked: _Asked, caller: Caller, sandbox: Sandbox, resources: ExitStack, *, refused: bool
+    ) -> tuple[Start, Forks]:
+        """The engine's order, and whether it will fork this kernel; for a run that is refused, no variable is sent."""
         call = asked.call
-        live = offer(self._shell, task=asked.task, check=call.check) if sandbox.state != "fresh" else None
+        offered = not refused and sandbox.state != "fresh"
+        live = offer(self._shell, task=asked.task, check=call.check) if offered else None
         forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
-        variables, unsent = send(call.uses, self._shell.user_ns, resources, sandbox, forks=forks)
+        uses = () if refused else call.uses
+        variables, unsent = send(uses, self._shell.user_ns, resources, sandbox, forks=forks)
         order = Start(
             task=asked.task,
             libraries=list(call.libraries),
@@ -227,7 +234,7 @@ class Commands:
         places = [resolve(*layers).view.out, *(run.state.trace for run in self.runs.all)]
         also = [Path(place) for place in places if place]
         return recorded(
-            named, task, self._folder() or Path.cwd(), also=also, check=call.check, any_end=bool(call.start)
+            named, task, self._calling_folder() or Path.cwd(), also=also, check=call.check, any_end=bool(call.start)
         )
 
     def _going_on(self, caller: Caller) -> tuple[Given | None, str]:
@@ -297,15 +304,26 @@ class Commands:
         here = [run.state.trace for run in self.runs.all if run.state.trace]
         if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.explored(), 1)]:
             self.say("\n".join(session))
-        folder = self._folder() or Path.cwd()
+        folder = self._calling_folder() or Path.cwd()
         before = found(folder, but=here, runs=[run.state.run_id for run in self.runs.all])
         if before:
             show(before, most, Reach(folder, server_root()))
         nothing = "" if session or before else "Nothing has been explored yet, and there are no traces here."
         return " ".join(filter(None, (nothing, lost())))
 
+    def _caller(self) -> Caller:
+        """The place of the call; the notebook as its page names it, for the kernel knows the first name alone."""
+        caller = find_caller(self._shell)
+        notebook = self.controls.notebook(caller.session)
+        return replace(caller, notebook=notebook) if notebook else caller
+
+    def _calling_folder(self) -> Path | None:
+        """The folder of the calling notebook, if that is known."""
+        notebook = self._caller().notebook
+        return notebook.parent if notebook else None
+
     def _folder(self) -> Path | None:
-        """The notebook's, if that is known."""
+        """The notebook's, as the kernel knows it from its start."""
         notebook = find_notebook(self._shell)
         return notebook.parent if notebook else None
 
@@ -330,6 +348,17 @@ class Commands:
         if argument != "key":
             raise UsageError("%explora config takes nothing, or `key`.")
         return f"The key is in {save_key(_ask_key())} now, readable by you only."
+
+
+def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraError | None:
+    """The error for a library that is not installed, if one is not and that can be known without the engine."""
+    from exploracoder_jupyter.library_check import check_libraries
+
+    try:
+        check_libraries(libraries, settings, workdir=Path.cwd())
+    except ExploraError as error:
+        return error
+    return None
 
 
 def _resume(known: Recorded, call: Call) -> Resume | None:

@@ -24,7 +24,7 @@ from exploracoder_jupyter.frontend.live_run import LiveRun
 from exploracoder_jupyter.frontend.pages import Pages
 from exploracoder_jupyter.frontend.past import found, told
 from exploracoder_jupyter.frontend.runs import Run, Runs
-from exploracoder_jupyter.frontend.server import Reach, server_root
+from exploracoder_jupyter.frontend.server import Reach, served_notebook, server_root
 from exploracoder_jupyter.frontend.steering import AboutRun, obey
 from exploracoder_jupyter.page import (
     VERSION,
@@ -62,12 +62,19 @@ class Controls:
         self._link = link
         self._folder = folder
         self._pages = Pages()
+        self._notebooks: dict[str, Path] = {}
+        """The notebook of each session, where its page has named it."""
         self._apart = False
 
     @property
     def apart(self) -> bool:
         """Whether controls are heard while a cell is running."""
         return self._apart
+
+    def notebook(self, session: str) -> Path | None:
+        """The notebook of this session as it is named now, if its page has named it."""
+        known = self._notebooks.get(session)
+        return known if known and known.is_file() else None
 
     # ---- what pages are told
 
@@ -149,17 +156,29 @@ class Controls:
 
     def _hello(self, hello: Hello, answer: Answer) -> None:
         self._pages.hello(hello.page, hello.session)
+        self._find_notebook(hello)
         for run in self.runs.all:
             self.meet(run.live)  # a late one: without subshells the calling cell keeps it from being heard
         self._open("hello")
-        traces = self._traces()
+        traces = self._traces(hello.session)
         with self._views() as views:
             answer(plain(Welcome(request=hello.request, runs=views, traces=traces)))
 
-    def _traces(self) -> list[TraceView]:
+    def _find_notebook(self, hello: Hello) -> None:
+        """Note what the notebook is called now; the links of its runs lead from its folder."""
+        notebook = served_notebook(hello.notebook)
+        if notebook is None:
+            return
+        self._notebooks[hello.session] = notebook
+        for run in self.runs.all:
+            if run.live.session == hello.session:
+                run.live.moved(notebook.parent)
+
+    def _traces(self, session: str) -> list[TraceView]:
         shown = [run.state for run in self.runs.all if run.live.cell]
         traces = [state.trace for state in shown if state.trace]
-        folder = self._folder()
+        notebook = self.notebook(session)
+        folder = notebook.parent if notebook else self._folder()
         before = found(folder, but=traces, runs=[state.run_id for state in shown])
         return told(before[:_MOST_TRACES], Reach(folder, server_root()))
 

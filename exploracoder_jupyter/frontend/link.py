@@ -66,17 +66,21 @@ class Link:
         self._controls.clear()
 
     def open(self, opening: Data) -> None:
-        """Open the events comm, anew if there is one. Never raises."""
+        """Open the events comm, for all pages again if it is open. Never raises.
+
+        It stays the same comm: to close one that a reloaded page never had is an error in that page's console.
+        """
         import comm
 
-        def replace() -> None:
-            old, new = self._events, comm.create_comm(target_name=EVENTS, data=opening)
-            new.on_close(lambda _: self._refused(new))
-            self._events = new
-            _quietly(old.close if old else None)
+        def publish() -> None:
+            if self._events is None:
+                self._events = comm.create_comm(target_name=EVENTS, data=opening)
+                self._events.on_close(lambda _: self._refused(self._events))
+            else:
+                self._events.open(data=opening)
 
         with self._sending:
-            _quietly(replace)
+            _quietly(publish)
 
     def send(self, message: Data) -> None:
         """Tell all pages; from any thread, in the order of the calls. Never raises."""

@@ -106,7 +106,7 @@ class LiveRun:
     def view(self) -> RunView:
         """The run as it stands."""
         with self._lock:
-            return run_view(self._state, self._place)
+            return run_view(self._state, self._place).model_copy(update={"now": time.time()})
 
     def snapshot(self, request: int) -> Snapshot:
         """All cells and the state, as the answer to a request."""
@@ -137,8 +137,15 @@ class LiveRun:
             self._tell_state()
 
     def link(self, path: Path) -> str:
-        """The path as a page can open it; empty if it is not below the notebook's folder."""
-        return link_below(self._place.folder, str(path))
+        """The path as a page can open it; empty if it is below neither the notebook's folder nor the server's root."""
+        return link_below(self._place.folder, str(path), self._place.root)
+
+    def moved(self, folder: Path) -> None:
+        """The notebook of the calling cell is in this folder now: links lead from there."""
+        with self._lock:
+            if folder != self._place.folder:
+                self._place = replace(self._place, folder=folder)
+                self._tell_state()
 
     def own(self, page: str) -> None:
         """This page changes the cells from now on; a run without a calling cell has none that could be changed."""

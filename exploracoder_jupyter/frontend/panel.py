@@ -139,6 +139,8 @@ class State:
     """What the solution wrote, if it was kept."""
     failure: str = ""
     """Why there was no run, or why it broke off: one sentence."""
+    stopped: bool = False
+    """Whether it broke off because the user stopped it."""
 
     @property
     def over(self) -> bool:
@@ -146,18 +148,25 @@ class State:
         return self.verdict is not None or bool(self.failure)
 
     @property
+    def broken(self) -> bool:
+        """Whether it failed, by no wish of the user's."""
+        return bool(self.failure) and not self.stopped
+
+    @property
     def reviewing(self) -> bool:
         """Whether the plan waits for the user's word."""
         return self.waiting_since is not None
 
     def seconds(self, now: float) -> float:
-        """How long the run took, or has taken by now, without waiting for the user; as the run itself counts it."""
-        if self.verdict and self.usage.seconds:
-            return self.usage.seconds
+        """How long the run took, or has taken by now, without waiting for the user.
+
+        The run's own count begins later than `started`; the end never shows less than was shown before.
+        """
+        counted = self.usage.seconds if self.verdict else 0.0
         if self.started is None:
-            return 0.0
+            return counted
         until = (self.last or self.started) if self.over else self.waiting_since or now
-        return max(0.0, until - self.started - self.waited)
+        return max(counted, until - self.started - self.waited)
 
     def find(self, candidate: str) -> tuple[SubtaskRow, CandidateRow] | tuple[None, None]:
         """The candidate with this id, and its subtask or the solution."""
@@ -227,15 +236,17 @@ def begun(state: State, trace: str) -> State:
     return replace(state, trace=trace)
 
 
-def failed(state: State, reason: str, *, at: float) -> State:
+def failed(state: State, reason: str, *, at: float, stopped: bool = False) -> State:
     """The state of a run that could not be made, or that broke off `at` this time (seconds since the epoch).
+
+    `stopped`: because the user stopped it.
 
     The reason names the trace if there is one.
     """
     if state.trace and state.trace not in reason:
         reason = f"{reason} What was learned is in {state.trace}; --resume goes on from there."
     ended = _closed(replace(state, last=state.last if state.verdict else at))
-    return replace(ended, failure=reason, activity=reason)
+    return replace(ended, failure=reason, activity=reason, stopped=stopped)
 
 
 def offered(code: str | None, verdict: Verdict) -> str | None:

@@ -21,11 +21,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import IO
+from typing import IO, Protocol
 
 from pydantic import ValidationError
 
-from exploracoder_jupyter.errors import MissingMeans
+from exploracoder_jupyter.errors import ExploraError, MissingMeans
 from exploracoder_jupyter.events import RunStarted
 from exploracoder_jupyter.wire import (
     Choose,
@@ -52,6 +52,73 @@ PATIENCE = 3.0
 def engine_command(python: str | None = None) -> tuple[str, ...]:
     """How an engine is started. `-P`: a file of the user's folder must not shadow a module of the engine."""
     return (python or sys.executable, "-P", "-m", "exploracoder_jupyter.engine")
+
+
+class Engine(Protocol):
+    """What a run needs of its engine."""
+
+    past_fork: threading.Event
+    """Set once this kernel was forked, or it is clear that it will not be."""
+
+    def messages(self, *, tick: float) -> Iterator[Told | None]:
+        """What the engine says, `None` whenever it said nothing for `tick` seconds. Ends with the engine."""
+        ...
+
+    def stop(self) -> None:
+        """Ask the engine to finish now and to keep what was learned. Returns at once."""
+        ...
+
+    def skip(self, subtask: str) -> None:
+        """Ask the engine to give up this subtask. Returns at once."""
+        ...
+
+    def retry(self, subtask: str, hint: str) -> None:
+        """Ask the engine to explore this subtask and the later ones again. Returns at once."""
+        ...
+
+    def choose(self, candidate: str) -> None:
+        """Ask the engine to carry this candidate forward. Returns at once."""
+        ...
+
+    def replan(self, titles: Sequence[str]) -> None:
+        """Replace the subtasks that have not begun; ends a review. Returns at once."""
+        ...
+
+    def end(self, *, patience: float = PATIENCE) -> None:
+        """End the engine and release what it uses."""
+        ...
+
+
+class Refused:
+    """Stands in for the engine of a run that cannot be made: its only message is the error."""
+
+    def __init__(self, error: ExploraError) -> None:
+        self.past_fork = threading.Event()
+        self.past_fork.set()
+        self._messages: list[Told] = [Failed(error=error.message, remedy=error.remedy)]
+
+    def messages(self, *, tick: float) -> Iterator[Told | None]:
+        """The error, once."""
+        while self._messages:
+            yield self._messages.pop()
+
+    def stop(self) -> None:
+        """Do nothing: there is no engine."""
+
+    def skip(self, subtask: str) -> None:
+        """Do nothing: there is no engine."""
+
+    def retry(self, subtask: str, hint: str) -> None:
+        """Do nothing: there is no engine."""
+
+    def choose(self, candidate: str) -> None:
+        """Do nothing: there is no engine."""
+
+    def replan(self, titles: Sequence[str]) -> None:
+        """Do nothing: there is no engine."""
+
+    def end(self, *, patience: float = PATIENCE) -> None:
+        """Do nothing: there is no engine."""
 
 
 class Relay:

@@ -39,6 +39,12 @@ _CODE = (
     "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
     "background:var(--jp-layout-color2, transparent);padding:6px;overflow-x:auto"
 )
+_ERROR_BOX = _BOX.replace(
+    "border:1px solid var(--jp-border-color2, #bbb)",
+    f"border:1px solid {_COLOURS['unsolved']};border-left-width:4px",
+).replace("var(--jp-layout-color1, transparent)", "var(--jp-rendermime-error-background, transparent)")
+_ERROR = f'<span aria-hidden="true" style="color:{_COLOURS["unsolved"]};font-weight:bold">✗</span> '
+_FAILED = "Failed."
 _SIDEBAR = "See the Exploration sidebar."
 _NOTE = 160
 """Characters of an error or reason that are shown."""
@@ -92,7 +98,7 @@ def as_html(state: State, now: float, *, hint: str = "") -> str:
         parts.append(f'<div style="{_QUIET}">{escape(_files(state.files))}</div>')
     if hint:
         parts.append(f'<div style="{_QUIET}">{escape(hint)}</div>')
-    return f'<div class="jp-Explora-panel" style="{_BOX}">{"".join(parts)}</div>'
+    return f'<div class="jp-Explora-panel" style="{_ERROR_BOX if state.broken else _BOX}">{"".join(parts)}</div>'
 
 
 def line(state: State) -> str:
@@ -102,12 +108,14 @@ def line(state: State) -> str:
 
 
 def line_as_html(state: State) -> str:
-    """The same as HTML. No live region: the sidebar has one."""
-    libraries = f"Exploring {escape(', '.join(state.libraries))}: " if state.libraries else ""
-    said = f'<span style="color:{_colour(state)}">{escape(headline(state).rstrip("."))}.</span>'
+    """The same as HTML. No live region, for the sidebar has one; an error is announced where the sidebar is closed."""
     quiet = f' <span style="{_QUIET}">{_SIDEBAR}</span>' if _pointer(state) else ""
-    box = _BOX.replace("var(--jp-border-color2, #bbb)", _COLOURS["unsolved"]) if state.failure else _BOX
-    return f'<div class="jp-Explora-panel" style="{box}">{libraries}{said}{quiet}</div>'
+    libraries = f"Exploring {escape(', '.join(state.libraries))}: " if state.libraries else ""
+    if state.broken:
+        said = f"{_html_failed()} {libraries}{escape(headline(state).rstrip('.'))}."
+        return f'<div class="jp-Explora-panel" role="alert" style="{_ERROR_BOX}">{said}{quiet}</div>'
+    said = f'<span style="color:{_colour(state)}">{escape(headline(state).rstrip("."))}.</span>'
+    return f'<div class="jp-Explora-panel" style="{_BOX}">{libraries}{said}{quiet}</div>'
 
 
 def _pointer(state: State) -> str:
@@ -160,7 +168,13 @@ def _text_row(row: SubtaskRow, *, over: bool) -> str:
     )
 
 
+def _html_failed() -> str:
+    return f"{_ERROR}<strong>{_FAILED}</strong>"
+
+
 def _html_head(state: State) -> str:
+    if state.broken:
+        return f'<div role="alert">{_html_failed()} {escape(headline(state))}</div>'
     libraries = f"<strong>Exploring {escape(', '.join(state.libraries))}</strong> " if state.libraries else ""
     words = f'<span style="color:{_colour(state)}">{escape(headline(state))}</span>'
     return f'<div role="status" aria-live="polite">{libraries}{words}</div>'

@@ -16,10 +16,12 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Literal
 
+from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.frontend.display import Display
 from exploracoder_jupyter.frontend.live_run import Audience, LiveRun, Nobody
 from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
-from exploracoder_jupyter.frontend.relay import PATIENCE, Relay
+from exploracoder_jupyter.frontend.relay import PATIENCE, Engine, Refused, Relay
+from exploracoder_jupyter.frontend.server import server_root
 from exploracoder_jupyter.frontend.view import Place
 from exploracoder_jupyter.wire import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
@@ -37,7 +39,7 @@ _AFTER_STOP = 1.0
 class Run:
     """One exploration, seen from the user's kernel."""
 
-    def __init__(self, relay: Relay, live: LiveRun, state: State, resources: ExitStack, display: MakeDisplay) -> None:
+    def __init__(self, relay: Engine, live: LiveRun, state: State, resources: ExitStack, display: MakeDisplay) -> None:
         """`resources` are released when the run has ended."""
         self.state = state
         self.live = live
@@ -141,14 +143,17 @@ class Run:
             if isinstance(message, CellsChanged):
                 self.live.cells_changed(message.changes)
             elif message is not None:
-                self._go_on(self._after(message))
+                self._go_on(self._after(message), last=not isinstance(message, RecordMessage))
             self._refresh()
             if enough() or time.monotonic() >= self._deadline:
                 return
 
-    def _go_on(self, state: State) -> None:
+    def _go_on(self, state: State, *, last: bool = True) -> None:
+        """Take the state and send it to the pages; how the run ended is sent with the engine's last message alone,
+        which follows at once and may say that it failed."""
         self.state = state
-        self.live.changed(state)
+        if last or not state.over:
+            self.live.changed(state)
 
     def _after(self, message: RecordMessage | TraceAt | Finished | Failed) -> State:
         match message:
@@ -160,7 +165,8 @@ class Run:
                 return finished(self.state, message.summary)
             case Failed():
                 said = f"{message.error} {message.remedy}".strip()
-                return failed(self.state, f"Stopped. {said}" if self._stopping else said, at=time.time())
+                said = f"Stopped. {said}" if self._stopping else said
+                return failed(self.state, said, at=time.time(), stopped=self._stopping)
 
     def _refresh(self) -> None:
         now = time.monotonic()
@@ -199,22 +205,25 @@ class Runs:
         fork: Callable[[str], None] | None = None,
         session: str = "",
         origin: str = "",
+        refused: ExploraError | None = None,
     ) -> Run:
         """Start an engine for this order; `resources` are released when it has ended, or cannot be started.
 
         `fork` forks this kernel when the engine asks for that; `session` is the calling connection's; `origin` says
-        what the run is, if it goes on from another.
+        what the run is, if it goes on from another. `refused` is why there can be no such run: then no engine is
+        started, and the run fails at once.
 
         Raises:
             MissingMeans: the engine cannot be started.
         """
         with ExitStack() as undo:
             undo.callback(resources.close)
-            relay = Relay(order, command=command, fork=fork)
+            relay = Refused(refused) if refused else Relay(order, command=command, fork=fork)
             undo.callback(relay.end, patience=_AFTER_STOP)
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
-            live = LiveRun(self.audience, Place(token_hex(6), order.cell, folder, origin), state, session=session)
+            place = Place(token_hex(6), order.cell, folder, origin, root=server_root())
+            live = LiveRun(self.audience, place, state, session=session)
             run = Run(relay, live, state, resources, display)
             undo.pop_all()
         self.all.append(run)

@@ -19,6 +19,18 @@ def server_root() -> Path | None:
     return Path(root) if isinstance(root, str) and root else None
 
 
+def served_notebook(path: str) -> Path | None:
+    """The file of a notebook that a page names by its path on the server; `None` where it cannot be found.
+
+    Where the server's root is unknown, it is looked for beside the notebook that this kernel was started for.
+    """
+    if not path:
+        return None
+    root, first = server_root(), os.environ.get("JPY_SESSION_NAME")
+    places = [root / path] if root else [Path(first).with_name(Path(path).name)] if first else []
+    return next((place for place in places if place.is_file()), None)
+
+
 class Reach:
     """What a page that shows a notebook can open: what is below its folder, and below the root, where that is known."""
 

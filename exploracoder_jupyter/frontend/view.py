@@ -7,6 +7,7 @@ from pathlib import Path
 
 from exploracoder_jupyter.frontend.panel import CandidateRow, State, SubtaskRow
 from exploracoder_jupyter.frontend.render import headline
+from exploracoder_jupyter.frontend.server import Reach
 from exploracoder_jupyter.page import ApiView, CandidateView, RunStatus, RunView, SubtaskView
 from exploracoder_jupyter.types import ApiDoc
 
@@ -29,6 +30,8 @@ class Place:
     """Id of the page that changes cells."""
     stopping: bool = False
     """Whether its end was asked for."""
+    root: Path | None = None
+    """The server's folder, where that is known: files below it can be opened from any notebook."""
 
 
 def run_view(state: State, place: Place) -> RunView:
@@ -60,17 +63,16 @@ def run_view(state: State, place: Place) -> RunView:
         code=state.solution,
         notices=[*state.notices],
         trace=state.trace or "",
-        trace_link=link_below(place.folder, state.trace),
+        trace_link=link_below(place.folder, state.trace, place.root),
     )
 
 
-def link_below(folder: Path | None, path: str | None) -> str:
-    """The path relative to the folder, with `/`; empty where one is unknown, or the path is not below the folder."""
-    if not folder or not path:
-        return ""
+def link_below(folder: Path | None, path: str | None, root: Path | None = None) -> str:
+    """The path relative to the folder, with `/`; empty where one is unknown, or the path is neither below the folder
+    nor below the server's root."""
     try:
-        return Path(path).resolve().relative_to(folder.resolve()).as_posix()
-    except (ValueError, OSError):
+        return Reach(folder, root).link(path) if path else ""
+    except OSError:
         return ""
 
 

@@ -234,10 +234,9 @@ async def _indexed(apis: Sequence[ApiDoc], key: str, *, store: Store, show: Show
     kept = await anyio.to_thread.run_sync(_kept_index, apis, key, store, abandon_on_cancel=True)
     if kept:
         return kept
-    show("Indexing the documentation", 0, len(apis))
+    show(f"Indexing the documentation of {len(apis):,} APIs", 0, 0)
     index = await anyio.to_thread.run_sync(Index.build, apis, abandon_on_cancel=True)
     await anyio.to_thread.run_sync(lambda: store.put("index", key, pack(index.arrays())))
-    show("Indexing the documentation", len(apis), len(apis))
     return index
 
 

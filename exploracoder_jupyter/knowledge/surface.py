@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import anyio
 
-from exploracoder_jupyter.errors import KernelError, UsageError
+from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.knowledge import calls, docs, docstring, stubs
 from exploracoder_jupyter.knowledge.paths import Paths, is_public
 from exploracoder_jupyter.knowledge.remembered import Remembered
 from exploracoder_jupyter.knowledge.walked import WALKER, About, Advance, Row, lines, shipped, unreadable, walk
 from exploracoder_jupyter.knowledge.walked import Inspect as Inspect
+from exploracoder_jupyter.library_check import not_installed
 from exploracoder_jupyter.types import ApiDoc, LibraryInfo
 
 STANDARD = "python"
@@ -90,7 +91,7 @@ async def _asked(names: Sequence[str], inspect: Inspect) -> list[About]:
     async with aclosing(lines(inspect, "docs_walk", ["--", *names])) as said:
         async for line in said:
             if line.error:
-                raise _unknown(names[len(found)], line.near)
+                raise not_installed(names[len(found)], line.near)
             if isinstance(about := line.library, About):
                 found.append(about)
     if len(found) != len(names):
@@ -161,12 +162,4 @@ def _api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: Paths) 
         notes=said.notes,
         see_also=known.resolve(said.see_also, row.path),
         aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MOST_ALIASES]),
-    )
-
-
-def _unknown(name: str, near: Sequence[str]) -> UsageError:
-    meant = " or ".join(repr(other) for other in near[:2])
-    return UsageError(
-        f"Library {name!r} is not installed in this kernel's environment.",
-        remedy=f"Did you mean {meant}? Otherwise install it there." if near else "Install it there, or check its name.",
     )

@@ -1,14 +1,14 @@
 """What a run has to do, as it stands: the plan, and what was said of its subtasks.
 
 A state is replaced and can be gone back to; the agenda is one for the whole run, is changed by the model's revisions
-and by the user, and is never set back: ids are given out once, and a hint stays known.
+and by the user, and is never set back: once a subtask has begun, ids are given out once, and a hint stays known.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Literal
 
@@ -97,6 +97,16 @@ class Agenda:
         self._ids += len(titles)
         pairs = zip_longest(titles, queries[: len(titles)], fillvalue="")
         return tuple(Subtask(str(id_), title, query) for id_, (title, query) in enumerate(pairs, first))
+
+    def renumber(self, subtasks: Sequence[Subtask]) -> tuple[Subtask, ...]:
+        """The same subtasks, numbered from 1 in their order. Only while none has begun: nothing refers to one yet."""
+        numbered = tuple(replace(subtask, id=str(id_)) for id_, subtask in enumerate(subtasks, 1))
+        self._ids = len(numbered)
+        now = {before.id: after.id for before, after in zip(subtasks, numbered, strict=True)}
+        self.given = {now[id_]: known for id_, known in self.given.items() if id_ in now}
+        self.hints = {now[id_]: hint for id_, hint in self.hints.items() if id_ in now}
+        self.untold = {now[id_]: hint for id_, hint in self.untold.items() if id_ in now}
+        return numbered
 
     def follow(self, given: Given) -> None:
         """Take the plan of an earlier run, with what is known to have run there."""

@@ -95,7 +95,10 @@ class Helm:
             return f"A plan has at most {_MOST_SUBTASKS} subtasks: nothing was changed."
         self._run.emit(Steered("replan"))
         if titles != planned:
-            self._change(Plan((*done, *self._matched(rest, titles)), plan.revision + 1))
+            subtasks = (*done, *self._matched(rest, titles))
+            if self._course.reviewing:
+                subtasks = self._agenda.renumber(subtasks)
+            self._change(Plan(subtasks, plan.revision + 1))
         self._course.begin()
         return ""
 

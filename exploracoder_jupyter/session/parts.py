@@ -16,7 +16,12 @@ from exploracoder_jupyter.config import OFFLINE, Endpoint, Exploration, Secrets,
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.events import Event, Notice
 from exploracoder_jupyter.execution import Inspect, gateway_token
+from exploracoder_jupyter.execution.inspect import inspector
 from exploracoder_jupyter.knowledge import Embedder, Library, done_without
+from exploracoder_jupyter.knowledge.remembered import Remembered
+from exploracoder_jupyter.knowledge.store import Store
+from exploracoder_jupyter.knowledge.surface import find
+from exploracoder_jupyter.library_check import check_libraries, is_checked_here
 from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, is_local, probe, resolve_model
 from exploracoder_jupyter.models.local_embeddings import LocalEmbedder
 from exploracoder_jupyter.models.offline import OfflineModel
@@ -89,6 +94,23 @@ async def open_knowledge(
     for sentence in library.notices:
         say(sentence)
     return library
+
+
+async def check_libraries_at_target(libraries: Sequence[str], settings: Settings, *, folder: Path) -> None:
+    """Look the libraries up in the interpreter that the run explores in, before its kernels are started.
+
+    Returns at once where documents may stand in for a library, or where only a gateway could answer.
+
+    Raises:
+        UsageError: one is not installed.
+        MissingMeans, KernelError: the interpreter cannot be used.
+    """
+    if is_checked_here(settings):
+        check_libraries(libraries, settings, workdir=folder)
+    elif not (settings.sandbox.gateway or settings.retrieval.docs):
+        environment = environment_of(settings.sandbox, folder)
+        remembered = Remembered(Store(cache_folder()), environment) if environment else None
+        await find(libraries, inspect=inspector(settings.sandbox, workdir=folder), remembered=remembered)
 
 
 def _path(given: str, folder: Path | None) -> Path:

@@ -29,6 +29,7 @@ from exploracoder_jupyter.session.history import Historian
 from exploracoder_jupyter.session.importable import import_notices
 from exploracoder_jupyter.session.order import Earlier, Order, RunSteering, checked, lacking, told_of_variables, unseen
 from exploracoder_jupyter.session.parts import (
+    check_libraries_at_target,
     choose_model,
     exploration,
     hidden_strings,
@@ -103,6 +104,7 @@ def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listen
 
 async def _carry_out(order: Order, settings: Settings, keys: Secrets, tell: Teller, steering: RunSteering) -> None:
     meter = Meter(settings.budget)
+    await check_libraries_at_target(order.task.libraries, settings, folder=order.workdir)
     async with AsyncExitStack() as stack:
         siblings = await stack.enter_async_context(
             open_siblings(settings.sandbox, workdir=order.workdir, variables=order.variables, live=order.live)

@@ -47,6 +47,7 @@ export interface RunView {
   ended: number | null;
   waited: number;
   waiting_since: number | null;
+  now: number | null;
   estimate: string;
   calls: number;
   tokens: number;
@@ -197,6 +198,7 @@ export interface Hello {
   version?: number;
   page: string;
   session: string;
+  notebook?: string;
 }
 /**
  * The owner's answer to `who`. Not answered.

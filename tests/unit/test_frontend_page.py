@@ -26,7 +26,7 @@ from exploracoder_jupyter.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.frontend import link
+from exploracoder_jupyter.frontend import link, server
 from exploracoder_jupyter.frontend.controls import Controls
 from exploracoder_jupyter.frontend.live_run import LiveRun
 from exploracoder_jupyter.frontend.panel import State, failed, fold
@@ -421,13 +421,15 @@ def test_nothing_that_goes_wrong_is_seen_by_the_user(linked, caplog, capsys):
     assert not [record for record in caplog.records if record.levelname != "DEBUG"]
 
 
-def test_the_events_comm_is_opened_before_the_old_one_is_closed(linked):
+def test_the_events_comm_is_opened_again_and_never_closed_for_a_page_that_has_none(linked):
+    """Issue 14, item 22: closing the old comm is an error in the console of a page that was reloaded."""
     linked.link.send({"lost": True})
     linked.link.open({"n": 1})
     linked.link.open({"n": 2})
     linked.link.send({"n": 3})
     kinds = [(kind, data) for _, kind, data in Sent.all]
-    assert kinds == [("comm_open", {"n": 1}), ("comm_open", {"n": 2}), ("comm_close", {}), ("comm_msg", {"n": 3})]
+    assert kinds == [("comm_open", {"n": 1}), ("comm_open", {"n": 2}), ("comm_msg", {"n": 3})]
+    assert len(linked.manager.comms) == 1
     linked.link.unregister()
     assert Sent.all[-1][1] == "comm_close"
     assert page.CONTROL not in linked.manager.targets
@@ -518,6 +520,40 @@ def test_what_goes_wrong_in_the_kernel_is_answered_too(linked):
     assert answer["problem"] == "The kernel could not do this: RuntimeError: no"
 
 
+def test_a_renamed_notebook_keeps_its_links(desk, tmp_path, monkeypatch):
+    """Issue 14, item 21: the kernel knew the first name alone, and lost the links."""
+    monkeypatch.setattr("exploracoder_jupyter.frontend.controls.served_notebook", lambda path: tmp_path / path)
+    live = LiveRun(
+        desk,
+        Place("k", "c", tmp_path, root=tmp_path),
+        State(trace=str(tmp_path / "explorations" / "nx-1.ipynb")),
+        session="s",
+    )
+    desk.runs.all.append(SimpleNamespace(live=live, state=State(), over=False))
+    (tmp_path / "notes").mkdir()
+    for name, shown in [("a.ipynb", "explorations/nx-1.ipynb"), ("notes/b.ipynb", "../explorations/nx-1.ipynb")]:
+        (tmp_path / name).touch()
+        welcome = answer_of(desk, {**HELLO, "notebook": name})
+        assert [run["trace_link"] for run in welcome["runs"]] == [shown]
+        assert desk.notebook("s") == tmp_path / name
+    assert answer_of(desk, {**HELLO, "session": "other"})["type"] == "welcome"
+    assert desk.notebook("other") is None
+    (tmp_path / "notes" / "b.ipynb").unlink()
+    assert desk.notebook("s") is None
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_notebook_is_found_by_its_path_on_the_server(tmp_path, monkeypatch, noted):
+    """Issue 14, item 21: also where the server has not noted its root, if it was renamed in its folder."""
+    monkeypatch.setattr(server, "server_root", lambda: tmp_path if noted else None)
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "deep" / "first.ipynb"))
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "renamed.ipynb").touch()
+    assert server.served_notebook("deep/renamed.ipynb") == tmp_path / "deep" / "renamed.ipynb"
+    assert server.served_notebook("deep/gone.ipynb") is None
+    assert server.served_notebook("") is None
+
+
 class News:
     """A run that ends on another thread just when something is sent that says how it stands."""
 
@@ -605,9 +641,8 @@ def test_the_solution_that_may_be_handed_over_is_in_the_view():
     end = RunFinished(Verdict("unchecked", "It ran."), Solution("x = 1", "s1"), Usage(3, 10, 5, 1.0, 7))
     view = view_of(state_after(*BEGUN, end))
     assert (view.status, view.code, view.activity) == ("unchecked", "x = 1", "Unchecked. It ran.")
-    assert (view.calls, view.tokens, view.executions, view.ended) == (3, 15, 7, view.started + 1.0), (
-        "as the run itself counts"
-    )
+    assert (view.calls, view.tokens, view.executions) == (3, 15, 7), "as the run itself counts"
+    assert view.ended == 1017.0, "when the last record was made: the clock goes on from the call to here"
 
 
 def test_pages_cost_nothing_until_there_is_a_run():

@@ -1,6 +1,7 @@
 """The panel: a fold of records, and what people read."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -132,11 +133,11 @@ def test_what_is_being_done_is_said(event, said):
     assert headline(state_after(START, event)) == said
 
 
-def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end():
+def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_time():
     state = state_after(START, called(prompt_tokens=900, completion_tokens=100), PLAN, proposed("1.1"), observed("1.1"))
     assert cost(state, 1001.0 + 75) == "1 min 15 s, 1 model call, 1,000 tokens, 1 execution"
     end = RunFinished(Verdict("unsolved", "Nothing ran."), None, Usage(3, 10, 5, 1.0, 7))
-    assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "1 s, 3 model calls, 15 tokens, 7 executions"
+    assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "10 s, 3 model calls, 15 tokens, 7 executions"
 
 
 def test_a_program_that_failed_its_check_is_told_from_a_crash():
@@ -231,6 +232,27 @@ def test_what_there_was_no_run_of_is_an_error_and_leads_to_no_sidebar():
     assert line(refused) == "Exploring nx: There is no such library."
     assert "sidebar" not in line_as_html(refused)
     assert "sidebar" in line(failed(state_after(START, PLAN), "It was killed.", at=1.0))
+
+
+def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
+    """Issue 14, item 20: the clock counted from the call, and the end from the engine's start."""
+    end = RunFinished(Verdict("unchecked", ""), None, Usage(seconds=40.0))
+    state = replace(state_after(START, PLAN), started=990.0)
+    before = state.seconds(1050.0)
+    over = fold(state, Record(9, 1050.0, end))
+    assert (before, over.seconds(9999.0)) == (60.0, 60.0)
+    counted = fold(replace(state, started=1045.0), Record(9, 1050.0, end))
+    assert counted.seconds(9999.0) == 40.0
+
+
+def test_an_error_is_marked_by_more_than_its_colour_and_announced():
+    """Issue 14, item 24: it was shown in a neutral box."""
+    refused = failed(State(libraries=("nx",)), "There is no such library.", at=1.0)
+    for page in (line_as_html(refused), as_html(refused, 2.0)):
+        assert 'role="alert"' in page and "Failed." in page and "--jp-rendermime-error-background" in page
+    stopped = failed(State(libraries=("nx",)), "Stopped. It was stopped.", at=1.0, stopped=True)
+    for page in (line_as_html(stopped), as_html(stopped, 2.0)):
+        assert 'role="alert"' not in page and "Failed." not in page
 
 
 def test_a_run_that_broke_off_costs_no_more_time():

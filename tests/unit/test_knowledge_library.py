@@ -239,6 +239,14 @@ async def test_a_library_that_cannot_be_imported_is_a_missing_means(tmp_path, li
         await opened(tmp_path, "bad", walkers=dying)
 
 
+async def test_no_progress_is_shown_that_stands_still(tmp_path):
+    """Issue 14, item 20: "Indexing (0 of 2734)" stood still until all was indexed."""
+    shown = []
+    await opened(tmp_path, progress=lambda *step: shown.append(step))
+    [indexing] = {step for step in shown if "ndexing" in step[0]}
+    assert "3 APIs" in indexing[0] and indexing[2] == 0
+
+
 async def test_progress_is_shown_and_cancelling_leaves_nothing_behind(tmp_path):
     seen: list[tuple] = []
     closed = anyio.Event()

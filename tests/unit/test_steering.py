@@ -660,8 +660,26 @@ async def test_a_plan_under_review_waits_for_the_word_and_is_taken_as_it_was_wri
     assert (
         kinds.index("plan_made") < kinds.index("review_asked") < kinds.index("steered") < kinds.index("model_called", 9)
     )
-    assert plans(run)[-1] == [("2", "b"), ("4", "first")]
-    assert [id_ for id_, _ in ends(run)] == ["2", "4"]
+    assert plans(run)[-1] == [("1", "b"), ("2", "first")]
+    assert [id_ for id_, _ in ends(run)] == ["1", "2"]
+
+
+async def test_a_reviewed_plan_is_numbered_in_its_order():
+    """Issue 14, item 20: after a review the subtasks were numbered 1, 4, 3."""
+    run = reviewing(Replan(("a", "changed", "c")))
+    await run_task(run)
+    assert plans(run)[-1] == [("1", "a"), ("2", "changed"), ("3", "c")]
+    assert [id_ for id_, _ in ends(run)] == ["1", "2", "3"]
+
+
+async def test_what_an_earlier_run_came_to_stays_with_its_subtask_when_a_review_moves_it():
+    """Issue 14, item 20: what refers to a subtask by its number follows the new one."""
+    given = Given(("a", "b"), (Carried("kept = 1"),), reviewed=False)
+    run = reviewing(Replan(("new", "a", "b")), given=given)
+    await run_task(run)
+    assert plans(run)[-1] == [("1", "new"), ("2", "a"), ("3", "b")]
+    proposed = {event.candidate.id: event.candidate.code for event in happened(run, "candidate_proposed")}
+    assert proposed["2.1"] == "kept = 1"
 
 
 async def test_a_plan_that_is_approved_as_it_is_is_no_other_plan():

@@ -47,11 +47,13 @@ export class KernelLink implements IDisposable {
    * @param kernel - the connection; it is not owned
    * @param page - id of this page
    * @param patience - for an answer of a kernel with subshells, in milliseconds
+   * @param notebook - path of the notebook on the server, as it is named now
    */
   constructor(
     readonly kernel: Kernel.IKernelConnection,
     private _page: Promise<string>,
-    private _patience = PATIENCE
+    private _patience = PATIENCE,
+    private _notebook: () => string = () => ''
   ) {
     kernel.registerCommTarget(EVENTS, this._onEvents);
     kernel.connectionStatusChanged.connect(this._onConnection, this);
@@ -191,8 +193,14 @@ export class KernelLink implements IDisposable {
   private async _hello(): Promise<void> {
     const page = await this._page;
     const session = this.kernel.clientId;
-    const message = { type: 'hello', version: VERSION, page, session } as const;
-    const answer = await this.request(message);
+    const notebook = this._notebook();
+    const answer = await this.request({
+      type: 'hello',
+      version: VERSION,
+      page,
+      session,
+      notebook
+    });
     if (answer.type !== 'welcome' || answer.version !== VERSION) {
       this._setState('other-version');
       return;

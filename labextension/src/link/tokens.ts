@@ -50,11 +50,13 @@ export interface IExplorationModel extends IDisposable {
   readonly subshells: boolean;
   /** Whether the kernel is executing a cell. */
   readonly busy: boolean;
-  /** Emitted when anything above, `isPending`, `isHere`, `hasCells` or `owned` may answer otherwise than before. */
+  /** Emitted when anything above, `isPending`, `isHere`, `hasCaller`, `hasCells` or `owned` may answer otherwise than before. */
   readonly changed: ISignal<IExplorationModel, void>;
 
   /** Whether the run's calling cell is in this notebook, or was since the page was loaded. */
   isHere(run: string): boolean;
+  /** Whether the run's calling cell is in this notebook now. */
+  hasCaller(run: string): boolean;
   /** Whether cells of the run are in this notebook. */
   hasCells(run: string): boolean;
   /** Whether this page changes the run's cells; if not, another tab does. */

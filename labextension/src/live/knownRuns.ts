@@ -3,6 +3,9 @@ import { isFinal } from '../link/status';
 import type { RunView } from '../messages';
 
 export class KnownRuns {
+  /** @param _now - seconds since the epoch, by the browser's clock */
+  constructor(private _now: () => number = () => Date.now() / 1000) {}
+
   get all(): RunView[] {
     return [...this._runs.values()];
   }
@@ -12,7 +15,8 @@ export class KnownRuns {
   }
 
   /** Note how a run stands. What comes late does not bring back to life what has ended. */
-  put(run: RunView): void {
+  put(told: RunView): void {
+    const run = this._byOurClock(told);
     const known = this._runs.get(run.key);
     if (this._lost.delete(run.key)) {
       this._runs.delete(run.key); // another run has the name now: the newest one
@@ -27,9 +31,34 @@ export class KnownRuns {
     for (const run of this.all) {
       this._lost.add(run.key);
       if (!isFinal(run)) {
-        this._runs.set(run.key, { ...run, status: 'stopped', activity });
+        const ended = run.ended ?? run.waiting_since ?? this._now();
+        const end = { status: 'stopped', activity, ended } as const;
+        this._runs.set(run.key, { ...run, ...end });
       }
     }
+    this._ahead = null;
+  }
+
+  /**
+   * The run with its times on the browser's clock. A message takes a while to come, and longer on a busy page: the one
+   * that came fastest tells best how far the clocks are apart.
+   */
+  private _byOurClock(run: RunView): RunView {
+    const { now } = run;
+    // An older kernel does not say what time it is.
+    if (typeof now !== 'number') {
+      return { ...run, now: null };
+    }
+    const ahead = this._now() - now;
+    this._ahead = Math.min(ahead, this._ahead ?? ahead);
+    const ours = (time: number | null) => time && time + this._ahead!;
+    return {
+      ...run,
+      now: now + this._ahead,
+      started: ours(run.started),
+      ended: ours(run.ended),
+      waiting_since: ours(run.waiting_since)
+    };
   }
 
   /** Whether the kernel that made the run is gone. */
@@ -53,6 +82,8 @@ export class KnownRuns {
     return this.all.filter(run => run.cell === cell);
   }
 
+  /** How many seconds the browser's clock is ahead of the kernel's, at most. */
+  private _ahead: number | null = null;
   private _runs = new Map<string, RunView>();
   private _lost = new Set<string>();
 }

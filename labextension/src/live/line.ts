@@ -9,6 +9,10 @@ import type { RunView } from '../messages';
 
 const BOX = /^<div class="jp-Explora-panel"[^>]*>/;
 
+/** How the kernel marks an error. */
+const FAILED =
+  '<span aria-hidden="true" style="color:var(--jp-error-color1, #c62828);font-weight:bold">✗</span> <strong>Failed.</strong> ';
+
 /** Say below the calling cell how the run has ended, if its line says something else. */
 export function writeEnd(notebook: ISharedNotebook, run: RunView): void {
   const said = run.activity.replace(/\.$/, '');
@@ -23,7 +27,9 @@ export function writeEnd(notebook: ISharedNotebook, run: RunView): void {
   if (outputs.some(stale)) {
     const line = lineOf(run, said);
     const now = outputs.map(output =>
-      stale(output) ? rewritten(output as IDisplayData, line) : output
+      stale(output)
+        ? rewritten(output as IDisplayData, line, run.status === 'failed')
+        : output
     );
     notebook.transact(() => code.setOutputs(now), false);
   }
@@ -35,13 +41,32 @@ function lineOf({ libraries, status, subtasks }: RunView, said: string) {
   return `${about}${said}.${more ? ' See the Exploration sidebar.' : ''}`;
 }
 
-function rewritten(output: IDisplayData, line: string): IDisplayData {
+function rewritten(
+  output: IDisplayData,
+  line: string,
+  failed: boolean
+): IDisplayData {
+  const box = boxOf(output)!;
   const data = {
     ...output.data,
     'text/plain': line,
-    'text/html': `${boxOf(output)}${escaped(line)}</div>`
+    'text/html': `${failed ? errorBox(box) + FAILED : box}${escaped(line)}</div>`
   };
   return { ...output, data };
+}
+
+/** The box with the kernel's style for errors. */
+function errorBox(box: string): string {
+  return box
+    .replace(
+      /border:1px solid[^;"]*/,
+      'border:1px solid var(--jp-error-color1, #c62828);border-left-width:4px'
+    )
+    .replace(
+      'var(--jp-layout-color1, transparent)',
+      'var(--jp-rendermime-error-background, transparent)'
+    )
+    .replace(' style=', ' role="alert" style=');
 }
 
 /** How the line's HTML begins; `null` if this is no such line. */

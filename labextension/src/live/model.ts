@@ -77,6 +77,7 @@ export class ExplorationModel implements IExplorationModel {
     const session = panel.context.sessionContext;
     session.kernelChanged.connect(this._onKernel, this);
     session.statusChanged.connect(this._onStatus, this);
+    panel.context.pathChanged.connect(this._onPath, this);
     NotebookActions.executed.connect(this._onExecuted, this);
     void panel.context.ready.then(() => this._onKernel());
   }
@@ -120,6 +121,11 @@ export class ExplorationModel implements IExplorationModel {
   isHere(run: string): boolean {
     const view = this._runs.get(run);
     return view !== undefined && this._isHere(view);
+  }
+
+  hasCaller(run: string): boolean {
+    const cell = this._runs.get(run)?.cell;
+    return !!cell && this._cells.has(cell);
   }
 
   hasCells(run: string): boolean {
@@ -207,6 +213,7 @@ export class ExplorationModel implements IExplorationModel {
     this._cells.notebook.changed.disconnect(this._onNotebook, this);
     this._session.kernelChanged.disconnect(this._onKernel, this);
     this._session.statusChanged.disconnect(this._onStatus, this);
+    this.panel.context.pathChanged.disconnect(this._onPath, this);
     NotebookActions.executed.disconnect(this._onExecuted, this);
     this._link?.dispose();
     this._cells.dispose();
@@ -241,7 +248,9 @@ export class ExplorationModel implements IExplorationModel {
       this._lose();
     }
     if (kernel) {
-      const link = (this._link = new KernelLink(kernel, this._page));
+      const path = () => this.panel.context.localPath;
+      const link = new KernelLink(kernel, this._page, undefined, path);
+      this._link = link;
       link.changed.connect(this._onLink, this);
       link.opened.connect((_, { runs }) => this._take(runs));
       link.received.connect(this._onReceived, this);
@@ -261,13 +270,21 @@ export class ExplorationModel implements IExplorationModel {
     }
   }
 
-  /** Which runs have cells here may have changed. */
+  /** The kernel knows only the name that the notebook had when it was started; links lead from its folder. */
+  private _onPath(): void {
+    if (this._link?.state === 'ready') {
+      void this._link.connect();
+    }
+  }
+
+  /** Which runs have cells here may have changed, or which calling cells are here. */
   private _onNotebook(_: unknown, change: NotebookChange): void {
     if (!change.cellsChange) {
       return;
     }
     const now = [...this._runIds()].sort().join();
-    if (now !== this._shownRuns) {
+    const deleted = change.cellsChange.some(part => part.delete);
+    if (deleted || now !== this._shownRuns) {
       this._shownRuns = now;
       this._changed.emit();
     }

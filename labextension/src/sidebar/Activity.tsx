@@ -14,19 +14,25 @@ export function Activity(props: {
   status: string;
   /** Whether the run is: what is said then is the last, and is not held back. */
   over: boolean;
+  /** Whether it ended with an error. */
+  failed: boolean;
 }): React.JSX.Element {
-  const { status, text, over } = props;
+  const { status, text, over, failed } = props;
   const lately = useThrottled(text, PAUSE);
   const heard = over ? text : lately;
   const seen = text.startsWith(`${status}. `)
     ? text.slice(status.length + 2)
     : text;
   return (
-    <div className="jp-Explora-activity">
+    <div className={`jp-Explora-activity${failed ? ' jp-mod-failed' : ''}`}>
       <p aria-hidden="true">
         <Prose text={seen} />
       </p>
-      <p className="jp-Explora-unseen" role="status" aria-live="polite">
+      <p
+        className="jp-Explora-unseen"
+        role={failed ? 'alert' : 'status'}
+        aria-live={failed ? 'assertive' : 'polite'}
+      >
         {unquoted(heard.startsWith(status) ? heard : `${status}. ${heard}`)}
       </p>
     </div>

@@ -93,7 +93,9 @@ export function Facts(props: {
       <dl className="jp-Explora-facts jp-mod-line">
         <Fact name={trans.__('Libraries')} value={run.libraries.join(', ')} />
         <Fact name={trans.__('Model')} value={run.model} />
-        <Fact name={trans.__('Spent')} value={spent(run, trans)} />
+        {run.model && (
+          <Fact name={trans.__('Spent')} value={spent(run, trans)} />
+        )}
         {!isFinal(run) && run.estimate && (
           <Fact
             name={trans.__('Expected')}

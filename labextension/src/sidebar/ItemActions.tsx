@@ -7,6 +7,7 @@ import { isFinal } from '../link/status';
 import type { IExplorationModel } from '../link/tokens';
 import type { RunView, SubtaskView } from '../messages';
 import { canChoose, canRetry, canSkip, reachable } from './able';
+import { ActionButton } from './ActionButton';
 import type { IAsks } from './asks';
 import { useTrans } from './host';
 import type { Item } from './items';
@@ -69,23 +70,13 @@ function SubtaskActions(
   return (
     <div className="jp-Explora-buttons">
       {skippable && (
-        <button
-          type="button"
-          className="jp-Explora-button"
-          disabled={skipping}
-          onClick={skip}
-        >
+        <ActionButton pending={skipping} onClick={skip}>
           {skipping ? trans.__('Skipping…') : trans.__('Skip subtask')}
-        </button>
+        </ActionButton>
       )}
-      <button
-        type="button"
-        className="jp-Explora-button"
-        disabled={retrying}
-        onClick={() => setHinting(true)}
-      >
+      <ActionButton pending={retrying} onClick={() => setHinting(true)}>
         {retrying ? trans.__('Retrying…') : trans.__('Retry with a hint…')}
-      </button>
+      </ActionButton>
     </div>
   );
 }
@@ -112,10 +103,8 @@ function ChooseAction(
   }
   return (
     <div className="jp-Explora-buttons">
-      <button
-        type="button"
-        className="jp-Explora-button"
-        disabled={choosing}
+      <ActionButton
+        pending={choosing}
         title={trans.__('The subtasks after it are explored anew')}
         onClick={() => (isFinal(run) ? setAsking(true) : choose())}
       >
@@ -124,7 +113,7 @@ function ChooseAction(
           : isFinal(run)
             ? trans.__('Use this one instead…')
             : trans.__('Use this one instead')}
-      </button>
+      </ActionButton>
     </div>
   );
 }

@@ -4,6 +4,7 @@
 import * as React from 'react';
 
 import type { RunView } from '../messages';
+import { ActionButton } from './ActionButton';
 import type { Edit, IDraft, IStep } from './draft';
 import { drafted, edited, titles } from './draft';
 import { useTrans } from './host';
@@ -40,7 +41,9 @@ export function PlanEditor(props: {
   const sent = titles(draft);
   const send = (event: React.FormEvent) => {
     event.preventDefault();
-    props.onSend(sent);
+    if (!pending && sent.length) {
+      props.onSend(sent);
+    }
   };
   return (
     <form
@@ -84,10 +87,10 @@ export function PlanEditor(props: {
         >
           {trans.__('Add a step')}
         </button>
-        <button
+        <ActionButton
           type="submit"
-          className="jp-Explora-button jp-mod-primary"
-          disabled={pending || sent.length === 0}
+          className="jp-mod-primary"
+          pending={pending || sent.length === 0}
         >
           {onClose
             ? pending
@@ -96,7 +99,7 @@ export function PlanEditor(props: {
             : pending
               ? trans.__('Beginning…')
               : trans.__('Begin')}
-        </button>
+        </ActionButton>
         {onClose && (
           <button type="button" className="jp-Explora-button" onClick={onClose}>
             {trans.__('Cancel')}

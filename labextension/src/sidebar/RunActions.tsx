@@ -7,6 +7,7 @@ import { isFinal } from '../link/status';
 import type { Control, IExplorationModel } from '../link/tokens';
 import type { Done, RunView } from '../messages';
 import { canStop, reachable } from './able';
+import { ActionButton } from './ActionButton';
 import type { IAsks } from './asks';
 import {
   insertedWords,
@@ -65,18 +66,17 @@ function AskButton(props: {
   className?: string;
   send: () => Promise<Done>;
 }): React.JSX.Element {
-  const { asks, control, className = '' } = props;
+  const { asks, control, className } = props;
   const pending = asks.pending(control);
   return (
-    <button
-      type="button"
-      className={`jp-Explora-button ${className}`.trim()}
-      disabled={pending}
+    <ActionButton
+      pending={pending}
+      className={className}
       title={props.title}
       onClick={() => asks.ask(control, props.send())}
     >
       {pending ? props.pending : props.label}
-    </button>
+    </ActionButton>
   );
 }
 

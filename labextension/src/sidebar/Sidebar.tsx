@@ -153,7 +153,7 @@ function OneRun(props: IOneRun): React.JSX.Element {
     const missing =
       step?.status === 'planned' && !isFinal(run)
         ? trans.__('This step has not begun yet.')
-        : trans.__('There is no cell of it in this notebook.');
+        : trans.__('Its cell is not in this notebook any more.');
     asks.say(there ? null : { problem: '', said: missing, link: '' });
   };
   const here = model.isHere(run.key);
@@ -166,6 +166,7 @@ function OneRun(props: IOneRun): React.JSX.Element {
         <Activity
           text={run.activity}
           over={isFinal(run)}
+          failed={run.status === 'failed'}
           status={runWords(run.status, trans).text}
         />
       </div>
@@ -175,7 +176,10 @@ function OneRun(props: IOneRun): React.JSX.Element {
         ) : (
           <NotHereNote run={run} />
         )}
-        <TaskText text={run.task} onGo={here ? () => go({}, true) : null} />
+        <TaskText
+          text={run.task}
+          onGo={model.hasCaller(run.key) ? () => go({}, true) : null}
+        />
         <Facts run={run} clock={clock} />
         <Notices notices={run.notices} />
         <Plan {...props} asks={asks} go={go} />

@@ -20,6 +20,8 @@ export interface IAsks {
 
 /** If the run does not show it by then, the control comes back. */
 const PATIENCE = 3000;
+/** How long a reply is shown that leaves nothing to do, in milliseconds; a problem or a link stays until it is closed. */
+const SHOWN = 10_000;
 
 export function useAsks(model: IExplorationModel, run: RunView): IAsks {
   const [taken, setTaken] = React.useState<ReadonlyMap<string, string>>(
@@ -31,6 +33,13 @@ export function useAsks(model: IExplorationModel, run: RunView): IAsks {
     const timer = taken.size ? window.setTimeout(forget, PATIENCE) : undefined;
     return () => window.clearTimeout(timer);
   }, [taken]);
+  React.useEffect(() => {
+    const passing = reply !== null && !reply.problem && !reply.link;
+    const timer = passing
+      ? window.setTimeout(() => say(null), SHOWN)
+      : undefined;
+    return () => window.clearTimeout(timer);
+  }, [reply]);
 
   const ask = async (control: Control, answer: Promise<Done>, of?: string) => {
     const before = course(run, control, of);

@@ -1,5 +1,6 @@
 /**
- * How long a run has lasted, by the browser's clock, which may be ahead of the kernel's or behind it.
+ * How long a run has lasted, by the browser's clock. Where the kernel says what time it is, `KnownRuns` has put the times
+ * of its runs on that clock; those of an older kernel may be ahead of it or behind.
  */
 import type { RunView } from '../messages';
 
@@ -13,7 +14,7 @@ export class Clock {
       return null;
     }
     const until = run.ended ?? run.waiting_since;
-    const start = this.start(run, run.started);
+    const start = run.now === null ? this.start(run, run.started) : run.started;
     const seconds = until === null ? this.now() - start : until - run.started;
     return Math.max(0, seconds - run.waited);
   }

@@ -7,6 +7,7 @@ import * as React from 'react';
 
 import type { IExplorations } from '../link/tokens';
 import { Clock } from './clock';
+import { FocusKeeper } from './focus';
 import type { IDesk, IPreferences } from './host';
 import { DEFAULTS, Trans } from './host';
 import { explorationIcon } from './icons';
@@ -27,6 +28,7 @@ export class SidebarWidget extends ReactWidget {
     this.title.caption = trans.__('Exploration');
     this.node.setAttribute('role', 'region');
     this.node.addEventListener('focusin', this.onFocus);
+    this.focusKeeper = new FocusKeeper(this.node);
     this.node.setAttribute('aria-label', trans.__('Exploration'));
     explorations.currentChanged.connect(this.onCurrentChanged, this);
   }
@@ -43,6 +45,7 @@ export class SidebarWidget extends ReactWidget {
     if (!this.isDisposed) {
       this.explorations.currentChanged.disconnect(this.onCurrentChanged, this);
       this.node.removeEventListener('focusin', this.onFocus);
+      this.focusKeeper.dispose();
       super.dispose();
     }
   }
@@ -78,6 +81,7 @@ export class SidebarWidget extends ReactWidget {
   };
 
   private last: HTMLElement | null = null;
+  private focusKeeper: FocusKeeper;
   private clock = new Clock();
   private _preferences = DEFAULTS;
   /** Changes with the notebook, so that nothing of one is taken for another's. */

@@ -56,6 +56,18 @@ it('the line of a run that failed at once leads to nothing', () => {
   });
 });
 
+it('the line of a run that failed looks like an error', () => {
+  // Issue 14, item 24: it was in a neutral box.
+  says('Exploring statistics: Starting. See the Exploration sidebar.');
+  const activity = 'There is no such library.';
+  writeEnd(book, runView({ status: 'failed', activity, subtasks: [] }));
+  const html = String(
+    (outputs()[1].data as Record<string, string>)['text/html']
+  );
+  expect(html).toContain('role="alert"');
+  expect(html).toContain('--jp-error-color1');
+});
+
 it('other outputs stay', () => {
   (cell(book, CALLER) as ISharedCodeCell).setOutputs([OTHER] as never);
   writeEnd(book, ended);

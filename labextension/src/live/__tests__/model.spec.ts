@@ -17,6 +17,7 @@ let kernel: FakeKernel;
 let notebook: NotebookModel;
 let model: ExplorationModel;
 let widgets: object[];
+let pathChanged: Signal<object, string>;
 let session: {
   session: { kernel: FakeKernel | null };
   kernelChanged: Signal<object, unknown>;
@@ -27,6 +28,7 @@ beforeEach(() => {
   sessionStorage.clear();
   kernel = new FakeKernel();
   widgets = [];
+  pathChanged = new Signal({});
   notebook = new NotebookModel();
   notebook.sharedModel.insertCell(0, {
     cell_type: 'code',
@@ -53,6 +55,8 @@ async function open(...runs: RunView[]): Promise<void> {
     context: {
       model: notebook,
       sessionContext: session,
+      localPath: 'a notebook.ipynb',
+      pathChanged,
       ready: Promise.resolve()
     }
   };
@@ -88,6 +92,27 @@ async function shown(): Promise<string[]> {
   await new Promise(resolve => setTimeout(resolve, 60));
   return [...notebook.cells].map(cell => cell.id);
 }
+
+it('tells the kernel what the notebook is called now', async () => {
+  // Issue 14, item 21: a renamed notebook lost the links to its traces.
+  await open(runView());
+  pathChanged.emit('renamed.ipynb');
+  await settled();
+  const hellos = kernel.told('hello');
+  expect(hellos).toHaveLength(2);
+  expect(hellos[1]).toMatchObject({ notebook: 'a notebook.ipynb' });
+});
+
+it('knows whether a calling cell was deleted', async () => {
+  await open(runView());
+  let changes = 0;
+  model.changed.connect(() => {
+    changes += 1;
+  });
+  expect(model.hasCaller('k1')).toBe(true);
+  notebook.sharedModel.deleteCell(0);
+  expect([model.hasCaller('k1'), changes]).toEqual([false, 1]);
+});
 
 describe('a run that begins', () => {
   it('is shown by the page that owns it, from the first message on', async () => {

@@ -34,6 +34,7 @@ export function runView(fields: Partial<RunView> = {}): RunView {
     ended: null,
     waited: 0,
     waiting_since: null,
+    now: null,
     estimate: '',
     calls: 0,
     tokens: 0,

@@ -44,6 +44,7 @@ export class FakeModel implements IExplorationModel {
   cellsLeft = true;
   inserts: Inserted = 'inserted';
   cellsThere = true;
+  callerThere = true;
 
   constructor(runs: RunView[] = []) {
     this.runs = runs;
@@ -74,6 +75,9 @@ export class FakeModel implements IExplorationModel {
   }
   isHere(_: string): boolean {
     return this.here;
+  }
+  hasCaller(): boolean {
+    return this.here && this.callerThere;
   }
   hasCells(): boolean {
     return this.cellsLeft;
@@ -230,6 +234,7 @@ export function run(change: Partial<RunView> = {}): RunView {
     ended: null,
     waited: 0,
     waiting_since: null,
+    now: null,
     estimate: '',
     calls: 7,
     tokens: 12345,

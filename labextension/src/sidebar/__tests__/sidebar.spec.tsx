@@ -67,7 +67,7 @@ const click = (name: RegExp) =>
 const key = (name: string) =>
   fireEvent.keyDown(document.activeElement!, { key: name });
 const disabled = (element: HTMLElement) =>
-  (element as HTMLButtonElement).disabled;
+  element.getAttribute('aria-disabled') === 'true';
 const answer = (model: FakeModel, done = {}) =>
   act(async () => model.answer(done));
 const update = (model: FakeModel, ...runs: ReturnType<typeof run>[]) =>
@@ -117,6 +117,38 @@ const EARLIER = [
   trace({ link: '', path: '/elsewhere/d.ipynb', started: NOW - 4, gone: true }),
   trace({ link: '', path: '', started: NOW - 5, outcome: 'stopped' })
 ];
+
+describe('the calling cell', () => {
+  it('is not gone to once it was deleted', () => {
+    // Issue 14, item 22: the link stayed, and a notice that it leads to nothing.
+    const model = new FakeModel([run()]);
+    show(model);
+    press('Go to its cell');
+    expect(model.asked).toEqual(['focus {}']);
+    model.callerThere = false;
+    update(model, run());
+    noButton('Go to its cell');
+  });
+
+  it('a notice that leaves nothing to do goes away by itself', () => {
+    jest.useFakeTimers();
+    const model = new FakeModel([run()]);
+    model.cellsThere = false;
+    show(model);
+    click(/Find the shortest path/);
+    expect(screen.getByText(/not in this notebook any more/)).toBeTruthy();
+    act(() => jest.advanceTimersByTime(30_000));
+    expect(screen.queryByText(/not in this notebook any more/)).toBeNull();
+    jest.useRealTimers();
+  });
+});
+
+it('a run that failed is announced as an error', () => {
+  // Issue 14, item 24
+  const activity = 'Library "netwrkx" is not installed.';
+  show(new FakeModel([run({ status: 'failed', subtasks: [], activity })]));
+  expect(screen.getByRole('alert').textContent).toContain(activity);
+});
 
 describe('accessibility', () => {
   const states: [string, IExplorationModel | null][] = [
@@ -867,7 +899,7 @@ describe('the plan', () => {
     model.cellsThere = false;
     key('Enter');
     expect(
-      screen.getByText('There is no cell of it in this notebook.')
+      screen.getByText('Its cell is not in this notebook any more.')
     ).toBeTruthy();
     click(/Store its length/);
     expect(screen.getByText('This step has not begun yet.')).toBeTruthy();

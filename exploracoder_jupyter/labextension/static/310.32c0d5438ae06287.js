@@ -222,6 +222,13 @@
   overflow-wrap: anywhere;
 }
 
+.jp-Explora-activity.jp-mod-failed {
+  padding: 6px 8px;
+  border: var(--jp-border-width) solid var(--jp-error-color1, currentcolor);
+  border-left-width: 4px;
+  background: var(--jp-rendermime-error-background, transparent);
+}
+
 .jp-Explora-task {
   overflow-wrap: anywhere;
   white-space: pre-wrap;
@@ -381,7 +388,7 @@
   font-size: 0.9em;
 }
 
-.jp-Explora-button:hover:not(:disabled) {
+.jp-Explora-button:hover:not(:disabled, [aria-disabled='true']) {
   background: var(--jp-layout-color2);
 }
 
@@ -397,7 +404,8 @@
   font-weight: 600;
 }
 
-.jp-Explora-button:disabled {
+.jp-Explora-button:disabled,
+.jp-Explora-button[aria-disabled='true'] {
   border-style: dashed;
   box-shadow: none;
   font-weight: normal;

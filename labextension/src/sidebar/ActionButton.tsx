@@ -1,0 +1,34 @@
+/**
+ * A button that shows that its action was asked for. It is not disabled meanwhile: it would lose the focus.
+ */
+import * as React from 'react';
+
+export function ActionButton(props: {
+  /** Whether the action was asked for: then another press does nothing. */
+  pending: boolean;
+  className?: string;
+  title?: string;
+  type?: 'button' | 'submit';
+  onClick?: () => void;
+  children: React.ReactNode;
+}): React.JSX.Element {
+  const { pending, className = '', type = 'button', onClick } = props;
+  const press = (event: React.MouseEvent) => {
+    if (pending) {
+      event.preventDefault();
+    } else {
+      onClick?.();
+    }
+  };
+  return (
+    <button
+      type={type}
+      className={`jp-Explora-button ${className}`.trim()}
+      aria-disabled={pending}
+      title={props.title}
+      onClick={press}
+    >
+      {props.children}
+    </button>
+  );
+}

@@ -1,0 +1,58 @@
+"""What a user does to the notebook and its page while an exploration runs: renames it, loads it again, mistypes."""
+
+import time
+
+from tests.e2e.browser.lab import metadata, of_role, text
+from tests.e2e.browser.stories import SECOND, begun, two_scenes
+
+OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context?.path)"
+
+
+def test_a_notebook_that_is_renamed_and_moved_keeps_the_links_to_its_trace(tab, server, play):
+    """Issue 14, item 21: the links were lost until the kernel was restarted."""
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    gate.reached()
+    (server.root / "moved").mkdir()
+    notebook.do("async () => { await panel.context.rename('moved/renamed.ipynb') }")
+    notebook.path = "moved/renamed.ipynb"
+    gate.open()
+    sidebar = tab.sidebar.open()
+    tab.until(lambda: "Unchecked" in sidebar.text(), "the end")
+    tab.until(sidebar.button("Open trace").is_visible, "the link")
+    sidebar.button("Open trace").click()
+    tab.until(lambda: any((path or "").startswith("explorations/") for path in tab.page.evaluate(OPEN)), "the trace")
+
+
+def test_a_page_that_is_loaded_again_finds_nothing_to_complain_of(tab, server, play):
+    """Issue 14, item 22: the kernel closed a comm that the new page never had."""
+    errors = []
+    tab.page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    told = play(*two_scenes())
+    gate = told.hold("propose", SECOND)
+    notebook = begun(tab, server, told)
+    gate.reached()
+    notebook.save()
+    tab.reload()
+    notebook.ready()
+    gate.open()
+    notebook.until_ended()
+    assert not [error for error in errors if "Comm not found" in error]
+
+
+def test_a_misspelled_library_is_an_error_in_the_same_words_in_cell_and_sidebar(tab, server):
+    """Issue 14, item 24: it took 9 s, and was "Stopped" in a neutral box here and "Failed" there."""
+    notebook = tab.open(server.write("typo.ipynb", "%%explora netwrkx --model offline\nMake a graph."))
+    notebook.run_and_wait(0)
+    began = time.monotonic()
+    notebook.run(1)
+    notebook.until(lambda cells: "not installed" in text(cells[1]), "the error", 6)
+    shown = tab.page.locator(".jp-Explora-panel[role=alert]")
+    shown.wait_for()
+    assert time.monotonic() - began < 6, "a loaded machine is slower than the 1 s that it takes"
+    announced = tab.sidebar.open().root.get_by_role("alert")
+    said = announced.inner_text().removeprefix("Failed. ")
+    assert said and said in shown.inner_text()
+    assert "Failed" in shown.inner_text() and "Failed" in tab.sidebar.text()
+    assert not of_role(notebook.cells(), "plan") and not metadata(notebook.cells()[1])
