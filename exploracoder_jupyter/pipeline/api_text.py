@@ -15,7 +15,8 @@ from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import ApiDoc, Parameter
 
 _SECTION = re.compile(
-    r"^\s*(?:parameters|args|arguments|returns?|yields?|raises|examples?)\s*:?\s*$|^\s*:\w+[ :]", re.I | re.M
+    r"^[ \t]*(?:parameters|args|arguments|returns?|yields?|raises|examples?)[ \t]*:?[ \t]*$|^[ \t]*:\w+[ :]",
+    re.I | re.M,
 )
 """Where a docstring ends to say what it is about."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s")

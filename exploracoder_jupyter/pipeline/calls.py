@@ -50,7 +50,7 @@ def called(code: str) -> tuple[str, ...]:
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return tuple(dict.fromkeys(re.findall(r"([A-Za-z_]\w*)\(", code)))
+        return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
     aliases = _imports(tree)
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     names = (_name(func, aliases) for func in calls)

@@ -31,6 +31,8 @@ _NUMBERED = re.compile(
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 _EMPHASIS = re.compile(r"(?<![\w*)\]])\*\*(?=[^\s*])(.+?)(?<=[^\s*])\*\*(?![\w*(\[])")
 """Markdown's strong emphasis; not powers and keyword arguments. Underscores stay: dunder names need them."""
+_DEEP = re.compile(r"(?:[{\[]\s*+){100}")
+"""Nested so deep that it is no reply; repairing it would take time that grows with the square of its length."""
 _BULLET = re.compile(r"^(?P<indent>[ \t]*)[-*•+][ \t]+(?P<text>\S.*)$", re.MULTILINE)
 
 
@@ -153,6 +155,8 @@ def _repaired(source: str) -> Iterator[JsonValue]:
 
 
 def _repair(source: str) -> JsonValue:
+    if _DEEP.search(source):
+        return None
     try:
         return cast(JsonValue, json_repair.loads(source))
     except Exception:  # it fails on some texts by its own assertions; then there is no value, whatever the reason
