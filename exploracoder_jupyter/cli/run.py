@@ -1,7 +1,8 @@
 """`jupyter explora run`: an exploration from the command line, in this process.
 
 Progress goes to standard error, live on a terminal and as lines elsewhere; the result goes to standard output.
-Exit status: 0 `solved`, and `unchecked` where no check was asked for and no output judged; 1 otherwise.
+Exit status: 0 `solved`, and `unchecked` where no check was asked for and no output judged; 3 after an internal error,
+with what the run had found by then; 1 otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.cli.followed import followed
 from exploracoder_jupyter.cli.output import emit, note, say, show_code
 from exploracoder_jupyter.cli.task import read_check, read_task
-from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.errors import InternalError, UsageError
 from exploracoder_jupyter.options import add_options, check_resume, layer
 
 if TYPE_CHECKING:
@@ -45,7 +46,12 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         ExploraError: it could not be run.
     """
-    order, summary = followed(lambda: _order(arguments), _run)
+    try:
+        order, summary = followed(lambda: _order(arguments), _run)
+    except InternalError as error:
+        if error.summary and not arguments.json:
+            show(error.summary)
+        raise
     if arguments.json:
         emit(summary)
     else:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 from itertools import islice
 
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.types import Experience, Observation
 
 _FACT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^'\n]*'|\"[^\"\n]*\"|\b(?:True|False)\b")
@@ -28,6 +29,7 @@ _NO_DATA = ("module", "type", "ABCMeta", "EnumType", "function", "builtin_functi
 _KINDS = {"int": "number", "float": "number", "complex": "number", "tuple": "sequence", "list": "sequence"}
 
 
+@heuristic("comparing outputs", lambda one, other: False)
 def agree(one: Experience, other: Experience) -> bool:
     """Whether both ran and show the same of their results. What one has printed and the other has bound to a name can
     be the same; what is empty is the same as nothing."""
@@ -44,6 +46,7 @@ def agree(one: Experience, other: Experience) -> bool:
     )
 
 
+@heuristic("judging how informative an output is", lambda text: bool(text.strip()))
 def informative(text: str) -> bool:
     """Whether it tells something: more than `None`, modules and what is empty."""
     plain = _NO_ROWS.sub("[]", without_addresses(text)).strip()
@@ -56,6 +59,7 @@ def without_addresses(text: str) -> str:
     return _ADDRESS.sub("", text)
 
 
+@heuristic("choosing what an output shows", lambda observation: observation.text)
 def shown(observation: Observation) -> str:
     """What it shows of the results: its outputs if they tell something, else what the changed names hold."""
     if informative(observation.text):
@@ -103,8 +107,8 @@ def _literal(text: str) -> object:
 
 def _literals(text: str) -> Iterator[str]:
     yield text
-    if head := _TYPE.match(text):
-        yield text[head.end() :]
+    if type_ := _TYPE.match(text):
+        yield text[type_.end() :]
     head, _, rest = text.partition("\n")
     if re.match(r"(?:list|tuple|set|dict): \d+ items?", head):
         line = rest.partition("\n")[0].strip()

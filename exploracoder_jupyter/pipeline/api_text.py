@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import ApiDoc, Parameter
 
@@ -25,11 +26,13 @@ _LONGEST_BRIEF: Final = 130
 _LONGEST_RETURNS: Final = 200
 
 
+@heuristic("describing an API", lambda api: f"- {api.path}")
 def row(api: ApiDoc) -> str:
     """Path, signature and first sentence, on a line."""
     return f"- {api.path}{ended(api.signature, 160)}: {ended(api.summary, 200)}"
 
 
+@heuristic("describing an API", lambda api, most: f"### {api.path}")
 def in_full(api: ApiDoc, most: int) -> str:
     """The API with about `most` characters of its documentation."""
     warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""

@@ -16,6 +16,7 @@ from exploracoder_jupyter.errors import EndpointError, ReplyError
 from exploracoder_jupyter.pipeline.ask import ask_parsed
 from exploracoder_jupyter.pipeline.calls import called
 from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.requests import ExplainInputs
 from exploracoder_jupyter.pipeline.sendable import sendable_names
 from exploracoder_jupyter.pipeline.sharing import reduced
@@ -44,6 +45,7 @@ class Query(NamedTuple):
         return (self.text, self.error) if self.error else (self.text,)
 
 
+@heuristic("writing a search query", lambda run, subtask, failed: Query("subtask", subtask.title))
 async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
     """The query of a search after this experience, in the formulation of the settings where it can be made."""
     wanted = run.retrieval.formulation
@@ -79,6 +81,7 @@ def _error(run: Run, failed: Experience) -> str:
     return f"{error.name} {_plain(error.message, failed.candidate.code)}".strip()[:_LONGEST] if error else ""
 
 
+@heuristic("writing a search query", lambda run, failed: "")
 def web_query(run: Run, failed: Experience) -> str:
     """The error as a search engine may know it; empty where there is none.
 

@@ -16,6 +16,7 @@ from exploracoder_jupyter.events import KnowledgeSearched
 from exploracoder_jupyter.pipeline.ask import ask_json
 from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
 from exploracoder_jupyter.pipeline.gather import gathered, gathered_online
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.pipeline.plan import may_revise
 from exploracoder_jupyter.pipeline.replies import RecommendGlobalReply, RecommendReply, RevisingReply
@@ -58,6 +59,7 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     return Advice(_ranked(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
 
 
+@heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
 async def _retrieved(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
     """APIs and passages for the subtask; those of the web where the plan says that it is to be searched."""
     found = tuple(await run.knowledge.search(query, run.settings.retrieved))
@@ -81,6 +83,7 @@ def _called_by(run: Run, passages: Sequence[Passage], known: Collection[str]) ->
     return (ScoredApi(api, 0.0) for api in islice(called.values(), _MOST_CALLED))
 
 
+@heuristic("searching the documentation", lambda run, state: ())
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     """The set A_G: what matters for the task as a whole, at most k_G APIs.
 
@@ -103,6 +106,7 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     return tuple(item.api for item in _ranked(run, reply.apis, scored))[:count]
 
 
+@heuristic("ranking APIs", lambda run, paths, found: tuple(found))
 def _ranked(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[ScoredApi, ...]:
     """The named APIs in the model's order; one that it knows by another path is looked up, invented ones are dropped.
 

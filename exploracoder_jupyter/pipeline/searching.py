@@ -15,6 +15,7 @@ from exploracoder_jupyter.events import KnowledgeSearched
 from exploracoder_jupyter.pipeline.context import Run, merged, still_wanted
 from exploracoder_jupyter.pipeline.formulate import Query, formulated, web_query
 from exploracoder_jupyter.pipeline.gather import gathered, gathered_online
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.types import ApiDoc, Experience, Passage, Subtask
 
@@ -40,6 +41,7 @@ class Search:
     asked: set[str] = field(default_factory=set)
     """Candidates that were searched by, and queries that the web was asked."""
 
+    @heuristic("searching again", lambda self, failed: None)
     async def again(self, failed: Experience) -> None:
         """Search by what failed, unless that was done, the last two rounds agree, or there were as many as wanted.
 
