@@ -8,6 +8,7 @@ with what the run had found by then; 1 otherwise.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +84,17 @@ def _order(arguments: argparse.Namespace) -> Order:
 
     from exploracoder_jupyter.session import resumed
 
-    return resumed(order, Path(arguments.resume), cell=getattr(arguments, "from") or "", hint=arguments.hint or "")
+    cell, hint = getattr(arguments, "from") or "", arguments.hint or ""
+    return resumed(order, Path(arguments.resume), cell=cell, hint=hint, confirm=_confirm)
+
+
+def _confirm(address: str) -> bool:
+    """Ask on a terminal whether the endpoint that only a trace names may be used; elsewhere the answer is no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    note(f"The trace names the model endpoint {address}, which your settings do not name.")
+    note("Send the task, code, outputs and any API key that you have configured to it? [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _task(arguments: argparse.Namespace) -> str:
