@@ -64,6 +64,10 @@ class _Found:
     code: str
 
 
+_DEEPEST = 50
+"""Brackets in brackets that a literal may have; looking for the end of deeper ones would take quadratic time."""
+
+
 def values_in(text: str) -> tuple[Value, ...]:
     """The values of a text in order; a sequence of like literals is a value of its own beside its members."""
     found = _literals(text)
@@ -189,6 +193,8 @@ def _balanced(text: str, start: int) -> int | None:
             quote = char
         elif char in _OPENING:
             stack.append(_OPENING[char])
+            if len(stack) > _DEEPEST:
+                return None
         elif stack and char == stack[-1]:
             stack.pop()
             if not stack:
