@@ -15,6 +15,9 @@ from exploracoder_jupyter.pipeline.calling import argument
 from exploracoder_jupyter.pipeline.ports import Tool
 from exploracoder_jupyter.types import Call, Message
 
+_MOST = 100
+"""Calls of one message that are read."""
+
 
 @dataclass(slots=True)
 class _Part:
@@ -54,7 +57,7 @@ class GrowingCalls:
 def calls_of(given: object) -> tuple[Call, ...]:
     """The calls of a message that came in one piece."""
     growing = GrowingCalls()
-    for number, item in enumerate(given if isinstance(given, Sequence) else ()):
+    for number, item in enumerate(given[:_MOST] if isinstance(given, list | tuple) else ()):
         growing.feed([_Whole(number, item)])
     return growing.calls()
 

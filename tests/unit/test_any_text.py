@@ -326,7 +326,7 @@ MODELS = {
         calls_of,
     ),
     "faults": each(
-        lambda text: [str(explain(replace(fault, text=text), Where(text, text, None, 1))) for fault in FAULTS],
+        lambda text: [str(explain(replace(fault, text=text), Where(text, text, True, 1.0, 1))) for fault in FAULTS],
         lambda text: quoted(text, "key"),
     ),
 }  # fmt: skip

@@ -70,7 +70,7 @@ _DEEPEST = 50
 
 def values_in(text: str) -> tuple[Value, ...]:
     """The values of a text in order; a sequence of like literals is a value of its own beside its members."""
-    found = _literals(text)
+    found = [item for item in _literals(text) if _evaluates(item.code) or not item.code.strip("+-").isdigit()]
     found = sorted([*found, *_symbols(text, found)], key=lambda item: item.start)
     singles = [_value(number, item, text) for number, item in enumerate(found)]
     groups = _groups(singles, text, first=len(singles))
