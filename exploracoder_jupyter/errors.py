@@ -16,9 +16,11 @@ A failing candidate is data (`Observation`), never an exception. Types are publi
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from pydantic import JsonValue
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 _LONGEST = 300
 
@@ -74,9 +76,17 @@ class BranchingChanged(KernelError):
 
 def unwrapped(error: BaseException) -> BaseException:
     """The error itself, or the one that matters in a group of them: the first of ours, else the first."""
-    while isinstance(error, BaseExceptionGroup):
-        error = next((inner for inner in error.exceptions if isinstance(inner, ExploraError)), error.exceptions[0])
-    return error
+    found = list(_leaves(error))
+    return next((one for one in found if isinstance(one, ExploraError)), found[0])
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group and in the groups within it, in order."""
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    for inner in error.exceptions:
+        yield from _leaves(inner)
 
 
 def described(error: BaseException) -> str:

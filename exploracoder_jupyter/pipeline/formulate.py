@@ -45,7 +45,6 @@ class Query(NamedTuple):
         return (self.text, self.error) if self.error else (self.text,)
 
 
-@heuristic("writing a search query", lambda run, subtask, failed: Query("subtask", subtask.title))
 async def formulated(run: Run, subtask: Subtask, failed: Experience) -> Query:
     """The query of a search after this experience, in the formulation of the settings where it can be made."""
     wanted = run.retrieval.formulation
@@ -69,12 +68,14 @@ async def _explained(run: Run, subtask: Subtask, failed: Experience) -> str:
     return " ".join(text.split())
 
 
+@heuristic("writing a search query", lambda run, failed: "")
 def error_query(run: Run, failed: Experience) -> str:
     """The error without values and the names that the code calls; empty where there is neither."""
     names = called(failed.candidate.code)[:_MOST_NAMES]
     return " ".join(part for part in (_error(run, failed), *names) if part)[:_LONGEST]
 
 
+@heuristic("writing a search query", lambda run, failed: "")
 def _error(run: Run, failed: Experience) -> str:
     """Type and message of the error, without values; empty where there is none."""
     error = reduced(failed, run.sharing).observation.error

@@ -83,7 +83,6 @@ def _called_by(run: Run, passages: Sequence[Passage], known: Collection[str]) ->
     return (ScoredApi(api, 0.0) for api in islice(called.values(), _MOST_CALLED))
 
 
-@heuristic("searching the documentation", lambda run, state: ())
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     """The set A_G: what matters for the task as a whole, at most k_G APIs.
 
@@ -93,7 +92,7 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
         return ()
     count = run.settings.retrieved_global
     titles = [subtask.title for subtask in run.agenda.plan.subtasks]
-    together = tuple(item.api for item in await run.knowledge.search_together(titles, count))
+    together = await _together(run, titles, count)
     pool = merged(together, state.retrieved)[: count * 3]
     paths = tuple(api.path for api in pool)
     run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), paths))
@@ -104,6 +103,11 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
         return pool[:count]
     scored = tuple(ScoredApi(api, 0.0) for api in pool)
     return tuple(item.api for item in _ranked(run, reply.apis, scored))[:count]
+
+
+@heuristic("searching the documentation", lambda run, titles, count: ())
+async def _together(run: Run, titles: Sequence[str], count: int) -> tuple[ApiDoc, ...]:
+    return tuple(item.api for item in await run.knowledge.search_together(titles, count))
 
 
 @heuristic("ranking APIs", lambda run, paths, found: tuple(found))

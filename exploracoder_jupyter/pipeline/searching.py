@@ -41,7 +41,6 @@ class Search:
     asked: set[str] = field(default_factory=set)
     """Candidates that were searched by, and queries that the web was asked."""
 
-    @heuristic("searching again", lambda self, failed: None)
     async def again(self, failed: Experience) -> None:
         """Search by what failed, unless that was done, the last two rounds agree, or there were as many as wanted.
 
@@ -62,6 +61,7 @@ class Search:
         self._take(apis, passages)
         await self._ask_web(failed)
 
+    @heuristic("searching the documentation", lambda self, query: ())
     async def _found(self, query: Query) -> tuple[ApiDoc, ...]:
         """What is found, best first, until there is enough that is new: what failed was written with the rest."""
         known = {api.path for api in self.apis}
