@@ -64,6 +64,8 @@ class _Found:
     code: str
 
 
+_BEHIND = 200
+"""Characters before a value that are searched for its name."""
 _DEEPEST = 50
 """Brackets in brackets that a literal may have; looking for the end of deeper ones would take quadratic time."""
 
@@ -223,7 +225,7 @@ def evaluate(code: str) -> object:
 
 
 def _value(number: int, item: _Found, text: str) -> Value:
-    before = text[: item.start].rstrip("` ")
+    before = text[max(0, item.start - _BEHIND) : item.start].rstrip("` ")
     given = _GIVEN.search(before)
     shape = "callable" if _FUNCTION.match(item.code) else shape_of(evaluate(item.code))
     roles = _roles(text, item)
