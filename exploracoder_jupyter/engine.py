@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TextIO
 from pydantic import JsonValue, ValidationError
 
 from exploracoder_jupyter import wire
-from exploracoder_jupyter.errors import ExploraError, UsageError, unwrapped
+from exploracoder_jupyter.errors import InternalError, UsageError, as_known
 from exploracoder_jupyter.events import Record
 from exploracoder_jupyter.page import CellChange
 from exploracoder_jupyter.types import Task
@@ -98,17 +98,25 @@ class Engine:
         self._variables: str | None = None
 
     def run(self) -> int:
-        """Do the ordered run. The exit status is 0 when it was made, whatever its result, and 2 when it was not."""
+        """Do the ordered run.
+
+        The exit status is 0 when it was made, whatever its result, 3 after an internal error, and 2 otherwise.
+        """
         try:
             start = self._order()
             self._variables = start.variables
             threading.Thread(target=self._take_controls, daemon=True, name="engine-inbox").start()
             last: Finished | Failed = Finished(summary=self._session(start))
+            status = 0
         except Exception as error:
-            last = _failure(error)
+            known = as_known(error)
+            if isinstance(known, InternalError):
+                traceback.print_exception(error)
+            last = Failed(error=known.message, remedy=known.remedy)
+            status = 3 if isinstance(known, InternalError) else 2
         self._last_word(last)
         self._leave_nothing()
-        return 0 if isinstance(last, Finished) else 2
+        return status
 
     def stop(self) -> None:
         """End the run, keep what was learned, and be gone within `GRACE` seconds. From any thread or signal handler."""
@@ -248,15 +256,6 @@ def _gone_after(seconds: float, *, first: Callable[[], None]) -> None:
     timer = threading.Timer(seconds, go)
     timer.daemon = True
     timer.start()
-
-
-def _failure(error: BaseException) -> Failed:
-    """What ended the run, in one sentence; the traceback of what was not foreseen goes to standard error."""
-    error = unwrapped(error)
-    if isinstance(error, ExploraError):
-        return Failed(error=error.message, remedy=error.remedy)
-    traceback.print_exception(error)
-    return Failed(error=f"The run broke off: {type(error).__name__}: {error}".splitlines()[0])
 
 
 def _order(start: Start, line: KernelLine) -> Order:

@@ -6,6 +6,7 @@
     |-- MissingMeans                  the user: the sibling's environment lacks something (exit 2)
     |-- BudgetSpent                   the run: stops with what it has (exit 1)
     |-- ReplyError                    the model: a reply that cannot be used; asked once more, then a failed candidate
+    |-- InternalError                 us: a bug; what the run has found is kept (exit 3)
     `-- KernelError                   us: a sibling could not be started or was lost while we, not a candidate, used it
         `-- BranchingChanged          the pipeline: runs a subtask's candidates again, so that they stay comparable
 
@@ -13,6 +14,15 @@ A failing candidate is data (`Observation`), never an exception. Types are publi
 """
 
 from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+_LONGEST = 300
 
 
 class ExploraError(Exception):
@@ -22,6 +32,8 @@ class ExploraError(Exception):
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+        self.summary: Mapping[str, JsonValue] = {}
+        """Of the run that it ended, once that had begun: the object of `--json`."""
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()
@@ -47,6 +59,10 @@ class ReplyError(ExploraError):
     """A model reply is empty, refused, truncated or malformed beyond mending."""
 
 
+class InternalError(ExploraError):
+    """An exception that nothing here expects: a bug in this package."""
+
+
 class KernelError(ExploraError):
     """A sibling kernel could not be started, or died outside a candidate."""
 
@@ -60,6 +76,30 @@ class BranchingChanged(KernelError):
 
 def unwrapped(error: BaseException) -> BaseException:
     """The error itself, or the one that matters in a group of them: the first of ours, else the first."""
-    while isinstance(error, BaseExceptionGroup):
-        error = next((inner for inner in error.exceptions if isinstance(inner, ExploraError)), error.exceptions[0])
-    return error
+    found = list(_leaves(error))
+    return next((one for one in found if isinstance(one, ExploraError)), found[0])
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group and in the groups within it, in order."""
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    for inner in error.exceptions:
+        yield from _leaves(inner)
+
+
+def described(error: BaseException) -> str:
+    """Type and message of an error on one line, without a full stop, e.g. `KeyError: 'x'`."""
+    return " ".join(traceback.format_exception_only(error)[-1].split())[:_LONGEST].rstrip(".:")
+
+
+def as_known(error: BaseException) -> ExploraError:
+    """The error as one of these: the one in a group that matters, what the machine refuses, else an internal error."""
+    error = unwrapped(error)
+    if isinstance(error, ExploraError):
+        return error
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return MissingMeans(f"The machine refused: {error.strerror}{where}.", remedy="Mend that and try again.")
+    return InternalError(f"An internal error occurred: {described(error)}.", remedy="This is a bug; please report it.")

@@ -77,6 +77,8 @@ class Notice:
 
     text: str
     level: Literal["info", "warning"] = "info"
+    details: str = ""
+    """The traceback of an internal error: kept in the records, not shown."""
     kind: Literal["notice"] = "notice"
 
 

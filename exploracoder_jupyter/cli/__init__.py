@@ -2,7 +2,8 @@
 
 `parser` says what may be typed, `run`, `index`, `doctor` and `export` do it, `live` and `lines` show a run,
 `output` is the only writer. Exit status everywhere: 0 done, 1 ran but the result is negative, 2 wrong use or
-missing means. An error is one plain sentence on standard error that names the remedy; `--debug` shows its traceback.
+missing means, 3 internal error. An error is one plain sentence on standard error that names the remedy; `--debug`
+shows its traceback.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import traceback
 from collections.abc import Sequence
 
 from exploracoder_jupyter.cli.output import fail, note, settle
-from exploracoder_jupyter.errors import BudgetSpent, ExploraError, MissingMeans, ReplyError, unwrapped
+from exploracoder_jupyter.errors import BudgetSpent, ExploraError, InternalError, ReplyError, as_known
 from exploracoder_jupyter.wording import at_a_terminal
 
 __all__ = ["main"]
@@ -28,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _report(ExploraError("Interrupted before there was a result."), arguments, status=1)
     except Exception as error:
-        known = _known(error)
+        known = as_known(error)
         return _report(known, arguments, status=_status(known))
     finally:
         settle(sys.stdout)
@@ -54,17 +55,6 @@ def _report(error: ExploraError, arguments: list[str], *, status: int) -> int:
 
 
 def _status(error: ExploraError) -> int:
+    if isinstance(error, InternalError):
+        return 3
     return 1 if isinstance(error, BudgetSpent | ReplyError) else 2
-
-
-def _known(error: BaseException) -> ExploraError:
-    """The error as one of ours: unwrapped from its group, put in words when the machine is at fault."""
-    error = unwrapped(error)
-    if isinstance(error, ExploraError):
-        return error
-    if isinstance(error, OSError) and error.strerror:
-        where = f" ({error.filename})" if error.filename else ""
-        return MissingMeans(f"The machine refused: {error.strerror}{where}.", remedy="Mend that and try again.")
-    return ExploraError(
-        f"This is a fault of the program: {type(error).__name__}: {error}.", remedy="--debug shows where."
-    )

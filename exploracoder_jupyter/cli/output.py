@@ -52,10 +52,11 @@ def emit(value: JsonValue) -> None:
 
 
 def fail(error: ExploraError, *, as_json: bool) -> None:
-    """One plain sentence on standard error; with `--json` also the error object on standard output."""
+    """One plain sentence on standard error; with `--json` also an object on standard output: the error, and what there
+    is of the run that it ended."""
     note(f"jupyter explora: {' '.join(str(error).split())}")
     if as_json:
-        emit({"error": error.message, "remedy": error.remedy})
+        emit({**error.summary, "error": error.message, "remedy": error.remedy})
 
 
 def write(stream: TextIO, text: str) -> None:

@@ -1,12 +1,14 @@
 """`jupyter explora run`: an exploration from the command line, in this process.
 
 Progress goes to standard error, live on a terminal and as lines elsewhere; the result goes to standard output.
-Exit status: 0 `solved`, and `unchecked` where no check was asked for and no output judged; 1 otherwise.
+Exit status: 0 `solved`, and `unchecked` where no check was asked for and no output judged; 3 after an internal error,
+with what the run had found by then; 1 otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ from exploracoder_jupyter.cli.followed import followed
 from exploracoder_jupyter.cli.installed import check_installed
 from exploracoder_jupyter.cli.output import emit, note, say, show_code
 from exploracoder_jupyter.cli.task import read_check, read_task
-from exploracoder_jupyter.errors import UsageError
+from exploracoder_jupyter.errors import InternalError, UsageError
 from exploracoder_jupyter.options import add_options, check_resume, layer
 
 if TYPE_CHECKING:
@@ -46,7 +48,12 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         ExploraError: it could not be run.
     """
-    order, summary = followed(lambda: _order(arguments), _run)
+    try:
+        order, summary = followed(lambda: _order(arguments), _run)
+    except InternalError as error:
+        if error.summary and not arguments.json:
+            show(error.summary)
+        raise
     if arguments.json:
         emit(summary)
     else:
@@ -79,7 +86,17 @@ def _order(arguments: argparse.Namespace) -> Order:
 
     from exploracoder_jupyter.session import resumed
 
-    return resumed(order, Path(arguments.resume), cell=getattr(arguments, "from") or "", hint=arguments.hint or "")
+    cell, hint = getattr(arguments, "from") or "", arguments.hint or ""
+    return resumed(order, Path(arguments.resume), cell=cell, hint=hint, confirm=_confirm)
+
+
+def _confirm(address: str) -> bool:
+    """Ask on a terminal whether the endpoint that only a trace names may be used; elsewhere the answer is no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    note(f"The trace names the model endpoint {address}, which your settings do not name.")
+    note("Send the task, code, outputs and any API key that you have configured to it? [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _task(arguments: argparse.Namespace) -> str:

@@ -13,9 +13,9 @@ _NAMED = tuple(
         re.compile,
         (
             r"[.`](\w{2,})",
-            r"(\w{2,})(?=\()",
+            r"\b(\w{2,})(?=\()",
             r"\b(\w+_\w+)\b",
-            r"(\w{2,})`? (?:function|method)\b",
+            r"\b(\w{2,})`? (?:function|method)\b",
             r"\b(?:function|method) `?(\w{2,})",
         ),
     )

@@ -13,6 +13,8 @@ from collections import Counter
 
 import nh3
 
+from exploracoder_jupyter.notebook.text import encodable
+
 _BLOCKS = "address article aside blockquote center details div dl dt dd figcaption figure footer h1 h2 h3 h4 h5 h6"
 _BLOCKS += " header hr li main nav ol p pre section summary ul table caption colgroup col thead tbody tfoot tr th td"
 _FORMATTING = frozenset(
@@ -82,7 +84,7 @@ def safe_html(text: str) -> str | None:
     """The HTML with known tags, attributes and style properties only."""
     if _too_deep(text) or _ACTING_TEX.search(html.unescape(text)):
         return None
-    clean = _HTML.clean(text)
+    clean = _HTML.clean(encodable(text))
     visible = html.unescape(re.sub(r"<[^>]*>", "", clean))
     return None if _ACTING_TEX.search(visible) or not (visible.strip() or "<img" in clean) else clean
 

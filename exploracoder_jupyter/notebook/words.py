@@ -135,7 +135,15 @@ def _wish(wish: Steered) -> str:
 def notice_words(notices: Sequence[Notice]) -> str:
     """What the user should have seen."""
     signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
-    return "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
+    quoted = "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
+    return "\n\n".join([quoted, *(_details(notice.details) for notice in notices if notice.details)])
+
+
+def _details(traceback: str) -> str:
+    """The traceback of an internal error, folded away; no blank line ends the block."""
+    lines = (f"{'&nbsp;' * (len(line) - len(line.lstrip()))}{html(line)}" for line in traceback.splitlines())
+    shown = "\n".join(filter(None, lines))
+    return f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>"
 
 
 def summary_words(run: Run, finished: RunFinished) -> str:

@@ -10,10 +10,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
+from itertools import islice
 
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.types import Experience, Observation
 
-_FACT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^']*'|\"[^\"]*\"|\b(?:True|False)\b")
+_FACT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^'\n]*'|\"[^\"\n]*\"|\b(?:True|False)\b")
+"""A quotation ends on its line: an apostrophe in prose begins none that goes on to the next one."""
 _MOST_FACTS = 400
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _TYPE = re.compile(r"[A-Za-z_][\w.]*:? ")
@@ -26,6 +29,7 @@ _NO_DATA = ("module", "type", "ABCMeta", "EnumType", "function", "builtin_functi
 _KINDS = {"int": "number", "float": "number", "complex": "number", "tuple": "sequence", "list": "sequence"}
 
 
+@heuristic("comparing outputs", lambda one, other: False)
 def agree(one: Experience, other: Experience) -> bool:
     """Whether both ran and show the same of their results. What one has printed and the other has bound to a name can
     be the same; what is empty is the same as nothing."""
@@ -42,6 +46,7 @@ def agree(one: Experience, other: Experience) -> bool:
     )
 
 
+@heuristic("judging how informative an output is", lambda text: bool(text.strip()))
 def informative(text: str) -> bool:
     """Whether it tells something: more than `None`, modules and what is empty."""
     plain = _NO_ROWS.sub("[]", without_addresses(text)).strip()
@@ -54,6 +59,7 @@ def without_addresses(text: str) -> str:
     return _ADDRESS.sub("", text)
 
 
+@heuristic("choosing what an output shows", lambda observation: observation.text)
 def shown(observation: Observation) -> str:
     """What it shows of the results: its outputs if they tell something, else what the changed names hold."""
     if informative(observation.text):
@@ -68,8 +74,15 @@ def _plain(text: str) -> str:
 
 def _facts(text: str) -> list[object]:
     """Numbers, quoted strings and truth values, in their order."""
-    found = _FACT.findall(without_addresses(text))[:_MOST_FACTS]
-    return [_normal(ast.literal_eval(item)) if item[0] not in "-0123456789" else float(item) for item in found]
+    found = islice(_FACT.finditer(without_addresses(text)), _MOST_FACTS)
+    return [_fact(match.group()) for match in found]
+
+
+def _fact(item: str) -> object:
+    if item[0] in "-0123456789":
+        return float(item)
+    value = _literal(item)
+    return item[1:-1] if value is None else value
 
 
 def _mostly_alike(left: list[object], right: list[object]) -> bool:
@@ -80,18 +93,22 @@ def _mostly_alike(left: list[object], right: list[object]) -> bool:
 
 def _value(text: str) -> object:
     """The value that the text is a literal of, perhaps after its type, or that a summary shows; `None` if none is."""
-    for literal in _literals(text.strip()):
-        try:
-            return _normal(ast.literal_eval(literal))
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            continue
-    return None
+    values = (_literal(literal) for literal in _literals(text.strip()))
+    return next((value for value in values if value is not None), None)
+
+
+def _literal(text: str) -> object:
+    """The value that the text is a literal of, in its normal form; `None` if it is none."""
+    try:
+        return _normal(ast.literal_eval(text))
+    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
+        return None
 
 
 def _literals(text: str) -> Iterator[str]:
     yield text
-    bare = _TYPE.sub("", text, count=1)
-    yield bare
+    if type_ := _TYPE.match(text):
+        yield text[type_.end() :]
     head, _, rest = text.partition("\n")
     if re.match(r"(?:list|tuple|set|dict): \d+ items?", head):
         line = rest.partition("\n")[0].strip()

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import ApiDoc, Parameter
 
 _SECTION = re.compile(
-    r"^\s*(?:parameters|args|arguments|returns?|yields?|raises|examples?)\s*:?\s*$|^\s*:\w+[ :]", re.I | re.M
+    r"^[ \t]*(?:parameters|args|arguments|returns?|yields?|raises|examples?)[ \t]*:?[ \t]*$|^[ \t]*:\w+[ :]",
+    re.I | re.M,
 )
 """Where a docstring ends to say what it is about."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -24,11 +26,13 @@ _LONGEST_BRIEF: Final = 130
 _LONGEST_RETURNS: Final = 200
 
 
+@heuristic("describing an API", lambda api: f"- {api.path}")
 def row(api: ApiDoc) -> str:
     """Path, signature and first sentence, on a line."""
     return f"- {api.path}{ended(api.signature, 160)}: {ended(api.summary, 200)}"
 
 
+@heuristic("describing an API", lambda api, most: f"### {api.path}")
 def in_full(api: ApiDoc, most: int) -> str:
     """The API with about `most` characters of its documentation."""
     warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""

@@ -19,6 +19,7 @@ from exploracoder_jupyter.pipeline.alike import informative, shown
 from exploracoder_jupyter.pipeline.branches import MOST_CHANGES, run_again, tell_change
 from exploracoder_jupyter.pipeline.calls import apis_used, known_types
 from exploracoder_jupyter.pipeline.context import Run, State
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.nearest import enriched
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.searching import Search
@@ -149,6 +150,7 @@ class Attempt:
                     await branch.close()
 
 
+@heuristic("comparing code", lambda code: code.strip())
 def fingerprint(code: str) -> str:
     """Equal for snippets that differ in layout and comments only."""
     try:

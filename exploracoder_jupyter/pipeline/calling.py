@@ -18,8 +18,9 @@ from typing import Final
 from pydantic import JsonValue
 
 from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.mending import values, without_thinking
-from exploracoder_jupyter.pipeline.replies import parse_code
+from exploracoder_jupyter.pipeline.replies import parse_code, unreadable
 from exploracoder_jupyter.types import Call
 
 SEARCH: Final = "search_api"
@@ -71,6 +72,7 @@ def written(text: str) -> Written:
     return Written(calls, _without(spans, text), last)
 
 
+@heuristic("looking for look-ups", lambda text: ())
 def asked(text: str) -> tuple[Call, ...]:
     """The look-ups that have to be answered before the reply can go on; none where its code is complete."""
     reply = written(text)
@@ -79,6 +81,7 @@ def asked(text: str) -> tuple[Call, ...]:
     return reply.calls if reply.last or not _is_complete(reply.rest) else ()
 
 
+@heuristic("reading a reply", unreadable)
 def code_of(text: str) -> str:
     """The code of a reply, without the look-ups in it.
 

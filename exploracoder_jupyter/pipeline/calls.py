@@ -13,10 +13,12 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.types import ApiDoc, Experience
 
 
+@heuristic("looking for the APIs that code calls", lambda *args, **kwargs: ())
 def apis_used(
     code: str,
     knowledge: Knowledge,
@@ -45,12 +47,13 @@ def apis_used(
     return tuple(found)
 
 
+@heuristic("looking for the APIs that code calls", lambda code: ())
 def called(code: str) -> tuple[str, ...]:
     """Names of what the code calls, in order of first appearance: paths from imports on; of methods the last part."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return tuple(dict.fromkeys(re.findall(r"([A-Za-z_]\w*)\(", code)))
+        return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
     aliases = _imports(tree)
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
     names = (_name(func, aliases) for func in calls)

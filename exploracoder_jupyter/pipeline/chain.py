@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import anyio
 
-from exploracoder_jupyter.errors import BudgetSpent, ExploraError
+from exploracoder_jupyter.errors import BudgetSpent, ExploraError, described
 from exploracoder_jupyter.events import RunFinished
 from exploracoder_jupyter.pipeline.context import Run, State
 from exploracoder_jupyter.pipeline.course import Course
 from exploracoder_jupyter.pipeline.ending import Ending
 from exploracoder_jupyter.pipeline.futile import Futile
 from exploracoder_jupyter.pipeline.helm import Helm
+from exploracoder_jupyter.pipeline.heuristics import failure_notice, reporting
 from exploracoder_jupyter.types import Experience, Solution, Verdict
 
 
@@ -28,14 +29,16 @@ async def run_task(run: Run) -> Ending:
     course = Course(run)
     ending = Ending(None, Verdict("stopped", "The run was interrupted."))
     try:
-        ending = await course.travel(Helm(course).listen)
+        with reporting(run.emit):
+            ending = await course.travel(Helm(course).listen)
     except (BudgetSpent, Futile) as reason:
         ending = _stopped(course.states, str(reason))
     except ExploraError as error:
         ending = _stopped(course.states, str(error))
         raise
     except Exception as error:
-        ending = _stopped(course.states, f"This is a fault of the program: {type(error).__name__}: {error}")
+        ending = _stopped(course.states, f"An internal error ended the run: {described(error)}.")
+        run.emit(failure_notice("An internal error ended the run:", error))
         raise
     except anyio.get_cancelled_exc_class():
         ending = _stopped(course.states, "The run was stopped by the user.")

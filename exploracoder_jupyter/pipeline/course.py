@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 
 from exploracoder_jupyter.config import OFFLINE
-from exploracoder_jupyter.events import Estimated, Notice, PlanMade, ReviewAsked, Steered
+from exploracoder_jupyter.events import Estimated, PlanMade, ReviewAsked, Steered
 from exploracoder_jupyter.pipeline.carry import carry_forward
 from exploracoder_jupyter.pipeline.context import Run, State
 from exploracoder_jupyter.pipeline.ending import Ending
@@ -169,10 +169,7 @@ class Course:
     async def _solve(self) -> Ending:
         state = self.states[-1]
         ending = await solve(self.run, state)
-        try:
-            await learn(self.run, state.experience, ending)
-        except Exception as error:  # the run has its ending, whatever becomes of what is kept for later ones
-            self.run.emit(Notice(f"Code that ran could not be kept for later tasks: {error!r}", "warning"))
+        await learn(self.run, state.experience, ending)
         return ending
 
     async def _sweep(self) -> None:

@@ -109,14 +109,14 @@ def _owned(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
         alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
     ]
     owned = {*goldens, *_TYPES, *((alias.asname or alias.name).split(".")[0] for alias in imported)}
-    bound = list(_bound(tree))
-    makers = {name: [value for other, value in bound if other == name] for name, _ in bound}
+    makers: dict[str, list[Set[str] | None]] = {}
+    for name, value in _bound(tree):
+        makers.setdefault(name, []).append(None if value is None else _names(value))
     for _ in makers:
-        owned |= {
-            name
-            for name, values in makers.items()
-            if all(value is not None and _names(value) <= owned for value in values)
-        }
+        more = {name for name, sources in makers.items() if all(one is not None and one <= owned for one in sources)}
+        if more <= owned:
+            break
+        owned |= more
     return frozenset(owned - {name for name in makers if name in _TYPES})
 
 

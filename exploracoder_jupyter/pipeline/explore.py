@@ -18,6 +18,7 @@ from exploracoder_jupyter.pipeline.alike import without_addresses
 from exploracoder_jupyter.pipeline.ask import Draft, ask_code
 from exploracoder_jupyter.pipeline.attempt import Attempt
 from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.learn import forget_stale
 from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.pipeline.plan import revise
@@ -183,6 +184,7 @@ def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
     return list(by_kind.values())
 
 
+@heuristic("comparing failures", lambda item: item.observation.status)
 def failure(item: Experience) -> str:
     """The kind of a failure: status and the first line of the error."""
     error = item.observation.error

@@ -16,6 +16,7 @@ from exploracoder_jupyter.errors import EndpointError, ReplyError
 from exploracoder_jupyter.pipeline.ask import ask_parsed
 from exploracoder_jupyter.pipeline.calls import called
 from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.requests import ExplainInputs
 from exploracoder_jupyter.pipeline.sendable import sendable_names
 from exploracoder_jupyter.pipeline.sharing import reduced
@@ -67,18 +68,21 @@ async def _explained(run: Run, subtask: Subtask, failed: Experience) -> str:
     return " ".join(text.split())
 
 
+@heuristic("writing a search query", lambda run, failed: "")
 def error_query(run: Run, failed: Experience) -> str:
     """The error without values and the names that the code calls; empty where there is neither."""
     names = called(failed.candidate.code)[:_MOST_NAMES]
     return " ".join(part for part in (_error(run, failed), *names) if part)[:_LONGEST]
 
 
+@heuristic("writing a search query", lambda run, failed: "")
 def _error(run: Run, failed: Experience) -> str:
     """Type and message of the error, without values; empty where there is none."""
     error = reduced(failed, run.sharing).observation.error
     return f"{error.name} {_plain(error.message, failed.candidate.code)}".strip()[:_LONGEST] if error else ""
 
 
+@heuristic("writing a search query", lambda run, failed: "")
 def web_query(run: Run, failed: Experience) -> str:
     """The error as a search engine may know it; empty where there is none.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.pipeline.context import Run, State
 from exploracoder_jupyter.pipeline.explore import failure
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 
 
 class Futile(ExploraError):
     """Exploration cannot succeed; the message says why."""
 
 
+@heuristic("checking whether to stop", lambda run, state: None)
 def stop_if_futile(run: Run, state: State) -> None:
     """Raise Futile when the last two subtasks got no code or failed alike, or the library cannot be imported at all."""
     if len(state.codeless) > 1:

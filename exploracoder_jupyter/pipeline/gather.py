@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import Passage, SourceKind
 
@@ -30,6 +31,7 @@ async def gathered_online(run: Run, query: str) -> tuple[Passage, ...]:
     return await _searched(run, query, _FOUND_ONLINE, run.soup.kinds & {"web"})
 
 
+@heuristic("searching other sources", lambda run, query, k, kinds: ())
 async def _searched(run: Run, query: str, k: int, kinds: frozenset[SourceKind]) -> tuple[Passage, ...]:
     if not kinds or not query.strip():
         return ()

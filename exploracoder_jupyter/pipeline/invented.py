@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.mending import fenced, plain
-from exploracoder_jupyter.pipeline.replies import encodable, parse_code, parse_json, without_thinking
+from exploracoder_jupyter.pipeline.replies import encodable, parse_code, parse_json, unreadable, without_thinking
 
 _HEADING = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]+|\*\*|(?:test|input|case)\b[ \t]*|\d+[.):])[ \t]*(?P<title>.*)$", re.I | re.M
@@ -64,6 +65,7 @@ class Cleaned:
     """Whether there were any."""
 
 
+@heuristic("reading a reply", unreadable)
 def parse_inputs(text: str) -> InventReply:
     """The inputs of a reply.
 
@@ -79,6 +81,7 @@ def parse_inputs(text: str) -> InventReply:
         raise ReplyError("the reply is nested too deep.") from error
 
 
+@heuristic("removing assertions", lambda code: None)
 def cleaned(code: str) -> Cleaned | None:
     """The code with displays in place of assertions; `None` if it is no Python."""
     try:
@@ -94,6 +97,7 @@ def cleaned(code: str) -> Cleaned | None:
     return Cleaned(ast.unparse(ast.fix_missing_locations(tree)), stripped=True)
 
 
+@heuristic("displaying a result", lambda code: code)
 def displaying(code: str) -> str:
     """The code so that its last value is displayed: a name that is assigned last is shown."""
     tree = ast.parse(code)

@@ -14,6 +14,7 @@ from exploracoder_jupyter.errors import ReplyError
 from exploracoder_jupyter.events import InputsInvented, Notice, SolutionJudged
 from exploracoder_jupyter.pipeline.ask import ask_parsed
 from exploracoder_jupyter.pipeline.context import Run, State, merged
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.invented import InputReply, InventReply, cleaned, displaying, parse_inputs
 from exploracoder_jupyter.pipeline.requests import InventInputs, JudgeInputs
 from exploracoder_jupyter.pipeline.rulings import Ruled, parse_ruling
@@ -95,6 +96,7 @@ def _told(program: Experience, given: InventedInput, result: InputRun) -> Experi
     return Experience(Subtask(given.id, f"{given.id}: {given.title}"), candidate, result.observation)
 
 
+@heuristic("searching the documentation", lambda run, question: ())
 async def _looked_up(run: Run, question: JudgeInputs) -> tuple[ApiDoc, ...]:
     """The APIs nearest to each error among the results, as far as the errors may be shared."""
     limited = shared(question, run.sharing)

@@ -15,6 +15,7 @@ from exploracoder_jupyter.config import OFFLINE
 from exploracoder_jupyter.pipeline.attempt import fingerprint
 from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.ending import Ending
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.pipeline.wholes import repeats, self_contained, whole
 from exploracoder_jupyter.types import Experience, Passage, Snippet
@@ -26,6 +27,7 @@ _OF_API: Final = ("AttributeError", "ImportError", "ModuleNotFoundError", "TypeE
 """What a call of an API raises that is there no more, or is called in another way."""
 
 
+@heuristic("keeping code for later tasks", lambda run, experience, ending: None)
 async def learn(run: Run, experience: Sequence[Experience], ending: Ending) -> None:
     """Keep the selected cells that ran and the solution, where the run ended with one that ran.
 
@@ -42,6 +44,7 @@ async def learn(run: Run, experience: Sequence[Experience], ending: Ending) -> N
             await run.soup.learn(tuple(distinct.values()))
 
 
+@heuristic("looking for outdated snippets", lambda run, passages, experiences: None)
 async def forget_stale(run: Run, passages: Iterable[Passage], experiences: Sequence[Experience]) -> None:
     """Drop the snippets among the passages whose code a candidate repeated, all of it and no more, and failed at an
     API."""

@@ -18,6 +18,7 @@ from exploracoder_jupyter.errors import ExploraError
 from exploracoder_jupyter.events import LookedUp
 from exploracoder_jupyter.pipeline.calling import SEARCH
 from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.nearest import alike
 from exploracoder_jupyter.pipeline.packing import table
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
@@ -97,6 +98,7 @@ class Desk:
                 return f"It cannot be looked up now. {self._by_name(wanted)}"
         return f"It takes too long to look up. {self._by_name(wanted)}"
 
+    @heuristic("looking up an API", lambda self, tool, wanted: "It cannot be looked up now.")
     async def _found(self, tool: str, wanted: str) -> str:
         if tool == SEARCH:
             return await self._searched(wanted)

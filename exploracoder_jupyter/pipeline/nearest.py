@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from exploracoder_jupyter.inside.failures.likeness import nearest
 from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.types import ApiDoc, ErrorInfo, Observation
 
@@ -39,6 +40,7 @@ class _Missing(NamedTuple):
     """Whether the name exists and was called wrongly."""
 
 
+@heuristic("looking for similar names", lambda run, observation: observation)
 def enriched(run: Run, observation: Observation) -> Observation:
     """The observation with the nearest documented APIs added to what its error may have meant."""
     error = observation.error
@@ -48,6 +50,7 @@ def enriched(run: Run, observation: Observation) -> Observation:
     )
 
 
+@heuristic("looking for similar names", lambda path, apis: [])
 def alike(path: str, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
     """A few APIs whose names are like that of this path, the likest first."""
     owner, _, name = path.rpartition(".")

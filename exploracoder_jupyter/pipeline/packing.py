@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final
 
 from exploracoder_jupyter.pipeline.api_text import ended, in_full, row, squeezed
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.quoting import quote
 from exploracoder_jupyter.pipeline.telling import shorten
 from exploracoder_jupyter.types import ApiDoc, Passage
@@ -43,6 +44,7 @@ class Packed:
     """From all other sources."""
 
 
+@heuristic("packing documentation into a prompt", lambda apis, passages, tokens: Packed("", _paths(apis), ""))
 def packed(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> Packed:
     """As much of both as fits into the tokens, the first ones in full."""
     room = int(tokens * CHARACTERS_PER_TOKEN)
@@ -56,14 +58,20 @@ def packed(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> 
     return Packed(*(quote(text) if text else "" for text in (first, told, second)))
 
 
+@heuristic("listing APIs", lambda apis: "\n".join(api.path for api in apis))
 def table(apis: Sequence[ApiDoc]) -> str:
     """Path, signature and first sentence, a line each."""
     return "\n".join(map(row, apis))
 
 
+@heuristic("removing repeated passages", lambda passages: tuple(passages))
 def distinct(passages: Sequence[Passage]) -> tuple[Passage, ...]:
     """The passages in order, none whose text an earlier one holds."""
     return tuple(_without_doubles(passages, ()))
+
+
+def _paths(apis: Sequence[ApiDoc]) -> str:
+    return quote("\n".join(api.path for api in apis)) if apis else ""
 
 
 def _without_doubles(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:

@@ -16,6 +16,7 @@ from exploracoder_jupyter.events import KnowledgeSearched
 from exploracoder_jupyter.pipeline.ask import ask_json
 from exploracoder_jupyter.pipeline.context import Run, State, merged, still_wanted
 from exploracoder_jupyter.pipeline.gather import gathered, gathered_online
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.pipeline.plan import may_revise
 from exploracoder_jupyter.pipeline.replies import RecommendGlobalReply, RecommendReply, RevisingReply
@@ -58,6 +59,7 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     return Advice(_ranked(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
 
 
+@heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
 async def _retrieved(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
     """APIs and passages for the subtask; those of the web where the plan says that it is to be searched."""
     found = tuple(await run.knowledge.search(query, run.settings.retrieved))
@@ -90,7 +92,7 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
         return ()
     count = run.settings.retrieved_global
     titles = [subtask.title for subtask in run.agenda.plan.subtasks]
-    together = tuple(item.api for item in await run.knowledge.search_together(titles, count))
+    together = await _together(run, titles, count)
     pool = merged(together, state.retrieved)[: count * 3]
     paths = tuple(api.path for api in pool)
     run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), paths))
@@ -103,6 +105,12 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     return tuple(item.api for item in _ranked(run, reply.apis, scored))[:count]
 
 
+@heuristic("searching the documentation", lambda run, titles, count: ())
+async def _together(run: Run, titles: Sequence[str], count: int) -> tuple[ApiDoc, ...]:
+    return tuple(item.api for item in await run.knowledge.search_together(titles, count))
+
+
+@heuristic("ranking APIs", lambda run, paths, found: tuple(found))
 def _ranked(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[ScoredApi, ...]:
     """The named APIs in the model's order; one that it knows by another path is looked up, invented ones are dropped.
 

@@ -11,11 +11,12 @@ import re
 import warnings
 from collections.abc import Sequence
 from doctest import DocTestParser
-from typing import Annotated, TypeVar
+from typing import Annotated, Never, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.mending import Block, blocks, listed, plain, values, without_thinking
 
 __all__ = [
@@ -171,6 +172,16 @@ class RecommendGlobalReply(BaseModel):
 _R = TypeVar("_R", bound=BaseModel)
 
 
+def unreadable(text: str, *_: object) -> Never:
+    """In place of what a reply says where reading it fails by an error of ours: it is asked for once more.
+
+    Raises:
+        ReplyError: always.
+    """
+    raise ReplyError("the reply cannot be read.")
+
+
+@heuristic("reading a reply", unreadable)
 def parse_json(text: str, form: type[_R]) -> _R:
     """The reply as `form`.
 
@@ -216,6 +227,7 @@ def _meant(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
     return list(value.values()) if numbered else None
 
 
+@heuristic("reading a reply", unreadable)
 def parse_code(text: str) -> str:
     """The Python code of a reply: its Python blocks joined in order, or the whole text if that is Python.
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from exploracoder_jupyter.errors import ReplyError
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.mending import blocks, plain, unfenced, values
-from exploracoder_jupyter.pipeline.replies import encodable, parse_code, without_thinking
+from exploracoder_jupyter.pipeline.replies import encodable, parse_code, unreadable, without_thinking
 from exploracoder_jupyter.types import Judgement, Opinion, Ruling
 
 _WORDS: dict[Ruling, str] = {
@@ -52,6 +53,7 @@ class Ruled:
     code: str | None = None
 
 
+@heuristic("reading a reply", unreadable)
 def parse_ruling(text: str, ids: Sequence[str]) -> Ruled:
     """The judgement in a reply about the inputs of these ids.
 

@@ -15,6 +15,7 @@ from exploracoder_jupyter.events import KnowledgeSearched
 from exploracoder_jupyter.pipeline.context import Run, merged, still_wanted
 from exploracoder_jupyter.pipeline.formulate import Query, formulated, web_query
 from exploracoder_jupyter.pipeline.gather import gathered, gathered_online
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.packing import distinct
 from exploracoder_jupyter.types import ApiDoc, Experience, Passage, Subtask
 
@@ -60,6 +61,7 @@ class Search:
         self._take(apis, passages)
         await self._ask_web(failed)
 
+    @heuristic("searching the documentation", lambda self, query: ())
     async def _found(self, query: Query) -> tuple[ApiDoc, ...]:
         """What is found, best first, until there is enough that is new: what failed was written with the rest."""
         known = {api.path for api in self.apis}

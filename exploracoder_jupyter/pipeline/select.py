@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from exploracoder_jupyter.pipeline.alike import agree, informative, shown
 from exploracoder_jupyter.pipeline.assertions import can_fail
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.types import Experience, Selection
 
 
@@ -32,6 +33,7 @@ class Evidence:
     """Minus the length of the code."""
 
 
+@heuristic("selecting a candidate", lambda experiences, recommended: _first(experiences))
 def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tuple[Experience, Selection]:
     """The best experience (the first one among equals) with the reasons. Needs at least one experience."""
     evidence = [_evidence(item, experiences, set(recommended)) for item in experiences]
@@ -39,6 +41,12 @@ def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tup
     chosen = experiences[best]
     ran = sum(item.ran for item in evidence)
     return chosen, Selection(chosen.subtask.id, chosen.candidate.id, _reasons(evidence[best], chosen, ran))
+
+
+def _first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
+    """The first that ran, else the first."""
+    chosen = next((item for item in experiences if item.observation.ran), experiences[0])
+    return chosen, Selection(chosen.subtask.id, chosen.candidate.id, ("ran" if chosen.observation.ran else "none ran",))
 
 
 def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str]) -> Evidence:
@@ -50,6 +58,7 @@ def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str
     return Evidence(observation.ran, agreeing, asserted, informs, used, -len(item.candidate.code))
 
 
+@heuristic("looking for assertions", lambda code: False)
 def _asserts(code: str) -> bool:
     """Whether it holds an assertion that is sure to be run, and that could fail."""
     try:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 
 _WORD: Final = re.compile(r"\d+(?:[.,:/-]\d+)+|\w+")
 """A number is whole: its parts may be of another one."""
@@ -19,6 +20,7 @@ _PLAIN: Final = re.compile(r"(?<![\w.'\"`])[a-z]{2,}(?![\w'\"`(=])")
 """A word of prose; neither a name, which has a capital, nor quoted, which may be anything."""
 
 
+@heuristic("filtering search queries", lambda run, queries: [""] * len(queries))
 def sendable(run: Run, queries: Sequence[str]) -> list[str]:
     """The model's queries with the words that may be sent and no others; empty where nothing is left.
 
@@ -30,6 +32,7 @@ def sendable(run: Run, queries: Sequence[str]) -> list[str]:
     return [" ".join(word for word in query.split() if _is_known(word, known)) for query in queries]
 
 
+@heuristic("filtering search queries", lambda run, text: [])
 def sendable_names(run: Run, text: str) -> list[str]:
     """The names of libraries, APIs and parameters in a text, each once, as it writes them."""
     names = _names(run)

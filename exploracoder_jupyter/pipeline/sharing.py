@@ -14,6 +14,7 @@ import re
 from dataclasses import fields, replace
 from typing import Final
 
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.requests import Inputs
 from exploracoder_jupyter.pipeline.sources import of_code
 from exploracoder_jupyter.types import ErrorInfo, Experience, Observation, Passage, Sharing
@@ -68,16 +69,23 @@ def may_be_read(source: str, sharing: Sharing) -> bool:
     return sharing == "values" or source.startswith(INSTALLED)
 
 
+@heuristic("removing values from a result", lambda experience, sharing: _least(experience))
 def reduced(experience: Experience, sharing: Sharing) -> Experience:
     """The experience with no more of its observation than may be shared."""
     if sharing == "values":
         return experience
     observation, error = experience.observation, experience.observation.error
     if sharing == "none":
-        kept = ErrorInfo(error.name, "") if error else None
-        return replace(experience, observation=Observation(observation.status, error=kept, seconds=observation.seconds))
+        return _least(experience)
     code = experience.candidate.code
     return replace(experience, observation=_without_values(observation, _error(error, code) if error else None))
+
+
+def _least(experience: Experience) -> Experience:
+    """The experience with nothing but whether it ran, for how long, and the type of its error."""
+    observation, error = experience.observation, experience.observation.error
+    kept = ErrorInfo(error.name, "") if error else None
+    return replace(experience, observation=Observation(observation.status, error=kept, seconds=observation.seconds))
 
 
 def _without_values(observation: Observation, error: ErrorInfo | None) -> Observation:

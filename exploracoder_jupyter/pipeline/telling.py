@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.types import Change, ErrorInfo, Experience, Observation
 
 OBSERVATION: Final = 4000
@@ -40,6 +41,9 @@ def shorten(text: str, most: int) -> str:
     return f"{text[:head]}\n... ({len(text) - head - tail} characters left out) ...\n{text[-tail:]}"
 
 
+@heuristic(
+    "describing a result", lambda item, room=None: f"# {item.subtask.title}\n```python\n{item.candidate.code}\n```"
+)
 def _cell(item: Experience, room: int | None = None) -> str:
     observation = item.observation
     code = item.candidate.code if room is None else shorten(item.candidate.code, room // 2)

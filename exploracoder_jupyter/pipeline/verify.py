@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import doctest
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 
@@ -49,7 +49,7 @@ def check_code(task: Task) -> str | None:
     code = readable_code(task)
     if code is None:
         return None
-    return decided(code, goldens(code, task))
+    return _rewritten(lambda: decided(code, goldens(code, task)))
 
 
 def readable_code(task: Task) -> str | None:
@@ -61,7 +61,7 @@ def readable_code(task: Task) -> str | None:
     examples = _examples(text)
     if examples and not (tree and can_fail(tree)):
         return _doctests(text, examples)
-    return asserting(tree, text) if tree else _pairs(text, task.solution_name)
+    return _rewritten(lambda: asserting(tree, text)) if tree else _pairs(text, task.solution_name)
 
 
 def python_of(task: Task) -> str:
@@ -107,6 +107,15 @@ def _doctests(text: str, examples: Sequence[doctest.Example]) -> str:
     if not any(example.want for example in examples) and not (source and can_fail(source)):
         raise nothing_asserted()
     return _RUN_DOCTESTS.format(text=text + "\n")
+
+
+def _rewritten(rewrite: Callable[[], str]) -> str:
+    try:
+        return rewrite()
+    except (RecursionError, ValueError) as error:
+        raise UsageError(
+            "The check is nested too deeply, or holds a number with too many digits.", remedy="Simplify the check."
+        ) from error
 
 
 def _unreadable(text: str) -> str:

@@ -14,7 +14,7 @@ _FILE = re.compile(r"[\w .()+@~/\\-]{1,200}\.\w{1,12}")
 
 def variables(code: str, uses: Container[str]) -> list[str]:
     """The names that the code reads and binds nowhere, and those of `uses` that it reads before it binds them."""
-    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(ast.parse(code))):
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(_tree(code))):
         return sorted(name for name in lacking(code) or () if name in uses)  # the rest may have come with the star
     names = names_in(code)
     before = {name for name in lacking(code) or () if name in uses}
@@ -36,6 +36,14 @@ def at_home(code: str) -> list[str]:
 
 
 def _texts(code: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(code)):
+    for node in ast.walk(_tree(code)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
+
+
+def _tree(code: str) -> ast.Module:
+    """The code's tree; an empty one where it cannot be parsed."""
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

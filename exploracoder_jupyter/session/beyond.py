@@ -8,7 +8,7 @@ well, and what is stricter now stays so.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 
@@ -16,8 +16,6 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Layer, Settings
 from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.models import is_local
-from exploracoder_jupyter.models.presets import shown
 from exploracoder_jupyter.notebook.homes import own_homes
 from exploracoder_jupyter.types import Sharing
 
@@ -25,13 +23,22 @@ _LESS_STRICT: dict[Sharing, tuple[Sharing, ...]] = {"values": (), "schema": ("va
 _LIMITS = ("memory_mb", "cpu_seconds", "processes", "open_files", "file_mb", "output_kb", "copy_mb")
 
 
-def refuse_beyond(recorded: Layer, now: Settings) -> None:
+def refuse_beyond(recorded: Layer, now: Settings, *, address_allowed: bool = False) -> None:
     """Let a recorded layer reach no further than the settings of now do.
+
+    `address_allowed`: whether the user has agreed to the endpoint that it names.
 
     Raises:
         UsageError: it would; the remedy names the options that allow it.
     """
-    if flags := " ".join(_flags(recorded, now)):
+    address = [] if address_allowed else list(_address(recorded))
+    flags = " ".join([*address, *_flags(recorded, now)])
+    if address and flags == address[0]:
+        raise UsageError(
+            f"Only the trace names the endpoint {recorded['endpoint']['base_url']}, so nothing is sent there.",
+            remedy=f"To send it the task, code, outputs and your API key, add: {flags}",
+        )
+    if flags:
         raise UsageError(
             "That run reached further than your settings do, which a trace alone does not bring about again.",
             remedy=f"Where you want that, add: {flags}",
@@ -64,6 +71,8 @@ def _looser(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
         yield "isolation"
     if sandbox.get("branching") == "fork":
         yield "branching"
+    if any(_more_to_read(sandbox, now)):
+        yield "allow_read"
     for name in _LIMITS:
         value, limit = sandbox.get(name), getattr(now.sandbox, name)
         if isinstance(value, int | float) and value > limit:
@@ -78,16 +87,30 @@ def _told_from_home(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[st
             yield name
 
 
-def _flags(recorded: Layer, now: Settings) -> Iterator[str]:
-    endpoint, sandbox = recorded.get("endpoint", {}), recorded.get("sandbox", {})
-    address, present = endpoint.get("base_url"), now.endpoint.base_url
-    if isinstance(address, str) and not is_local(address) and address != (present and shown(present)):
+def _address(recorded: Layer) -> Iterator[str]:
+    """The option for the endpoint that a recorded layer names. This machine is no exception: anything may listen."""
+    address = recorded.get("endpoint", {}).get("base_url")
+    if isinstance(address, str):
         yield f"--base-url {quote(address)}"
+
+
+def _more_to_read(sandbox: Mapping[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Paths that experiments might read then and may not now."""
+    paths = sandbox.get("allow_read")
+    for path in map(str, paths if isinstance(paths, list) else ()):
+        if not any(_same(path, one) for one in now.sandbox.allow_read):
+            yield path
+
+
+def _flags(recorded: Layer, now: Settings) -> Iterator[str]:
+    sandbox = recorded.get("sandbox", {})
     gateway = sandbox.get("gateway")
     if isinstance(gateway, str) and gateway != now.sandbox.gateway:
         yield f"--gateway {quote(gateway)}"
     if sandbox.get("network") and not now.sandbox.network:
         yield "--network"
+    for path in _more_to_read(sandbox, now):
+        yield f"--allow-read {quote(path)}"
     yield from interpreters(recorded, now)
     yield from _reading(recorded, now)
 
@@ -96,8 +119,8 @@ def _reading(recorded: Layer, now: Settings) -> Iterator[str]:
     """Options for what is read for the model: the web, files of this machine, a model of embeddings."""
     retrieval = recorded.get("retrieval", {})
     web, place = retrieval.get("web"), retrieval.get("web_address")
-    known = web == now.retrieval.web and (place is None or _same(str(place), now.retrieval.web_address))
-    if web not in (None, "off") and not known:
+    known = web in (None, now.retrieval.web) and (place is None or _same(str(place), now.retrieval.web_address))
+    if (web or place) and web != "off" and not known:
         yield f"--web {quote(str(place or web))}"
     folder = retrieval.get("embedding_folder")
     if isinstance(folder, str) and not _same(folder, now.retrieval.embedding_folder):

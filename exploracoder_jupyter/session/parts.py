@@ -52,6 +52,12 @@ def is_offline(endpoint: Endpoint) -> bool:
     return endpoint.model == OFFLINE or (endpoint.model is None and endpoint.base_url is None)
 
 
+def asks_endpoint(settings: Settings) -> bool:
+    """Whether anything is sent to the endpoint: requests to a model, or texts to be embedded."""
+    embeds = settings.endpoint.embedding_model and not settings.retrieval.embedding_folder
+    return not is_offline(settings.endpoint) or bool(embeds)
+
+
 async def open_knowledge(
     libraries: Sequence[str],
     settings: Settings,

@@ -6,12 +6,13 @@ that was cut off had asked is not asked again, as long as it would be asked in t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from exploracoder_jupyter.config import OFFLINE, Layer, resolve
+from exploracoder_jupyter.config import OFFLINE, Endpoint, Layer, Settings, resolve
 from exploracoder_jupyter.earlier_settings import as_layer
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import RunStarted
@@ -25,13 +26,22 @@ from exploracoder_jupyter.session.going_on import onward
 from exploracoder_jupyter.session.held import refuse_held
 from exploracoder_jupyter.session.named import records_of
 from exploracoder_jupyter.session.order import Earlier, Order
+from exploracoder_jupyter.session.parts import asks_endpoint, is_offline
 from exploracoder_jupyter.types import Task
 from exploracoder_jupyter.wording import plural
 
 _WITH_SOLUTION = ("solved", "unchecked")
 
 
-def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Order:
+Confirm = Callable[[str], bool]
+"""Asks the user whether the run may use this endpoint, which only its trace names."""
+
+_ENDPOINT = frozenset({"base_url", "model", "embedding_model", "timeout", "retries"})
+_WEB = frozenset({"web", "web_address"})
+"""Settings that are the user's wherever flags, the config file or the environment name them."""
+
+
+def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "", confirm: Confirm | None = None) -> Order:
     """The order that goes on from the run of this trace; what the order itself says wins over what is recorded.
 
     Args:
@@ -40,6 +50,7 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Ord
         cell: where to branch off: a candidate, which is carried forward instead of the selected one; a subtask, which
             is explored again; or `solution`. Empty: where the run ended.
         hint: for the model, at the first subtask that is explored.
+        confirm: asks the user whether an endpoint may be used that only the trace names; none: it is refused.
 
     Raises:
         UsageError: it is not the trace of a run, or of one that is still going on; there is no such cell, or nothing to
@@ -54,7 +65,9 @@ def resumed(order: Order, trace: Path, *, cell: str = "", hint: str = "") -> Ord
     if not cell:
         _refuse_ended(run, trace)
     begin, asked = onward(records, run, trace, cell=cell, hint=hint)
-    said, layer = _said(run, trace, begin, cell, order.workdir), _settings(run.started, order.layers)
+    layer = _settings(run.started, order.layers, confirm)
+    switched = _switched(run.started, resolve(*order.layers, layer).endpoint)
+    said = f"{_said(run, trace, begin, cell)}{switched}{elsewhere(run, order.workdir)}"
     address = str(layer.get("endpoint", {}).get("base_url") or "")
     return replace(
         order,
@@ -112,22 +125,42 @@ def _task(order: Order, known: Task) -> Task:
     return with_variables(order, found, remedy="Resume it in that notebook: %%explora --resume.")
 
 
-def _settings(started: RunStarted, stronger: tuple[Layer, ...]) -> Layer:
-    """The recorded settings. An address that is in force now and is recorded without its secrets stays in force.
+def _settings(started: RunStarted, stronger: tuple[Layer, ...], confirm: Confirm | None) -> Layer:
+    """The recorded settings, as far as they are in force.
 
     Raises:
         UsageError: they reach further than what is set now.
     """
-    layer, now = as_layer(started.settings, stronger), resolve(*stronger)
-    refuse_beyond(layer, now)
-    layer = no_looser(layer, now)
-    endpoint, present = layer.get("endpoint", {}), now.endpoint.base_url
-    if present and endpoint.get("base_url") == shown(present):
-        return {**layer, "endpoint": {name: value for name, value in endpoint.items() if name != "base_url"}}
-    return layer
+    now = resolve(*stronger)
+    layer = _unnamed(as_layer(started.settings, stronger), now)
+    if not asks_endpoint(resolve(*stronger, layer)):
+        layer = _without(layer, "endpoint", {"base_url"})
+    address = layer.get("endpoint", {}).get("base_url")
+    allowed = isinstance(address, str) and confirm is not None and confirm(address)
+    refuse_beyond(layer, now, address_allowed=allowed)
+    return no_looser(layer, now)
 
 
-def _said(run: Run, trace: Path, begin: Given, cell: str, workdir: Path) -> str:
+def _unnamed(recorded: Layer, now: Settings) -> Layer:
+    """The recorded layer without what the user decides now: by flags, the config file or the environment."""
+    layer = _without(recorded, "endpoint", _ENDPOINT & now.endpoint.model_fields_set)
+    return _without(layer, "retrieval", _WEB) if _WEB & now.retrieval.model_fields_set else layer
+
+
+def _without(layer: Layer, section: str, names: Set[str]) -> Layer:
+    return {**layer, section: {name: value for name, value in layer.get(section, {}).items() if name not in names}}
+
+
+def _switched(started: RunStarted, now: Endpoint) -> str:
+    """That another model is asked than in the recorded run; a sentence behind others, or nothing."""
+    then, model = started.model, now.model
+    if is_offline(now):
+        model = OFFLINE
+    place = f" at {shown(now.base_url)}" if model != OFFLINE and now.base_url else ""
+    return f" That run used the model {then}; this one uses {model}{place}." if model and model != then else ""
+
+
+def _said(run: Run, trace: Path, begin: Given, cell: str) -> str:
     """What is gone on from, what is taken over and what it had cost."""
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
     where = f"from {cell} in" if cell else "from"
@@ -137,7 +170,4 @@ def _said(run: Run, trace: Path, begin: Given, cell: str, workdir: Path) -> str:
     spent = f"{plural(run.usage.calls, 'call')} and {plural(run.usage.tokens, 'token')}"
     asked = run.started is not None and run.started.model != OFFLINE
     cost = f" It had cost {spent}, which do not count here." if asked else ""
-    return (
-        f"This goes on {where} the run{when(run)} ({trace.name}, {run.run_id}), which {ended}: {over}."
-        f"{cost}{elsewhere(run, workdir)}"
-    )
+    return f"This goes on {where} the run{when(run)} ({trace.name}, {run.run_id}), which {ended}: {over}.{cost}"

@@ -12,7 +12,7 @@ import anyio
 
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.config import OFFLINE, Secrets, Settings, secrets, unknown_variables
-from exploracoder_jupyter.errors import EndpointError, UsageError, unwrapped
+from exploracoder_jupyter.errors import EndpointError, ExploraError, UsageError, unwrapped
 from exploracoder_jupyter.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.knowledge import Library
@@ -59,7 +59,8 @@ async def run(
 
     Raises:
         UsageError, MissingMeans: the order cannot be carried out; no trace was written.
-        EndpointError, KernelError: our means failed on the way; the trace is closed and says so.
+        EndpointError, KernelError, InternalError: our means failed on the way, or this package did; the trace is closed
+            and says so, and the error has the `summary`.
     """
     steering = steering or RunSteering()
     settings = checked(order)
@@ -69,15 +70,21 @@ async def run(
         listen = _with_cells(listen, CellView(order.cell, settings.view.show), cells)
     historian = Historian(order, settings, listen, begun or (lambda path: None))
     teller = Teller(order, settings, historian.listen, begun=historian.begun, renamed=historian.renamed, hidden=hidden)
-    with anyio.CancelScope() as scope:
-        steering.bind(scope)
-        try:
+    failure: ExploraError | None = None
+    try:
+        with anyio.CancelScope() as scope:
+            steering.bind(scope)
             await _carry_out(order, settings, keys, teller, steering)
-        except Exception as error:
-            raise teller.failed(unwrapped(error)) from None
-        finally:
-            teller.close()
-    return teller.summary()
+    except Exception as error:
+        failure = teller.failed(error)
+        failure.__cause__ = unwrapped(error)
+    finally:
+        teller.close()
+    if failure is None:
+        return teller.summary()
+    if teller.records:
+        failure.summary = teller.summary()
+    raise failure
 
 
 def _with_cells(listen: Listener, view: CellView, cells: CellListener) -> Listener:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.config import Settings
-from exploracoder_jupyter.errors import ExploraError, UsageError
+from exploracoder_jupyter.errors import ExploraError, InternalError, UsageError, as_known, unwrapped
 from exploracoder_jupyter.events import Event, LibraryRead, ModelCalled, Notice, Progress, Record, RunFinished
 from exploracoder_jupyter.notebook.paths import (
     FOLDER,
@@ -24,6 +24,7 @@ from exploracoder_jupyter.notebook.paths import (
 from exploracoder_jupyter.notebook.redact import Redactor
 from exploracoder_jupyter.notebook.summary import summary
 from exploracoder_jupyter.notebook.trace import Trace
+from exploracoder_jupyter.pipeline.heuristics import failure_notice
 from exploracoder_jupyter.session.held import Hold
 from exploracoder_jupyter.session.order import Order
 from exploracoder_jupyter.types import Usage, Verdict
@@ -72,6 +73,7 @@ class Teller:
         self._advancing = ("", 0.0)
         self._named = False
         self._warned = False
+        self._misshown = False
         self.records: list[Record] = []
 
     def __call__(self, event: Event) -> None:
@@ -82,7 +84,7 @@ class Teller:
             self._trace.append(record)
         elif _worth_keeping(event):
             self._keep()
-        self._listen(record)
+        self._show(record)
         self._name_earlier()
         self._warn()
 
@@ -91,6 +93,15 @@ class Teller:
         if self._trace and self._trace.earlier and not self._named:
             self._named = True
             self(Notice(f"The earlier trace {self._path.name} is kept as {self._trace.earlier.name}."))
+
+    def _show(self, record: Record) -> None:
+        """Pass the record on. A display that fails does not end the run: that is recorded once."""
+        try:
+            self._listen(record)
+        except Exception as error:
+            if not (self._misshown or self._finished):
+                self._misshown = True
+                self(failure_notice("An internal error occurred while showing the run; it continues:", error))
 
     def _warn(self) -> None:
         """Say once that the trace cannot be written, e.g. on a full disk; the run goes on."""
@@ -104,15 +115,21 @@ class Teller:
         if what == self._advancing[0] and now - self._advancing[1] < _PACE:
             return
         self._advancing = (what, now)
-        self._listen(Record(len(self.records), time.time(), Progress(what, done, total)))
+        self._show(Record(len(self.records), time.time(), Progress(what, done, total)))
 
-    def failed(self, error: BaseException) -> BaseException:
-        """End the run with this error; the error, with the place of the trace in its remedy if there is one."""
-        self._finish(str(error))
-        if not isinstance(error, ExploraError) or not self._trace:
-            return error
+    def failed(self, error: BaseException) -> ExploraError:
+        """End the run with this error; the error as one of ours, with the place of the trace in its remedy if there is
+        one."""
+        known = as_known(error)
+        if isinstance(known, InternalError) and self.records and not self._finished:
+            self(failure_notice("An internal error ended the run:", unwrapped(error)))
+        self._finish(str(known))
+        if not self._trace:
+            return known
         where = f"What was learned is in {self._path}; --resume goes on from there."
-        return type(error)(error.message, remedy=f"{error.remedy} {where}".strip())
+        if isinstance(known, InternalError):
+            where = f"The results so far and the traceback are in {self._path}; --resume continues from there."
+        return type(known)(known.message, remedy=f"{known.remedy} {where}".strip())
 
     def _keep(self) -> None:
         self._trace = Trace(self._path, secrets=self._hidden)
@@ -131,9 +148,13 @@ class Teller:
         if not self._trace:
             _leave_nothing(self._path)
 
+    @property
+    def _finished(self) -> bool:
+        return any(isinstance(record.event, RunFinished) for record in self.records)
+
     def _finish(self, reason: str) -> None:
         """The last event, unless it has been told; without a first one there is no run to end."""
-        if self.records and not any(isinstance(record.event, RunFinished) for record in self.records):
+        if self.records and not self._finished:
             self(RunFinished(Verdict("stopped", reason), None, Usage()))
 
     @property

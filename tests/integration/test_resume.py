@@ -77,7 +77,9 @@ def author(httpserver, monkeypatch, cache):
     listed = {"object": "list", "data": [{"id": "toy", "object": "model", "created": 1, "owned_by": "me"}]}
     httpserver.expect_request("/v1/models").respond_with_json(listed)
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(author)
-    author.options = [*OPTIONS, httpserver.url_for("/v1").replace("localhost", "127.0.0.1")]
+    address = httpserver.url_for("/v1").replace("localhost", "127.0.0.1")
+    monkeypatch.setenv("EXPLORACODER_BASE_URL", address)  # a trace alone would not be believed
+    author.options = [*OPTIONS, address]
     return author
 
 

@@ -8,7 +8,7 @@ import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.errors import EndpointError, KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.errors import EndpointError, InternalError, KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.events import dump
 from exploracoder_jupyter.execution.live import LiveKernel
 from exploracoder_jupyter.notebook.trace import load
@@ -199,8 +199,47 @@ def test_of_an_address_that_a_trace_alone_names_it_is_said_where_it_cannot_be_re
     records = recorded([started(settings={"endpoint": endpoint})])
     (tmp_path / "t.journal.jsonl").write_text("".join(f"{dump(record)}\n" for record in records))
     layers = ({"endpoint": endpoint},) if named_now else ()
-    order = resumed(Order(Task("", ()), layers, tmp_path), tmp_path / "t.journal.jsonl")
+    order = resumed(Order(Task("", ()), layers, tmp_path), tmp_path / "t.journal.jsonl", confirm=lambda address: True)
     with pytest.raises(EndpointError, match="cannot be reached") as caught:
         _run(order)
     said = "That address is the trace's: --base-url names another, --model offline asks none." in caught.value.remedy
     assert said != named_now
+
+
+class FailingSteering(RunSteering):
+    """Breaks the run from within, once a subtask is over."""
+
+    def __init__(self):
+        super().__init__()
+        self.over = anyio.Event()
+
+    async def next(self):
+        await self.over.wait()
+        raise RuntimeError("boom")
+
+
+def test_a_fault_in_the_middle_keeps_what_there_is_and_is_resumed(endpoint, tmp_path):
+    """Issue 14, item 0: a closed trace with the solution so far, the fields of every end, and a way on."""
+
+    async def main():
+        steering = FailingSteering()
+
+        def listen(record):
+            if record.event.kind == "subtask_finished":
+                steering.over.set()
+
+        return await run(_order(tmp_path, endpoint), listen, steering=steering)
+
+    with pytest.raises(InternalError, match="RuntimeError: boom") as caught:
+        anyio.run(main)
+    [trace] = (tmp_path / "explorations").glob("*.ipynb")
+    summary = caught.value.summary
+    assert (summary["status"], summary["trace"]) == ("stopped", str(trace))
+    assert "median" in summary["solution"] and summary["usage"]["calls"] > 3
+    assert str(trace) in caught.value.remedy
+    assert not list(trace.parent.glob("*.jsonl"))
+    told = [record.event for record in load(trace)]
+    assert any(event.kind == "notice" and "Traceback" in event.details for event in told)
+    layers = ({"endpoint": {"base_url": endpoint}},)
+    again = _run(resumed(Order(Task("", ()), layers, tmp_path), trace))
+    assert again["status"] == "solved"

@@ -146,7 +146,7 @@ def test_the_order_has_task_check_libraries_and_the_settings_given(session, tmp_
         (BudgetSpent("Spent."), 1),
         (ExceptionGroup("g", [ValueError("beside"), ExceptionGroup("h", [EndpointError("Refused.")])]), 2),
         (OSError(28, "No space left on device", "a.ipynb"), 2),
-        (RuntimeError("a fault of ours"), 2),
+        (RuntimeError("a fault of ours"), 3),
         (KeyboardInterrupt(), 1),
     ],
 )

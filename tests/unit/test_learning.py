@@ -90,6 +90,7 @@ async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away()
     assert soup.learned
 
 
+@pytest.mark.failing_heuristics
 async def test_a_failure_to_keep_code_is_told_and_takes_no_solution_away():
     class Full(FewPassages):
         async def learn(self, snippets):

@@ -1,5 +1,7 @@
 """An order that goes on from the trace of a run, and what it refuses."""
 
+import io
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,6 +10,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from exploracoder_jupyter import session
+from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.config import resolve
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.events import dump
@@ -34,6 +38,15 @@ SETTINGS = resolve(
 ).model_dump(mode="json")
 
 
+ADDRESS = SETTINGS["endpoint"]["base_url"]
+
+
+@pytest.fixture(autouse=True)
+def _own_endpoint(monkeypatch):
+    """The user has configured the endpoint that the traces name."""
+    monkeypatch.setenv("EXPLORACODER_BASE_URL", ADDRESS)
+
+
 def trace(folder, events, *, name="old.ipynb", **changes):
     path = folder / name
     events = [started(settings=SETTINGS, **changes), *events[1:]]
@@ -48,7 +61,7 @@ def again(path, order=None, **more):
 def test_task_and_settings_come_from_the_trace(tmp_path):
     order = again(trace(tmp_path, complete_events()[:CUT_OFF]))
     assert order.task == Task("Count the triangles of the karate club graph.", ("networkx",))
-    settings = resolve(*order.layers, environ={"EXPLORACODER_MODEL": "other"})
+    settings = resolve(*order.layers)
     assert (settings.exploration.candidates, settings.exploration.debug_rounds) == (7, 3)
     assert (settings.endpoint.model, settings.endpoint.base_url) == ("toy", "http://127.0.0.1:9/v1")
     assert (settings.view.out, settings.view.show) == (None, "selected")
@@ -87,6 +100,118 @@ def test_an_address_with_secrets_is_taken_from_where_it_is_now(tmp_path, monkeyp
     assert resolve(*order.layers).endpoint.base_url == "http://me:hunter2@127.0.0.1:9/v1"
 
 
+NOW = {"EXPLORACODER_BASE_URL": "http://127.0.0.1:11/v1", "EXPLORACODER_MODEL": "now"}
+
+
+def endpoint_of(order):
+    endpoint = resolve(*order.layers).endpoint
+    return endpoint.base_url, endpoint.model
+
+
+def test_the_endpoint_of_the_environment_stands_in_place_of_the_recorded_one(tmp_path, monkeypatch):
+    """Issue 14, item 0: what the user says now wins, the recorded settings come after it."""
+    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    for name, value in NOW.items():
+        monkeypatch.setenv(name, value)
+    assert endpoint_of(again(path)) == ("http://127.0.0.1:11/v1", "now")
+    assert "scripted" in again(path).earlier.said and "now at http://127.0.0.1:11/v1" in again(path).earlier.said
+    flags = Order(NOTHING, ({"endpoint": {"model": "flag"}},), workdir=tmp_path)
+    assert endpoint_of(again(path, flags)) == ("http://127.0.0.1:11/v1", "flag")
+    monkeypatch.delenv("EXPLORACODER_MODEL")
+    assert endpoint_of(again(path)) == ("http://127.0.0.1:11/v1", "toy")
+
+
+def test_the_endpoint_of_the_config_file_stands_in_place_of_the_recorded_one(tmp_path, monkeypatch):
+    """Issue 14, item 0: the same where a file says it; a trace without an address does not undo it."""
+    monkeypatch.delenv("EXPLORACODER_BASE_URL")
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").write_text('[endpoint]\nbase_url = "http://127.0.0.1:12/v1"\n')
+    assert endpoint_of(again(trace(tmp_path, complete_events()[:CUT_OFF]))) == ("http://127.0.0.1:12/v1", "toy")
+    path = set_to(tmp_path, {"endpoint": {"model": "toy"}})
+    assert endpoint_of(again(path)) == ("http://127.0.0.1:12/v1", "toy")
+
+
+def test_an_address_that_only_a_trace_names_is_refused_or_asked_about(tmp_path, monkeypatch):
+    """Issue 14, item 6: an address on this machine, too, gets nothing unless the user has named it or agrees."""
+    monkeypatch.delenv("EXPLORACODER_BASE_URL")
+    path, asked = trace(tmp_path, complete_events()[:CUT_OFF]), []
+    for confirm in (None, lambda address: asked.append(address)):
+        with pytest.raises(UsageError, match=r"127\.0\.0\.1:9") as caught:
+            again(path, confirm=confirm)
+        assert f"--base-url {ADDRESS}" in caught.value.remedy
+    assert asked == [ADDRESS]
+    assert endpoint_of(again(path, confirm=lambda address: address == ADDRESS)) == (ADDRESS, "toy")
+    with pytest.raises(UsageError, match=r"127\.0\.0\.1:9"):
+        again(path, cell="1.2")
+
+
+def test_an_address_that_nothing_is_sent_to_is_not_asked_about(tmp_path, monkeypatch):
+    """Issue 14, item 6: without a model and without embeddings there of, the address of a trace does not matter."""
+    monkeypatch.delenv("EXPLORACODER_BASE_URL")
+    offline = Order(NOTHING, ({"endpoint": {"model": "offline"}},), workdir=tmp_path)
+    assert endpoint_of(again(trace(tmp_path, complete_events()[:CUT_OFF]), offline)) == (None, "offline")
+    embedding = set_to(tmp_path, {"endpoint": {"base_url": ADDRESS, "model": "offline", "embedding_model": "e"}})
+    with pytest.raises(UsageError, match=r"127\.0\.0\.1:9"):
+        again(embedding)
+
+
+def test_where_the_web_is_searched_is_for_the_user_to_say(tmp_path, monkeypatch):
+    """Issue 14, item 6: an address of a trace alone does not get the key for searching the web."""
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("EXPLORACODER_WEB_KEY", "secret-of-the-web")
+    hostile = {"base_url": ADDRESS}, {"web_address": "https://evil.example/?q={query}&k={key}"}
+    records = [started(settings={"endpoint": hostile[0], "retrieval": hostile[1]}), *complete_events()[1:CUT_OFF]]
+    nbformat.write(render(recorded(records)), tmp_path / "old.ipynb")
+    (tmp_path / "config.toml").write_text('[retrieval]\nweb = "https://find.example/?q={query}&k={key}"\n')
+    settings = resolve(*again(tmp_path / "old.ipynb").layers)
+    assert settings.retrieval.web_address == "https://find.example/?q={query}&k={key}"
+    (tmp_path / "config.toml").write_text("")
+    with pytest.raises(UsageError, match=r"--web 'https://evil\.example"):
+        again(tmp_path / "old.ipynb")
+
+
+@pytest.mark.parametrize("command", [["run", "--resume"], ["run", "--from", "1.2", "--resume"]])
+def test_a_server_that_only_a_trace_names_gets_neither_a_key_nor_a_request(
+    tmp_path, monkeypatch, httpserver, capsys, command
+):
+    """Issue 14, item 6: not even one that asks whether it is there."""
+    monkeypatch.delenv("EXPLORACODER_BASE_URL")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    monkeypatch.chdir(tmp_path)
+    httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "toy"}]})
+    address = httpserver.url_for("/v1").replace("localhost", "127.0.0.1")
+    path = set_to(tmp_path, {"endpoint": {"base_url": address, "model": "toy", "embedding_model": "e", "retries": 0}})
+    assert main([*command, str(path), "--json"]) == 2
+    assert f"--base-url {address}" in json.loads(capsys.readouterr().out)["remedy"]
+    assert httpserver.log == []
+
+
+@pytest.mark.parametrize("answer", ["\n", "n\n", "yes\n"])
+def test_on_a_terminal_the_user_is_asked(tmp_path, monkeypatch, capsys, answer):
+    """Issue 14, item 6: no is the default; after a yes the run takes the address of the trace."""
+    monkeypatch.delenv("EXPLORACODER_BASE_URL")
+    monkeypatch.chdir(tmp_path)
+    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "dumb")
+    orders = []
+
+    async def run(order, listen, *, steering):
+        orders.append(order)
+        return {"status": "solved"}
+
+    monkeypatch.setattr(session, "run", run)
+    status = main(["run", "--resume", str(path)])
+    assert (status, len(orders)) == ((0, 1) if answer == "yes\n" else (2, 0))
+    assert ADDRESS in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 def test_what_is_stricter_now_stays_so(tmp_path, monkeypatch):
     (tmp_path / "config.toml").touch()
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
@@ -100,7 +225,13 @@ def test_what_is_stricter_now_stays_so(tmp_path, monkeypatch):
 
 BEYOND = {
     "endpoint": {"base_url": "https://models.example/v1", "model": "toy"},
-    "sandbox": {"network": True, "gateway": "https://kernels.example", "python": "./python", "kernel": "/bin/sh"},
+    "sandbox": {
+        "network": True,
+        "allow_read": ["~/letters"],
+        "gateway": "https://kernels.example",
+        "python": "./python",
+        "kernel": "/bin/sh",
+    },
     "retrieval": {
         "web": "url",
         "web_address": "https://find.example/?key={key}&q={query}",
@@ -118,13 +249,14 @@ def set_to(folder, layer):
     return folder / "old.ipynb"
 
 
-def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path):
+def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path, monkeypatch):
+    monkeypatch.delenv("EXPLORACODER_BASE_URL")
     path = set_to(tmp_path, BEYOND)
     with pytest.raises(UsageError) as caught:
         again(path)
     assert caught.value.remedy == (
         "Where you want that, add: --base-url https://models.example/v1 --gateway https://kernels.example --network"
-        " --kernel /bin/sh --python ./python --web 'https://find.example/?key={key}&q={query}'"
+        " --allow-read '~/letters' --kernel /bin/sh --python ./python --web 'https://find.example/?key={key}&q={query}'"
         " --embedding-folder model --docs ref --docs '~/notes' --workspace"
     )
     order = again(path, Order(NOTHING, (BEYOND,), workdir=tmp_path))
@@ -137,6 +269,7 @@ def test_a_replay_reaches_nothing_and_starts_no_interpreter_that_it_is_not_told_
         replayed(path, tmp_path / "new.ipynb")
     settings = resolve(*replayed(path, tmp_path / "new.ipynb", kernel="mine").order.layers, environ={})
     assert (settings.sandbox.network, settings.sandbox.gateway) == (False, None)
+    assert settings.sandbox.allow_read == ()
     assert (settings.sandbox.kernel, settings.sandbox.python) == ("mine", None)
     assert settings.retrieval.embedding_folder is None
 

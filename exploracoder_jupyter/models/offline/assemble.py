@@ -233,6 +233,6 @@ def _code(draft: Draft, target: str, idiom: Idiom) -> str:
     code = replace(draft, result=idiom.apply(draft.result)).code(target)
     try:
         ast.parse(code)
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     return code

@@ -23,6 +23,7 @@ from exploracoder_jupyter.models.offline.propose import proposals
 from exploracoder_jupyter.models.offline.repairs import repaired
 from exploracoder_jupyter.models.offline.search import Aim, Judged
 from exploracoder_jupyter.models.offline.state import variables
+from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.requests import (
     DebugInputs,
@@ -65,6 +66,7 @@ class OfflineModel:
             usage = Usage(calls=1 if index == 0 else 0)
             yield Reply(index, text, usage, "" if text else "empty")
 
+    @heuristic("answering without a language model", lambda self, request: [])
     async def _answers(self, request: ModelRequest) -> list[str]:
         inputs = request.inputs
         match inputs:

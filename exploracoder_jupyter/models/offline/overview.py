@@ -43,7 +43,7 @@ def _requirement(code: str) -> str:
 def _steps(code: str) -> list[str]:
     try:
         body = ast.parse(code).body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     names = [sorted(called(node)) for node in body if not isinstance(node, (ast.Import, ast.ImportFrom))]
     return [f"Call {', '.join(found[:2])}" for found in names if found]

@@ -21,16 +21,20 @@ def repaired(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool, *,
 
     `sure` leaves out what the error does not say, only suggests.
     """
-    found = [
-        mended for repair in (_REPAIRS[:_SURE] if sure else _REPAIRS) for mended in repair(code, error, apis, pool)
-    ]
+    if not _parses(code):
+        return []
+    repairs = _REPAIRS[:_SURE] if sure else _REPAIRS
+    try:
+        found = [mended for repair in repairs for mended in repair(code, error, apis, pool)]
+    except RecursionError:  # the code parses, and is nested too deeply to be written again
+        return []
     return [mended for mended in dict.fromkeys(found) if mended != code and _parses(mended)]
 
 
 def _parses(code: str) -> bool:
     try:
         ast.parse(code)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
 

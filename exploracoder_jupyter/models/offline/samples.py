@@ -75,7 +75,7 @@ def _parsed(code: str) -> tuple[Statement, ...]:
 def _nodes(code: str) -> list[ast.stmt]:
     try:
         return ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
 

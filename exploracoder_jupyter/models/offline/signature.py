@@ -88,7 +88,7 @@ def _parsed(signature: str) -> ast.arguments | None:
     for attempt in (text, text.partition("->")[0].strip(), _bare(text)):
         try:
             definition = ast.parse(f"def f{attempt}: pass").body[0]
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         if isinstance(definition, ast.FunctionDef):
             return definition.args

@@ -115,8 +115,14 @@ def alive(draft: Draft, values: Sequence[Value], keep: Sequence[str] = ()) -> Dr
 
 
 def pruned(code: str, targets: Sequence[str]) -> str:
-    """The code without assignments and imports that no target needs."""
-    body = _body(code)
+    """The code without assignments and imports that no target needs; none where it cannot be parsed and written."""
+    try:
+        return _pruned(_body(code), targets)
+    except RecursionError:
+        return ""
+
+
+def _pruned(body: Sequence[ast.stmt], targets: Sequence[str]) -> str:
     needed = set(targets)
     kept: list[ast.stmt] = []
     for node in reversed(body):
@@ -145,7 +151,7 @@ def _written(body: Sequence[ast.stmt]) -> str:
 def _holds(code: str, value: Value) -> bool:
     try:
         wanted = ast.dump(ast.parse(value.code, mode="eval").body)
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return any(ast.dump(node) == wanted for node in ast.walk(ast.parse(code)) if isinstance(node, ast.expr))
 
@@ -158,5 +164,5 @@ def _prints(node: ast.stmt) -> bool:
 def _body(code: str) -> list[ast.stmt]:
     try:
         return ast.parse(code).body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []

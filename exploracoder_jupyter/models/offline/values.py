@@ -64,9 +64,15 @@ class _Found:
     code: str
 
 
+_BEHIND = 200
+"""Characters before a value that are searched for its name."""
+_DEEPEST = 50
+"""Brackets in brackets that a literal may have; looking for the end of deeper ones would take quadratic time."""
+
+
 def values_in(text: str) -> tuple[Value, ...]:
     """The values of a text in order; a sequence of like literals is a value of its own beside its members."""
-    found = _literals(text)
+    found = [item for item in _literals(text) if _evaluates(item.code) or not item.code.strip("+-").isdigit()]
     found = sorted([*found, *_symbols(text, found)], key=lambda item: item.start)
     singles = [_value(number, item, text) for number, item in enumerate(found)]
     groups = _groups(singles, text, first=len(singles))
@@ -189,6 +195,8 @@ def _balanced(text: str, start: int) -> int | None:
             quote = char
         elif char in _OPENING:
             stack.append(_OPENING[char])
+            if len(stack) > _DEEPEST:
+                return None
         elif stack and char == stack[-1]:
             stack.pop()
             if not stack:
@@ -217,7 +225,7 @@ def evaluate(code: str) -> object:
 
 
 def _value(number: int, item: _Found, text: str) -> Value:
-    before = text[: item.start].rstrip("` ")
+    before = text[max(0, item.start - _BEHIND) : item.start].rstrip("` ")
     given = _GIVEN.search(before)
     shape = "callable" if _FUNCTION.match(item.code) else shape_of(evaluate(item.code))
     roles = _roles(text, item)

@@ -107,7 +107,7 @@ def _names_read(check: str) -> tuple[str, ...]:
 def _tree(code: str) -> ast.Module:
     try:
         return ast.parse(code)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
 
