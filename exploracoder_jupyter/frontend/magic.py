@@ -71,6 +71,9 @@ class ExploraMagics(Magics):
     no_snippets = Bool(None, allow_none=True, help="Whether to neither use nor keep code that ran.").tag(config=True)
     docs = List(Unicode(), None, allow_none=True, help="Documentation beside the libraries' own.").tag(config=True)
     embedding_folder = Unicode(None, allow_none=True, help="Folder of an embedding model.").tag(config=True)
+    allow_read = List(Unicode(), None, allow_none=True, help="Paths of the home folder that experiments may read.").tag(
+        config=True
+    )
     isolation = CaselessStrEnum(
         ("best", "require"), None, allow_none=True, help="Whether to run below the full level of isolation."
     ).tag(config=True)

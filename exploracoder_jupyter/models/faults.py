@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlsplit
@@ -115,17 +116,23 @@ def explain(fault: Fault, where: Where, models: Sequence[str] = ()) -> EndpointE
     if fault.kind == "status":
         return _refusal(fault, where, models)
     what, remedy = _EXPLAINED[fault.kind]
-    host = urlsplit(where.url).hostname
     sentence = what.format(
         because=_because(fault.text),
         text=fault.text,
-        host=host,
+        host=_host(where.url),
         silence=format_seconds(fault.silence),
         seconds=format_seconds(fault.seconds),
         requests=f" and {fault.requests} requests" if fault.requests > 1 else "",
         tries=f" ({_tries(fault)})" if fault.requests > 1 else "",
     )
     return EndpointError(f"{where.url} {sentence}.", remedy=remedy)
+
+
+def _host(url: str) -> str:
+    """The name in an address, or all of it where it is none."""
+    with suppress(ValueError):
+        return urlsplit(url).hostname or url
+    return url
 
 
 _LOADED = "Check that the model is loaded, or raise the endpoint's timeout."

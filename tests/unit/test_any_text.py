@@ -313,7 +313,7 @@ async def replied(model, request):
     return [reply async for reply in model.complete(request)]
 
 
-FAULTS = (Fault("timeout"), Fault("alien"), Fault("status", status=500), Fault("status", status=404))
+FAULTS = (Fault("silent"), Fault("alien"), Fault("too large"), Fault("status", status=500), Fault("status", status=404))
 MODELS = {
     "offline": of_the_offline_model,
     "values in a task": each(
@@ -326,7 +326,7 @@ MODELS = {
         calls_of,
     ),
     "faults": each(
-        lambda text: [str(explain(replace(fault, text=text), Where(text, text, True, 1.0, 1))) for fault in FAULTS],
+        lambda text: [str(explain(replace(fault, text=text), Where(text, text, True, 1.0))) for fault in FAULTS],
         lambda text: quoted(text, "key"),
     ),
 }  # fmt: skip

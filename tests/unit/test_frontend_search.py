@@ -108,7 +108,7 @@ def test_options_say_how_many_and_how_it_is_read():
         ("numpy", LAST, "There is no query for numpy; to look for that word in networkx, put it in quotes"),
         ('numpy ""', LAST, "There is no query for numpy"),
         ('"shortest path"', None, "No library is named"),
-        ("-k many networkx path", None, "-k invalid int value: 'many'."),
+        ("-k many networkx path", None, "-k takes a whole number, not 'many'."),
         ("-k 0 networkx path", None, "-k takes a number from 1 to 1000, not 0."),
         ("--candidates 3 networkx path", None, "There is no option --candidates"),
         ('networkx "path', None, "The %explora search line cannot be read."),

@@ -534,7 +534,7 @@ def test_the_strongest_place_wins():
         ({"web": "https://me:tiger@searx.example"}, "holds a name or a password."),
         ({"web": "url", "web_address": "https://x.example/"}, "does not say where the {query} goes."),
         ({"web": "https://{query}.example/"}, "does not say where the {query} goes."),
-        ({"web": 5}, "The setting 'retrieval.web' should be"),
+        ({"web": 5}, "The setting 'retrieval.web' (--web) must be"),
     ],
 )
 def test_an_unusable_place_is_one_sentence_before_anything_is_done(settings, sentence):
