@@ -21,6 +21,7 @@ from exploracoder_jupyter.frontend.live_run import Audience, LiveRun, Nobody
 from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, fold
 from exploracoder_jupyter.frontend.relay import PATIENCE, Relay
 from exploracoder_jupyter.frontend.view import Place
+from exploracoder_jupyter.time_limits import scale
 from exploracoder_jupyter.wire import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
 MakeDisplay = Callable[["Run"], Display]
@@ -89,7 +90,7 @@ class Run:
     def stop(self) -> None:
         """Ask for its end; returns at once. An engine that does not end in time is ended."""
         self._stopping = True
-        self._deadline = time.monotonic() + 2 * PATIENCE
+        self._deadline = time.monotonic() + 2 * scale(PATIENCE)
         self.live.stopping()  # before the end, which may follow at once
         self._relay.stop()
 
@@ -125,7 +126,7 @@ class Run:
         """A message and some patience first; a second interrupt skips the patience."""
         try:
             self.stop()
-            self._deadline = time.monotonic() + PATIENCE
+            self._deadline = time.monotonic() + scale(PATIENCE)
             self._follow()
         except KeyboardInterrupt:
             self._relay.end(patience=0.0)
@@ -171,7 +172,7 @@ class Run:
     def _release(self) -> None:
         """End the engine, take its last words, show the end."""
         try:
-            self._relay.end(patience=_AFTER_STOP if self._stopping else PATIENCE)
+            self._relay.end(patience=scale(_AFTER_STOP if self._stopping else PATIENCE))
             self._deadline = time.monotonic() + 1.0
             self._follow()
             if not self.state.over:
@@ -211,7 +212,7 @@ class Runs:
         with ExitStack() as undo:
             undo.callback(resources.close)
             relay = Relay(order, command=command, fork=fork)
-            undo.callback(relay.end, patience=_AFTER_STOP)
+            undo.callback(relay.end, patience=scale(_AFTER_STOP))
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
             live = LiveRun(self.audience, Place(token_hex(6), order.cell, folder, origin), state, session=session)
