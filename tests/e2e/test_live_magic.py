@@ -60,7 +60,7 @@ async def execute(folder, *sources):
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     resources = {"metadata": {"path": str(folder)}}
     client = NotebookClient(
-        notebook, timeout=patience(240), kernel_name="python3", resources=resources, allow_errors=True
+        notebook, timeout=round(patience(240)), kernel_name="python3", resources=resources, allow_errors=True
     )
     await client.async_execute()
     return notebook.cells[2:]

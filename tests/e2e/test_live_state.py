@@ -55,7 +55,7 @@ def execute(folder, *sources):
     notebook = new_notebook(cells=[new_code_cell(source) for source in ("%load_ext exploracoder_jupyter", *sources)])
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(
-        notebook, timeout=patience(240), kernel_name="python3", resources=resources, allow_errors=True
+        notebook, timeout=round(patience(240)), kernel_name="python3", resources=resources, allow_errors=True
     ).execute()
     return notebook.cells[1:]
 

@@ -13,7 +13,7 @@ def execute(folder, *sources):
     """The notebook after its execution, and the kernel's complaint if there was one."""
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     client = NotebookClient(
-        notebook, timeout=patience(240), kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+        notebook, timeout=round(patience(240)), kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     )
     try:
         client.execute()

@@ -243,7 +243,9 @@ async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined, monkeypa
 
         async def execute(*sources, timeout=None):
             notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-            await NotebookClient(notebook, kernel_name="fork", timeout=timeout or patience(_SECONDS)).async_execute()
+            await NotebookClient(
+                notebook, kernel_name="fork", timeout=timeout or round(patience(_SECONDS))
+            ).async_execute()
             return notebook.cells
 
         cells = await execute("items.append(3); total = sum(items)", "print('seen'); total")
