@@ -4,6 +4,9 @@ import os
 import socket
 
 import pytest
+import pytest_timeout
+
+from tests.patience import patience
 
 _LOCAL = {"127.0.0.1", "::1", "localhost"}
 
@@ -52,3 +55,9 @@ def pytest_collection_modifyitems(items):
         for ring in ("integration", "e2e"):
             if f"/tests/{ring}/" in str(item.path):
                 item.add_marker(ring)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item, settings):
+    """The bound of every test, its own or that of `pyproject.toml`, is longer on a busy machine."""
+    return pytest_timeout.pytest_timeout_set_timer(item, settings._replace(timeout=patience(settings.timeout)))

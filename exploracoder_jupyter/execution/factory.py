@@ -22,6 +22,7 @@ from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.scratch import Snapshot, copy_snapshot
 from exploracoder_jupyter.execution.sibling import AnySibling
 from exploracoder_jupyter.execution.started import Launch, start_sibling
+from exploracoder_jupyter.time_limits import scale
 
 _SETUP_SECONDS: Final = 60.0
 _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
@@ -131,7 +132,7 @@ async def set_up(sibling: AnySibling, code: str) -> None:
     if not code:
         return
     collector = Collector(10_000)
-    ending = await sibling.execute(code, timeout=_SETUP_SECONDS, collector=collector)
+    ending = await sibling.execute(code, timeout=scale(_SETUP_SECONDS), collector=collector)
     if ending.cause != "finished" or ending.reply.get("status") != "ok":
         why = collector.error.headline if collector.error else ending.note or ending.cause
         raise KernelError(f"The code that prepares each sibling failed: {why}.")

@@ -28,6 +28,7 @@ from exploracoder_jupyter.execution.stall import Stall
 from exploracoder_jupyter.execution.suspects import remember
 from exploracoder_jupyter.execution.written import copy_written
 from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.time_limits import scale
 from exploracoder_jupyter.types import Observation
 
 _AT_ONCE: Final = max(4, CORES)
@@ -315,7 +316,7 @@ class ForkBranch:
             BranchingChanged: there, it comes to an end.
         """
         again = (await self._branches.fall_back()).branch(self._steps)
-        observed = await again.run(code, timeout=min(timeout, _PROOF_SECONDS))
+        observed = await again.run(code, timeout=min(timeout, scale(_PROOF_SECONDS)))
         await again.close()
         if observed.status == "timeout":
             return observed

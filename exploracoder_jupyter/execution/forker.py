@@ -22,6 +22,7 @@ from exploracoder_jupyter.execution.kernel import Sibling
 from exploracoder_jupyter.execution.line import Heard, Line, Listener
 from exploracoder_jupyter.execution.order import Order, Orders
 from exploracoder_jupyter.inside.hazards import RISKY
+from exploracoder_jupyter.time_limits import scale
 
 _SECONDS: Final = 20.0
 _MOST_NOTES: Final = 20
@@ -62,7 +63,7 @@ class Forker:
         listener = Listener(self.orders.launcher.folder / "call")
         root: Forked | None = None
         try:
-            with anyio.fail_after(_SECONDS):
+            with anyio.fail_after(scale(_SECONDS)):
                 async with anyio.create_task_group() as asking:
                     asking.start_soon(ask, str(listener.address))
                     line = await listener.accept()
@@ -123,7 +124,7 @@ class Forker:
             try:
                 lifeline = self._send(line, order, parent)
                 undo.callback(os.close, lifeline)
-                with anyio.fail_after(_SECONDS):
+                with anyio.fail_after(scale(_SECONDS)):
                     heard = await line.receive()
                 body = self._body(heard, line, lifeline, order, parent)
             except (EOFError, OSError, TimeoutError) as error:

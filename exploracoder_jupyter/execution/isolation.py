@@ -19,6 +19,8 @@ from itertools import product
 from pathlib import Path
 from typing import Final, Literal
 
+from exploracoder_jupyter.time_limits import scale
+
 _PROBE_SECONDS: Final = 10
 _TEMPORARY: Final = ("/tmp", "/var/tmp")
 _DEVICES: Final = ("/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/dxg")
@@ -135,7 +137,9 @@ def find_isolation(*, network: bool) -> Isolation:
 
 def _problem_of(command: list[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.returncode == 0:

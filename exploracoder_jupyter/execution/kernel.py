@@ -22,6 +22,7 @@ from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.execution.incoming import Message, encodable, understand
 from exploracoder_jupyter.execution.messages import Collector
 from exploracoder_jupyter.execution.processes import TreeUse
+from exploracoder_jupyter.time_limits import scale
 
 Cause = Literal["finished", "timeout", "flooded", "died"]
 
@@ -174,7 +175,7 @@ class Sibling:
             channel.socket.sndtimeo = (
                 0  # code in the sibling can break the connection: then sending would wait for ever
             )
-        with anyio.move_on_after(_START_SECONDS):
+        with anyio.move_on_after(scale(_START_SECONDS)):
             patience = iter(_ASK_AGAIN_SECONDS)
             while self.is_alive:
                 with anyio.move_on_after(next(patience, _ASK_AGAIN_SECONDS[-1])):
@@ -204,7 +205,7 @@ class Sibling:
         # Signals do not reach through a process namespace, messages do.
         with suppress(zmq.Again):
             self._client.control_channel.send(self._client.session.msg("interrupt_request"))
-        with anyio.move_on_after(_GRACE_SECONDS):
+        with anyio.move_on_after(scale(_GRACE_SECONDS)):
             await request.ended.wait()
         if not request.ended.is_set():
             await self.end("it did not answer to an interrupt and its kernel was ended")

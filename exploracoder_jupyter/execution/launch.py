@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.errors import MissingMeans
+from exploracoder_jupyter.time_limits import scale
 
 if TYPE_CHECKING:
     from jupyter_client.kernelspec import KernelSpec
@@ -103,7 +104,7 @@ def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
             [*command, "-c", _ASK_PATHS],
             capture_output=True,
             text=True,
-            timeout=_ASK_SECONDS,
+            timeout=scale(_ASK_SECONDS),
             stdin=subprocess.DEVNULL,
             cwd=sys.prefix,
         )

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from exploracoder_jupyter.time_limits import scale
+
 LevelName = Literal["namespaces", "landlock", "limits", "open"]
 """`open` is never found, only asked for: a fork that may do whatever the kernel that it is forked from may do."""
 
@@ -64,7 +66,9 @@ def find_level(archive: Path) -> Level:
         return Level("limits", why="namespaces are Linux's")
     command = [sys.executable, str(archive), "{}", "probe"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL
+        )
         found = json.loads(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         return Level("limits", why=f"they could not be tried: {error}")

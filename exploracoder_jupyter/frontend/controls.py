@@ -43,6 +43,7 @@ from exploracoder_jupyter.page import (
     control,
     plain,
 )
+from exploracoder_jupyter.time_limits import scale
 
 HANDSHAKE_SECONDS = 0.5
 """How long a calling cell waits for its page's hello."""
@@ -101,7 +102,7 @@ class Controls:
         """
         if self._link is None:
             return lambda: ""
-        until = time.monotonic() + HANDSHAKE_SECONDS
+        until = time.monotonic() + scale(HANDSHAKE_SECONDS)
         self._pages.called()
         self._open("call")
         return lambda: self._pages.expect(session, until=until)
@@ -203,7 +204,7 @@ class Controls:
     def _ask_owner(self, run: Run, sync: Sync, owner: str, answer: Answer) -> None:
         """Hand the run over unless its owner is still there, or it has another one by now."""
         ask = partial(self.tell, WhoMessage(run=run.live.key))
-        if self._pages.answers(owner, run.live.key, ask, seconds=_OWNER_SECONDS) or run.live.owner != owner:
+        if self._pages.answers(owner, run.live.key, ask, seconds=scale(_OWNER_SECONDS)) or run.live.owner != owner:
             return self._show(run, sync, answer)
         self._hand_over(run, sync, answer)
 

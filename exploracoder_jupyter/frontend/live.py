@@ -19,6 +19,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.frontend.mentioned import mentioned
+from exploracoder_jupyter.time_limits import scale
 from exploracoder_jupyter.wire import Hazard, LiveOffer
 
 _PROBE_SECONDS = 5.0
@@ -68,7 +69,7 @@ def _confines() -> bool:
     command = [sys.executable, "-P", "-m", "exploracoder_jupyter.inside.probe"]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PROBE_SECONDS, stdin=subprocess.DEVNULL, check=True
+            command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL, check=True
         )
         return not json.loads(done.stdout)["namespaces"]
     except (OSError, subprocess.SubprocessError, ValueError):

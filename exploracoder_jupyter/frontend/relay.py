@@ -27,6 +27,7 @@ from pydantic import ValidationError
 
 from exploracoder_jupyter.errors import ExploraError, MissingMeans
 from exploracoder_jupyter.events import RunStarted
+from exploracoder_jupyter.time_limits import scale
 from exploracoder_jupyter.wire import (
     Choose,
     Failed,
@@ -183,15 +184,17 @@ class Relay:
         """Replace the subtasks that have not begun; ends a review. Returns at once."""
         self._send(Replan(titles=[*titles]))
 
-    def end(self, *, patience: float = PATIENCE) -> None:
+    def end(self, *, patience: float | None = None) -> None:
         """End the engine and release the pipes: end of input, then SIGTERM, then SIGKILL, `patience` seconds each.
+
+        `PATIENCE` by default, longer on a busy machine.
 
         An interrupt while waiting goes on to the next, harder step.
         """
         with self._writing:
             _close(self._process.stdin)
         for blow in (signal.SIGTERM, signal.SIGKILL):
-            if self._wait(patience):
+            if self._wait(scale(PATIENCE) if patience is None else patience):
                 break
             self._signal(blow)
         self._process.wait()

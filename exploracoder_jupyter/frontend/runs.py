@@ -23,6 +23,7 @@ from exploracoder_jupyter.frontend.panel import State, begun, failed, finished, 
 from exploracoder_jupyter.frontend.relay import PATIENCE, Engine, Refused, Relay
 from exploracoder_jupyter.frontend.server import server_root
 from exploracoder_jupyter.frontend.view import Place
+from exploracoder_jupyter.time_limits import scale
 from exploracoder_jupyter.wire import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
 MakeDisplay = Callable[["Run"], Display]
@@ -91,7 +92,7 @@ class Run:
     def stop(self) -> None:
         """Ask for its end; returns at once. An engine that does not end in time is ended."""
         self._stopping = True
-        self._deadline = time.monotonic() + 2 * PATIENCE
+        self._deadline = time.monotonic() + 2 * scale(PATIENCE)
         self.live.stopping()  # before the end, which may follow at once
         self._relay.stop()
 
@@ -127,7 +128,7 @@ class Run:
         """A message and some patience first; a second interrupt skips the patience."""
         try:
             self.stop()
-            self._deadline = time.monotonic() + PATIENCE
+            self._deadline = time.monotonic() + scale(PATIENCE)
             self._follow()
         except KeyboardInterrupt:
             self._relay.end(patience=0.0)
@@ -177,7 +178,7 @@ class Run:
     def _release(self) -> None:
         """End the engine, take its last words, show the end."""
         try:
-            self._relay.end(patience=_AFTER_STOP if self._stopping else PATIENCE)
+            self._relay.end(patience=scale(_AFTER_STOP if self._stopping else PATIENCE))
             self._deadline = time.monotonic() + 1.0
             self._follow()
             if not self.state.over:
@@ -219,7 +220,7 @@ class Runs:
         with ExitStack() as undo:
             undo.callback(resources.close)
             relay = Refused(refused) if refused else Relay(order, command=command, fork=fork)
-            undo.callback(relay.end, patience=_AFTER_STOP)
+            undo.callback(relay.end, patience=scale(_AFTER_STOP))
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
             place = Place(token_hex(6), order.cell, folder, origin, root=server_root())

@@ -25,6 +25,7 @@ from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.quoting import quote
 from exploracoder_jupyter.pipeline.sharing import may_be_read
 from exploracoder_jupyter.pipeline.telling import shorten
+from exploracoder_jupyter.time_limits import scale
 from exploracoder_jupyter.types import ApiDoc, Call, Message, Parameter
 
 _PATIENCE: Final = 0.6
@@ -90,7 +91,7 @@ class Desk:
         return answer
 
     async def _within_time(self, tool: str, wanted: str) -> str:
-        with anyio.move_on_after(_PATIENCE):
+        with anyio.move_on_after(scale(_PATIENCE)):
             try:
                 answer = self.known[tool, wanted] = await self._found(tool, wanted)
                 return answer

@@ -15,6 +15,7 @@ import anyio
 
 from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.execution.live import Hazard, LiveKernel
+from exploracoder_jupyter.time_limits import scale
 from exploracoder_jupyter.wire import ForkKernel, KernelForked, LiveOffer
 
 PATIENCE = 20.0
@@ -26,10 +27,13 @@ _GONE = "it is gone"
 class KernelLine:
     """The line to one kernel."""
 
-    def __init__(self, ask: Callable[[ForkKernel], None], *, patience: float = PATIENCE) -> None:
-        """`ask` sends a request and returns at once; `patience` is in seconds."""
+    def __init__(self, ask: Callable[[ForkKernel], None], *, patience: float | None = None) -> None:
+        """`ask` sends a request and returns at once.
+
+        `patience` is in seconds; `PATIENCE` by default, longer on a busy machine.
+        """
         self._ask = ask
-        self._patience = patience
+        self._patience = scale(PATIENCE) if patience is None else patience
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[asyncio.AbstractEventLoop, asyncio.Future[str]]] = {}

@@ -11,6 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 from exploracoder_jupyter.cli import main
+from tests.patience import patience
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
@@ -61,7 +62,7 @@ def test_the_solution_of_a_recorded_example_still_passes_its_check(path, tmp_pat
     check = notebook.metadata.exploracoder_jupyter.task.get("check") or WANTED[path.stem]
     shutil.copytree(LIBRARY, tmp_path / LIBRARY.name)
     notebook.cells.append(nbformat.v4.new_code_cell(check))
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=round(patience(120)), resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert [cell for cell in notebook.cells if cell.source.startswith("%%explored")] == candidates
     assert candidates
 

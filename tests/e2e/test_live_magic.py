@@ -19,6 +19,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.integration.live_kernel import live_kernel
 from tests.levels import fully_confined
+from tests.patience import patience
 
 unasked = pytest.mark.skipif(not fully_confined(), reason="a live kernel is forked unasked only at the full level")
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
@@ -58,7 +59,9 @@ async def execute(folder, *sources):
     sources = ("%load_ext exploracoder_jupyter", GIVEN, *sources)
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
     resources = {"metadata": {"path": str(folder)}}
-    client = NotebookClient(notebook, timeout=240, kernel_name="python3", resources=resources, allow_errors=True)
+    client = NotebookClient(
+        notebook, timeout=round(patience(240)), kernel_name="python3", resources=resources, allow_errors=True
+    )
     await client.async_execute()
     return notebook.cells[2:]
 
@@ -85,7 +88,7 @@ async def background():
 
 async def until_solved(kernel):
     """What `%explora status` says then."""
-    with anyio.fail_after(_SECONDS):
+    with anyio.fail_after(patience(_SECONDS)):
         while "Solved." not in (status := (await kernel.run("%explora status")).printed):
             await anyio.sleep(0.3)
     return status

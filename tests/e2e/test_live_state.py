@@ -9,6 +9,8 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 from werkzeug import Response
 
+from tests.patience import patience
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
 CODE = """```python
@@ -52,7 +54,9 @@ def execute(folder, *sources):
     """The notebook after its execution; a cell that fails is part of it."""
     notebook = new_notebook(cells=[new_code_cell(source) for source in ("%load_ext exploracoder_jupyter", *sources)])
     resources = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, timeout=240, kernel_name="python3", resources=resources, allow_errors=True).execute()
+    NotebookClient(
+        notebook, timeout=round(patience(240)), kernel_name="python3", resources=resources, allow_errors=True
+    ).execute()
     return notebook.cells[1:]
 
 

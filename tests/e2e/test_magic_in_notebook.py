@@ -6,11 +6,15 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell, new_notebook
 
+from tests.patience import patience
+
 
 def execute(folder, *sources):
     """The notebook after its execution, and the kernel's complaint if there was one."""
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
-    client = NotebookClient(notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    client = NotebookClient(
+        notebook, timeout=round(patience(240)), kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    )
     try:
         client.execute()
     except CellExecutionError as error:

@@ -4,6 +4,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from exploracoder_jupyter.notebook import Trace, ours, render
+from tests.patience import patience
 from tests.unit.factories import complete_events, finished, proposed, ran, recorded, started, stream
 
 
@@ -24,7 +25,7 @@ def test_running_a_trace_leaves_candidates_alone_and_runs_the_solution(tmp_path)
     trace.close()
 
     notebook = nbformat.read(path, 4)
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=round(patience(60)), resources={"metadata": {"path": str(tmp_path)}}).execute()
 
     assert [found.name for found in tmp_path.glob("touched-*")] == ["touched-s1"]
     outputs = {ours(cell)["role"]: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
@@ -35,5 +36,5 @@ def test_running_a_trace_leaves_candidates_alone_and_runs_the_solution(tmp_path)
 def test_a_complete_trace_runs_from_top_to_bottom():
     notebook = render(recorded(complete_events()))
     recorded_outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
-    NotebookClient(notebook, timeout=60).execute()
+    NotebookClient(notebook, timeout=round(patience(60))).execute()
     assert [cell.outputs for cell in notebook.cells if cell.cell_type == "code"] == recorded_outputs

@@ -15,6 +15,7 @@ import asyncio, builtins, contextlib, contextvars, decimal, functools, gc, io, i
 import random, shutil, signal, sqlite3, sys, tempfile, threading, types, warnings
 from pathlib import Path
 import numpy as np
+import pandas as pd
 get_ipython().run_line_magic("matplotlib", "agg")
 import matplotlib.pyplot as plt
 from IPython.display import HTML, display
@@ -58,8 +59,6 @@ def look():
 
 _FIRST = {*globals(), "_FIRST"}
 """
-
-WITH_PANDAS = "import pandas as pd\n"
 
 SPOIL = """
 import gc, os, random, shutil, signal, sys
@@ -398,7 +397,7 @@ def _generate(topic, number):
     found = {}
 
     @settings(
-        max_examples=number * 6,
+        max_examples=max(24, number * 6),
         derandomize=True,
         database=None,
         deadline=None,

@@ -17,6 +17,7 @@ from jupyter_client.manager import AsyncKernelManager
 
 from exploracoder_jupyter.errors import KernelError
 from tests.integration.cells import cell_request
+from tests.patience import patience
 
 PYTHON = os.environ.get("EXPLORACODER_LIVE_PYTHON", sys.executable)
 """Another interpreter may be named, to try another ipykernel."""
@@ -85,7 +86,7 @@ class LiveKernel:
     async def finish(self, request):
         """Wait for the end of a cell that was begun by `client.execute`."""
         reply, idle = Reply(), False
-        with anyio.fail_after(_SECONDS):
+        with anyio.fail_after(patience(_SECONDS)):
             while not idle:
                 message = await self.client.get_iopub_msg()
                 content = message["content"]
@@ -124,8 +125,9 @@ class LiveKernel:
     async def fork_between_cells(self, address):
         """Fork it from its main thread, which must be idle."""
         request = self.client.execute("", silent=True, user_expressions={"fork": _FORK.format(address=address)})
-        while (message := await self.client.get_shell_msg(timeout=_SECONDS))["parent_header"]["msg_id"] != request:
-            pass
+        message = await self.client.get_shell_msg(timeout=patience(_SECONDS))
+        while message["parent_header"]["msg_id"] != request:
+            message = await self.client.get_shell_msg(timeout=patience(_SECONDS))
         answer = message["content"]["user_expressions"]["fork"]
         if answer["status"] != "ok":
             raise KernelError(answer["evalue"])
@@ -159,7 +161,7 @@ async def live_kernel(folder, *, transport="tcp"):
     client = manager.client()
     client.start_channels()
     try:
-        await client.wait_for_ready(timeout=_SECONDS)
+        await client.wait_for_ready(timeout=patience(_SECONDS))
         kernel = LiveKernel(manager, client, str(folder / "forks"))
         served = await kernel.run(_SERVE.format(address=str(folder / "forks")), silent=True)
         assert served.said == "ok", served

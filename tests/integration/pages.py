@@ -8,6 +8,7 @@ from jupyter_client.blocking import BlockingKernelClient
 
 from exploracoder_jupyter.page import CONTROL, EVENTS, VERSION
 from tests.integration.cells import cell_request
+from tests.patience import is_over, patience
 
 
 class Page:
@@ -35,8 +36,8 @@ class Page:
 
     def listen(self):
         """Wait until what the kernel publishes is heard."""
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
+        began = time.monotonic()
+        while not is_over(began, 30):
             self._client.kernel_info()
             try:
                 self._hear(self._client.get_iopub_msg(timeout=0.5))
@@ -113,9 +114,9 @@ class Page:
 
     def until(self, holds, what, seconds=20):
         """Hear the kernel until this holds."""
-        until = time.monotonic() + seconds
+        began = time.monotonic()
         while not holds():
-            assert time.monotonic() < until, f"{self.name} waits for {what}: {self.states} {self.displays}"
+            assert not is_over(began, seconds), f"{self.name} waits for {what}: {self.states} {self.displays}"
             self.hear(0.05)
 
     def hear(self, seconds):
@@ -134,7 +135,7 @@ class Page:
         message = self._client.session.msg("create_subshell_request", {})
         self._client.control_channel.send(message)
         while True:
-            reply = self._client.get_control_msg(timeout=20)
+            reply = self._client.get_control_msg(timeout=patience(20))
             if reply["parent_header"].get("msg_id") == message["header"]["msg_id"]:
                 return reply["content"]["subshell_id"]
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import psutil
 
+from tests.patience import is_over, patience
+
 TOKEN = "a token of the tests"
 
 
@@ -66,7 +68,7 @@ class Server:
 
     def _ask(self, path):
         request = urllib.request.Request(f"{self.url}/{path}", headers={"Authorization": f"token {TOKEN}"})
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=patience(10)) as answer:
             return json.load(answer)
 
 
@@ -93,14 +95,14 @@ def serve(kind, folder):
         )
         server = Server(kind, f"http://127.0.0.1:{port}", psutil.Process(process.pid), temporary)
         try:
-            until = time.monotonic() + 60
+            began = time.monotonic()
             while not server.answers():
-                assert process.poll() is None and time.monotonic() < until, (folder / "log").read_text()
+                assert process.poll() is None and not is_over(began, 60), (folder / "log").read_text()
                 time.sleep(0.1)
             yield server
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(patience(30))
 
 
 def _free_port():

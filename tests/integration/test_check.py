@@ -19,6 +19,7 @@ from exploracoder_jupyter.errors import MissingMeans, UsageError
 from exploracoder_jupyter.notebook import document, load
 from exploracoder_jupyter.session.check import Asked, check
 from tests.integration.traces import VARYING, explore, rewrite
+from tests.patience import patience
 
 CHECKS = int(os.environ.get("EXPLORA_CHECKS", "2"))
 """How often a trace that varies is checked; more for whoever changes what is compared."""
@@ -285,7 +286,7 @@ def test_a_trace_whose_branches_repeat_is_checked_by_repeating(made):
 
 def test_how_a_candidate_ended_is_compared_whatever_it_was(tmp_path, monkeypatch):
     codes = ["import os\nos._exit(1)", "while True: pass", "raise ValueError('no')", "print('x' * 5_000_000)"]
-    trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch, timeout=1.0, output_kb=100)
+    trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch, timeout=patience(1.0), output_kb=100)
     recorded = {record.event.candidate: record.event.observation.status for record in observed(trace)}
     assert [recorded[f"1.{n}"] for n in (1, 2, 3)] == ["died", "timeout", "error"]
     assert unlike(checked(trace)) == {}
@@ -342,7 +343,9 @@ def told(done):
 
 
 def command(*arguments):
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=240, check=False)
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=patience(240), check=False
+    )
 
 
 def test_the_command_tells_by_its_status_and_in_json(copy):
@@ -416,7 +419,7 @@ def test_an_interrupted_check_says_so_and_leaves_nothing(tmp_path, monkeypatch):
     while len(children := started.children(recursive=True)) < 2:
         time.sleep(0.05)
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=patience(60))
     assert running.returncode == 2, err
     assert "interrupted" in err
     assert "Traceback" not in err

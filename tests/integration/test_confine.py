@@ -8,6 +8,7 @@ import pytest
 
 from tests.integration.siblings import open_engine
 from tests.levels import fully_confined
+from tests.patience import patience
 
 PROGRAM = """
 import os, sys
@@ -64,7 +65,7 @@ def test_a_user_namespace_gives_no_writable_proc_and_no_control_groups(tmp_path)
     for name in ("files/sub", "work"):
         (tmp_path / name).mkdir(parents=True)
     command = [sys.executable, "-c", PROGRAM, os.path.realpath(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=patience(60))
     assert done.stdout.splitlines() == [
         "proc left over False",
         "user namespace works",

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.patience import patience
+
 REFERENCE = """\
 # Acme kit
 
@@ -39,7 +41,7 @@ def explora(tmp_path):
             env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=patience(240),
             check=False,
         )
 

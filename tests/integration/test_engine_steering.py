@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 
 import nbformat
 import psutil
@@ -12,6 +11,7 @@ from werkzeug import Response
 from exploracoder_jupyter.notebook import CellView, load
 from exploracoder_jupyter.wire import Choose, Given, Replan, Retry, Skip, Start, decode_from_engine, encode
 from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
+from tests.patience import patience, wait_until
 
 TITLES = ["Make the first mark", "Wait for long", "Make the last mark"]
 SLEEPER = f"31.{os.getpid():08}"
@@ -117,17 +117,15 @@ class Driven:
 
 def sleepers():
     """The processes that waiting candidates have started, once there are any."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        found = [process for process in psutil.process_iter(["cmdline"]) if SLEEPER in (process.info["cmdline"] or [])]
-        if found:
-            return found
-        time.sleep(0.02)
-    raise AssertionError("nothing waits")
+
+    def found():
+        return [process for process in psutil.process_iter(["cmdline"]) if SLEEPER in (process.info["cmdline"] or [])]
+
+    return wait_until(found, 60, "a candidate that waits")
 
 
 def gone(processes):
-    _, alive = psutil.wait_procs(processes, timeout=5)
+    _, alive = psutil.wait_procs(processes, timeout=patience(5))
     return [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
 
 
@@ -167,7 +165,7 @@ def test_a_run_is_steered_while_its_candidates_run(engine, endpoint):  # noqa: F
         view.apply(record)
     assert [cell["id"] for cell in run.page.cells] == ["calling", *(cell["id"] for cell in view.cells), "below"]
     assert run.page.cells[1:-1] == view.cells
-    assert engine.process.wait(5) == 0
+    assert engine.process.wait(patience(5)) == 0
     assert engine.siblings() == []
 
 

@@ -14,6 +14,7 @@ from exploracoder_jupyter.errors import ExploraError
 from tests.integration.attacks import ATTACKS, PAGE, SECRET, candidate, page
 from tests.integration.siblings import LEVELS, open_engine
 from tests.integration.world import open_world
+from tests.patience import patience
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +72,7 @@ class Field:
             f"import subprocess; open('by-sibling.txt', 'w').write({SECRET[::-1]!r}[::-1])\n"
             f"own = subprocess.Popen(['/bin/sleep', {self.mark!r}])"
         )
-        assert (await self.sibling.run(code, timeout=20)).status == "ok"
+        assert (await self.sibling.run(code, timeout=patience(20))).status == "ok"
 
     async def clear(self):
         with suppress(ExploraError):
@@ -86,7 +87,7 @@ class Field:
         await self.prepare()
         (process,) = self.world.marked(self.mark)
         given = self.world.given(engine=self.siblings.pid, sibling=process.ppid())
-        harmed = await self._attack(candidate(attack, given), attack.seconds)
+        harmed = await self._attack(candidate(attack, given), patience(attack.seconds))
         harmed += self.world.harms()
         harmed += [f"process {process.pid} is left" for process in self.world.marked(self.world.mark)]
         harmed += await self._harm_of_sibling()
@@ -99,7 +100,7 @@ class Field:
         try:
             return await self._run(branch, code, seconds)
         finally:
-            with anyio.move_on_after(5), suppress(ExploraError):  # with the engine
+            with anyio.move_on_after(patience(5)), suppress(ExploraError):  # with the engine
                 await branch.close()
 
     async def _run(self, branch, code, seconds):
@@ -109,13 +110,13 @@ class Field:
             return [f"the engine: {error}"]
         assert observation.error is None or observation.error.name != "SyntaxError", observation
         harmed = ["a secret"] * (SECRET in str(observation.outputs)) + ["done"] * ("DONE" in observation.text)
-        return harmed + ["time"] * (observation.seconds > seconds + 6)
+        return harmed + ["time"] * (observation.seconds > seconds + patience(6))
 
     async def _harm_of_sibling(self):
         if not psutil.pid_exists(self.siblings.pid):
             return ["the engine"]
         try:
-            return [] if (await self.sibling.run("own.poll()", timeout=10)).status == "ok" else ["a sibling"]
+            return [] if (await self.sibling.run("own.poll()", timeout=patience(10))).status == "ok" else ["a sibling"]
         except ExploraError as error:
             return [f"a sibling: {error}"]
 

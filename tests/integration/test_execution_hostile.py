@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from tests.integration.siblings import LEVELS, open_engine
+from tests.patience import patience
 
 pytestmark = pytest.mark.anyio
 
@@ -43,13 +44,13 @@ async def root(siblings):
 async def lasting(siblings):
     """One branch for many failures: it lives on after each."""
     branch = await siblings.root()
-    await branch.run("alive = True", timeout=20)
+    await branch.run("alive = True", timeout=patience(20))
     yield branch
-    assert (await branch.run("alive", timeout=20)).text == "True"
+    assert (await branch.run("alive", timeout=patience(20))).text == "True"
 
 
-async def run(branch, code, timeout=20.0):
-    return await branch.run(code, timeout=timeout)
+async def run(branch, code, timeout=None):
+    return await branch.run(code, timeout=timeout or patience(20))
 
 
 async def test_outputs_are_nbformat_outputs(root):
@@ -156,7 +157,7 @@ async def test_code_that_has_no_encoding(root):
 
 
 async def test_endless_output_is_stopped(root):
-    observation = await run(root, "while True: print('y' * 1000)", timeout=60)
+    observation = await run(root, "while True: print('y' * 1000)", timeout=patience(60))
     assert (observation.status, observation.error.name) == ("interrupted", "OutputLimit")
     assert sum(len(str(output)) for output in observation.outputs) < 200_000
 

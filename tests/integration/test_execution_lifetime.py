@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import aclosing
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import KernelError, MissingMeans
 from exploracoder_jupyter.execution import RerunSiblings, find_isolation, inspector, launcher
+from tests.patience import patience, wait_until
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +64,7 @@ def commands(text):
 async def test_nothing_is_left_after_the_end(own_temporary, tmp_path):
     async with RerunSiblings(Sandbox(), workdir=tmp_path) as siblings:
         root = await siblings.root()
-        assert (await root.run("1", timeout=20)).status == "ok"
+        assert (await root.run("1", timeout=patience(20))).status == "ok"
         assert commands(str(own_temporary)) != []
     assert commands(str(own_temporary)) == []
     assert list(own_temporary.iterdir()) == []
@@ -97,10 +97,7 @@ def test_siblings_die_with_a_killed_engine(own_temporary, tmp_path):
         assert engine.stdout.readline() == "ok\n"
         assert commands("98766") != []
         engine.send_signal(signal.SIGKILL)
-    patience = time.monotonic() + 5
-    while commands(str(own_temporary)) or commands("98766"):
-        assert time.monotonic() < patience, commands(str(own_temporary))
-        time.sleep(0.05)
+    wait_until(lambda: not (commands(str(own_temporary)) or commands("98766")), 5, "the end of the siblings")
 
 
 async def test_a_program_of_ours_reads_the_environment(tmp_path):
@@ -145,10 +142,10 @@ async def test_siblings_do_not_see_one_another_wherever_temporary_files_are(monk
         (workdir / "data.csv").touch()
         async with RerunSiblings(Sandbox(), workdir=workdir) as siblings:
             first, second = await siblings.root(), await siblings.root()
-            assert (await first.run("1", timeout=20)).status == "ok"
-            seen = await second.run(code.format(f"{folder}/**/c.json"), timeout=20)
+            assert (await first.run("1", timeout=patience(20))).status == "ok"
+            seen = await second.run(code.format(f"{folder}/**/c.json"), timeout=patience(20))
             assert seen.text.count("c.json") == 1
-            assert (await second.run("open('data.csv').read()", timeout=20)).status == "ok"
+            assert (await second.run("open('data.csv').read()", timeout=patience(20))).status == "ok"
 
 
 async def test_an_unknown_kernel_is_refused_with_the_names_of_others(tmp_path):
@@ -161,11 +158,11 @@ async def test_a_named_kernel_is_used(tmp_path):
     async with RerunSiblings(Sandbox(kernel="python3"), workdir=tmp_path) as siblings:
         root = await siblings.root()
         assert siblings.environment().kernel == "python3"
-        assert (await root.run("import sys; sys.version_info >= (3, 8)", timeout=20)).text == "True"
+        assert (await root.run("import sys; sys.version_info >= (3, 8)", timeout=patience(20))).text == "True"
 
 
 async def test_a_setup_that_fails_is_an_error_of_ours(tmp_path):
     async with RerunSiblings(Sandbox(), workdir=tmp_path, setup="1/0") as siblings:
         root = await siblings.root()
         with pytest.raises(KernelError, match="ZeroDivisionError"):
-            await root.run("1", timeout=20)
+            await root.run("1", timeout=patience(20))

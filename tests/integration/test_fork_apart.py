@@ -14,6 +14,7 @@ from exploracoder_jupyter.execution.level import Level
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
 from tests.levels import best_level, fully_confined
+from tests.patience import patience
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
 
@@ -96,7 +97,7 @@ async def root(request, tmp_path):
 
 
 async def shown(branch, code):
-    observed = await branch.run(code, timeout=20)
+    observed = await branch.run(code, timeout=patience(20))
     assert observed.status == "ok", observed
     return observed.text
 
@@ -150,7 +151,7 @@ async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_o
             engine.listen(1)
             start = time.monotonic()
             await kernel.fork_between_cells(str(tmp_path / "call"))
-            assert 0.4 < time.monotonic() - start < 8
+            assert 0.4 < time.monotonic() - start < patience(8)
         assert kernel.census()["children"] == []
 
 

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import anyio
@@ -15,6 +14,7 @@ from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.errors import BranchingChanged, MissingMeans
 from exploracoder_jupyter.execution import RerunBranch, open_siblings
 from exploracoder_jupyter.execution.suspects import known_suspects
+from tests.patience import patience, wait_until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
 
@@ -63,13 +63,6 @@ def workdir(tmp_path):
     return folder
 
 
-def wait_until(condition, seconds=10.0):
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return condition()
-
-
 def is_gone(pid):
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -84,8 +77,8 @@ def test_branches_end_with_the_engine_however_it_ends(signum, workdir):
         pids = json.loads(engine.stdout.readline())
         assert all(psutil.pid_exists(pid) for pid in pids)
         engine.send_signal(signum)
-        engine.wait(10)
-    assert wait_until(lambda: all(map(is_gone, pids)))
+        engine.wait(patience(10))
+    wait_until(lambda: all(map(is_gone, pids)), 10, "the end of the branches")
 
 
 async def test_closing_leaves_no_process_and_no_descriptor(workdir):
@@ -96,12 +89,12 @@ async def test_closing_leaves_no_process_and_no_descriptor(workdir):
             root = await siblings.root()
             root.expect(3)
             [branch] = await root.fork(1)
-            await branch.run("x = 1", timeout=10)
+            await branch.run("x = 1", timeout=patience(10))
             [child] = await branch.fork(1)
             await branch.close()
-            assert (await child.run("print(x)", timeout=10)).text == "1"
+            assert (await child.run("print(x)", timeout=patience(10))).text == "1"
             pids = [pid for one in (branch, child) for pid in (one.process.pid, one.process.reaper_pid) if pid]
-    assert wait_until(lambda: all(map(is_gone, pids)))
+    wait_until(lambda: all(map(is_gone, pids)), 10, "the end of the branches")
     assert len([*Path("/proc/self/fd").iterdir()]) <= before
 
 
@@ -109,8 +102,8 @@ async def test_a_fork_that_hangs_is_run_again_in_another_way_and_remembered(work
     async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=POOL) as siblings:
         root = await siblings.root()
         [branch] = await root.fork(1)
-        with anyio.fail_after(30), pytest.raises(BranchingChanged, match="numexpr"):
-            await branch.run("pool.submit(int).result()", timeout=60)
+        with anyio.fail_after(patience(30)), pytest.raises(BranchingChanged, match="numexpr"):
+            await branch.run("pool.submit(int).result()", timeout=patience(60))
         [again] = await root.fork(1)
         assert isinstance(again, RerunBranch)
         assert known_suspects() == ["numexpr"]
@@ -133,7 +126,7 @@ async def test_two_roots_may_be_forked_at_one_time(workdir):
         async def take():
             made.extend(await (await siblings.root()).fork(3))
 
-        with anyio.fail_after(30):
+        with anyio.fail_after(patience(30)):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(take)
                 tasks.start_soon(take)
@@ -152,7 +145,9 @@ async def test_a_run_may_end_while_branches_are_made_ahead(workdir):
 async def test_what_slept_for_a_reason_is_no_hang(workdir):
     async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=POOL) as siblings:
         [branch] = await (await siblings.root()).fork(1)
-        slept = await branch.run("import time, threading; time.sleep(3); threading.Event().wait(1.5)", timeout=20)
+        slept = await branch.run(
+            "import time, threading; time.sleep(3); threading.Event().wait(1.5)", timeout=patience(20)
+        )
         assert slept.status == "ok"
 
 
@@ -162,11 +157,11 @@ async def test_a_state_that_cannot_be_forked_is_repeated_instead(workdir):
         code = (
             "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\npool.submit(int).result()"
         )
-        assert (await base.run(code, timeout=10)).status == "ok"
+        assert (await base.run(code, timeout=patience(10))).status == "ok"
         with pytest.raises(BranchingChanged, match=r"ThreadPoolExecutor|thread pool"):
             await base.fork(1)
         [again] = await base.fork(1)
-        observed = await again.run("print(pool.submit(lambda: 42).result())", timeout=20)
+        observed = await again.run("print(pool.submit(lambda: 42).result())", timeout=patience(20))
         assert observed.text == "42", observed
 
 
@@ -174,13 +169,13 @@ async def test_memory_that_is_shared_is_not_counted_and_what_is_written_is(workd
     setup = "big = bytearray(b'x') * (900 << 20)"
     async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=setup) as siblings:
         reads, writes = await (await siblings.root()).fork(2)
-        assert (await reads.run("print(len(big)); import time; time.sleep(2.5)", timeout=20)).status == "ok"
+        assert (await reads.run("print(len(big)); import time; time.sleep(2.5)", timeout=patience(20))).status == "ok"
         observed = await writes.run(
             "for i in range(0, len(big), 4096): big[i] = 1\nimport time; time.sleep(20)", timeout=40
         )
         assert observed.status == "died"
         assert "MB of memory" in observed.note
-        assert (await reads.run("print(big[0])", timeout=10)).text == "120"
+        assert (await reads.run("print(big[0])", timeout=patience(10))).text == "120"
 
 
 async def test_the_full_level_can_be_required(workdir, monkeypatch):
@@ -199,7 +194,7 @@ async def test_the_full_level_can_be_required(workdir, monkeypatch):
 async def test_files_that_are_open_at_one_time_are_bounded(branching, workdir):
     async with open_siblings(Sandbox(branching=branching, open_files=300), workdir=workdir) as siblings:
         [branch] = await (await siblings.root()).fork(1)
-        observed = await branch.run("files = [open('/dev/null') for _ in range(400)]", timeout=20)
+        observed = await branch.run("files = [open('/dev/null') for _ in range(400)]", timeout=patience(20))
         assert observed.error is not None
         assert "Too many open files" in observed.error.message
-        assert (await branch.run("print(1)", timeout=20)).text == "1"
+        assert (await branch.run("print(1)", timeout=patience(20))).text == "1"

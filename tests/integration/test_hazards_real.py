@@ -7,6 +7,8 @@ import tempfile
 import pytest
 from jupyter_client.manager import KernelManager
 
+from tests.patience import patience
+
 LOOK = """
 from exploracoder_jupyter.inside import hazards as _hazards
 import time as _time
@@ -24,7 +26,7 @@ def kernel(request):
         client = manager.client()
         client.start_channels()
         try:
-            client.wait_for_ready(timeout=60)
+            client.wait_for_ready(timeout=patience(60))
             yield client
         finally:
             client.stop_channels()
@@ -34,7 +36,7 @@ def kernel(request):
 
 def answer(kernel, code):
     """What the kernel finds after the code: hazards by kind and library, credentials, seconds."""
-    reply = kernel.execute(code + LOOK, user_expressions={"answer": "_answer"}, reply=True, timeout=60)
+    reply = kernel.execute(code + LOOK, user_expressions={"answer": "_answer"}, reply=True, timeout=patience(60))
     content = reply["content"]
     assert content["status"] == "ok", content
     found, secretive, seconds = ast.literal_eval(content["user_expressions"]["answer"]["data"]["text/plain"])
@@ -42,9 +44,8 @@ def answer(kernel, code):
 
 
 def test_a_kernel_in_ordinary_use_has_none(kernel):
-    found, secretive, seconds = answer(kernel, "import numpy, pandas\nx = [1, 2]; tokens = 'many words'")
+    found, secretive, _ = answer(kernel, "import numpy, pandas\nx = [1, 2]; tokens = 'many words'")
     assert (found, secretive) == ([], [])
-    assert seconds < 0.05  # a few milliseconds, on a machine that has other work
 
 
 def test_credentials_are_named(kernel):

@@ -7,6 +7,7 @@ import subprocess
 
 from exploracoder_jupyter.config import history_path
 from tests.integration.test_resume import COMMAND, TASK, author, begun, cache, explora, run_of  # noqa: F401
+from tests.patience import patience
 
 
 def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, tmp_path):  # noqa: F811
@@ -16,7 +17,7 @@ def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, t
     assert (running["status"], running["ended"], running["resume_with"]) == ("running", None, None)
     assert running["trace"] == str(tmp_path / "t.ipynb")
     process.send_signal(signal.SIGKILL)
-    process.wait(10)
+    process.wait(patience(10))
     [cut] = explora(tmp_path, "history")["runs"]
     assert (cut["status"], cut["task"], cut["model"]) == ("cut off", TASK, "toy")
     assert cut["calls"] > 1 and cut["executions"] > 0 and list(cut["libraries"]) == ["statistics"]
@@ -41,21 +42,25 @@ def test_a_run_that_was_killed_is_told_and_goes_on_as_the_history_says(author, t
 def test_a_run_that_was_stopped_by_its_user_can_be_gone_on_from(author, tmp_path):  # noqa: F811
     process = begun(author, tmp_path, until="Subtask 2:")
     process.send_signal(signal.SIGINT)
-    process.wait(60)
+    process.wait(patience(60))
     [run] = explora(tmp_path, "history")["runs"]
     assert (run["status"], run["resume_with"]) == ("stopped", f"--resume {tmp_path}/t.ipynb")
 
 
 def test_a_run_that_was_refused_leaves_no_line(tmp_path):
     command = [*COMMAND, "run", "-t", TASK, "--library", "no_such_library", "--model", "offline"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=patience(120), check=False)
     assert (done.returncode, "no_such_library" in done.stderr) == (2, True)
     assert explora(tmp_path, "history", status=1)["runs"] == []
 
 
 def test_where_none_is_wanted_none_is_left(author, tmp_path):  # noqa: F811
     done = subprocess.run(
-        [*run_of(author), "--no-history", "--json"], cwd=tmp_path, capture_output=True, timeout=240, check=False
+        [*run_of(author), "--no-history", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=patience(240),
+        check=False,
     )
     assert json.loads(done.stdout)["status"] == "solved"
     assert not history_path().exists()

@@ -10,6 +10,7 @@ import pytest
 from exploracoder_jupyter.config import Sandbox
 from exploracoder_jupyter.execution import LiveKernel, open_siblings
 from tests.integration.live_kernel import live_kernel
+from tests.patience import patience
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
 
@@ -53,7 +54,7 @@ async def test_a_key_in_the_kernels_environment_is_not_in_its_branches(tmp_path,
         async with open_siblings(Sandbox(state="live"), workdir=folder / "work", live=offered) as siblings:
             assert siblings.environment().state.startswith("live")
             [branch] = await (await siblings.root()).fork(1)
-            observed = await branch.run(f"halves = {HALVES!r}" + ENVIRONMENT + MEMORY, timeout=60)
+            observed = await branch.run(f"halves = {HALVES!r}" + ENVIRONMENT + MEMORY, timeout=patience(60))
         assert observed.text == "[]", observed
         kept = await kernel.run("print(os.environ['OPENAI_API_KEY'], os.getenv('HOME') is not None)")
         assert kept.printed == f"{''.join(HALVES)} True\n"
@@ -85,7 +86,7 @@ async def test_a_branch_cannot_sign_messages_to_the_users_kernel(tmp_path):
         async with open_siblings(sandbox, workdir=folder / "work", live=LiveKernel(kernel.fork)) as siblings:
             [branch] = await (await siblings.root()).fork(1)
             look = f"halves = {halves!r}\n{SIGNERS}{MEMORY}\nprint(len(signed) > 0, {forged!r} in signed)"
-            observed = await branch.run(look, timeout=60)
+            observed = await branch.run(look, timeout=patience(60))
         assert observed.text == "[]\nTrue False", observed
         assert (await kernel.run("print('answers')")).printed == "answers\n"
 
@@ -100,6 +101,6 @@ async def test_a_file_with_credentials_that_the_kernel_has_open_is_closed(tmp_pa
         async with open_siblings(Sandbox(state="live"), workdir=folder / "work", live=offered) as siblings:
             assert any(".env is closed" in notice for notice in siblings.notices)
             [branch] = await (await siblings.root()).fork(1)
-            observed = await branch.run("env.read(), data.read()", timeout=60)
+            observed = await branch.run("env.read(), data.read()", timeout=patience(60))
         assert observed.outputs[0]["data"]["text/plain"] == "('', 'a,b')", observed
         assert (await kernel.run("print(env.read())")).printed == "TOKEN=sk-secret\n"

@@ -22,6 +22,7 @@ from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.execution.live import LiveKernel as Offered
 from tests.integration.live_aspects import ASPECTS
 from tests.integration.live_kernel import live_kernel
+from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
 
@@ -77,12 +78,14 @@ async def tell(folder, transport):
     with echoing(story.heard) as port:
         async with live_kernel(folder, transport=transport) as kernel:
             await begin(kernel, port)
-            await anyio.sleep(1)
+            await anyio.sleep(patience(1))
             story.censuses.append(kernel.census())
             for way in WAYS:
                 await branch_off(kernel, way, story)
             await kernel.run("pass")  # IPython ends its history's thread at a fork, and begins another at the next cell
-            await anyio.sleep(0.5)
+            with anyio.move_on_after(patience(5)):
+                while kernel.census() != story.censuses[0]:
+                    await anyio.sleep(0.05)
             story.censuses.append(kernel.census())
             await look_again(kernel, story)
             story.strays = kernel.strays
@@ -103,7 +106,7 @@ async def branch_off(kernel, way, story):
     """Fork in this way; look at everything in a branch, spoil everything, and end it."""
     workdir = Path(kernel.process.cwd())
     busy = kernel.client.execute(BUSY, allow_stdin=False) if way == "during a cell" else None
-    await anyio.sleep(0.3 if busy else 0)
+    await anyio.sleep(patience(0.3) if busy else 0)
     fork = kernel.fork_between_cells if way == "between cells" else kernel.fork
     sandbox = Sandbox(state="live", branching="fork")
     async with open_siblings(sandbox, workdir=workdir, live=Offered(fork)) as siblings:
@@ -116,7 +119,7 @@ async def branch_off(kernel, way, story):
 
 async def visit(branch, way, story):
     async def run(code):
-        observation = await branch.run(code, timeout=_SECONDS)
+        observation = await branch.run(code, timeout=patience(_SECONDS))
         said = observation.status if observation.ran else f"{observation.status}: {observation.error}"
         return said, observation
 
@@ -242,7 +245,7 @@ async def fork_while(folder, busy):
                 sandbox = Sandbox(state="live", branching="fork")
                 async with open_siblings(sandbox, workdir=workdir, live=Offered(kernel.fork)) as siblings:
                     for branch in await (await siblings.root()).fork(2):
-                        said.append((await branch.run(USE_LOCKS, timeout=_SECONDS)).text.split())
+                        said.append((await branch.run(USE_LOCKS, timeout=patience(_SECONDS))).text.split())
             (workdir / "stop").touch()
         return said, replies[0].said
 

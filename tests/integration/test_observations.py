@@ -3,6 +3,7 @@
 import pytest
 
 from tests.integration.siblings import LEVELS, open_engine
+from tests.patience import patience
 
 pytestmark = [pytest.mark.integration, pytest.mark.anyio]
 
@@ -33,7 +34,7 @@ async def branch(siblings):
 
 
 async def run(branch, code):
-    observation = await branch.run(code, timeout=_SECONDS)
+    observation = await branch.run(code, timeout=patience(_SECONDS))
     assert observation.status == "ok", observation.error
     return observation
 

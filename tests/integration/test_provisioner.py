@@ -24,6 +24,7 @@ from exploracoder_jupyter.errors import KernelError
 from exploracoder_jupyter.provisioner import open_fork
 from tests.integration import remote_servers
 from tests.integration.live_kernel import live_kernel
+from tests.patience import patience, wait_until_async
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")]
 WAYS = pytest.mark.parametrize("confined", [True, False], ids=["confined", "open"])
@@ -34,8 +35,8 @@ from jupyter_client import BlockingKernelClient
 client = BlockingKernelClient()
 client.load_connection_file(sys.argv[1])
 client.start_channels()
-client.wait_for_ready(timeout={_SECONDS})
-print(client.execute_interactive("print(items)", timeout={_SECONDS})["content"]["status"])
+client.wait_for_ready(timeout={10 * _SECONDS})
+print(client.execute_interactive("print(items)", timeout={10 * _SECONDS})["content"]["status"])
 client.stop_channels()
 """
 BLOCKING = f"""
@@ -44,11 +45,11 @@ manager = KernelManager(kernel_name="fork")
 manager.start_kernel()
 client = manager.client()
 client.start_channels()
-client.wait_for_ready(timeout={_SECONDS})
-first = client.execute_interactive("assert items == [1, 2]", timeout={_SECONDS})["content"]["status"]
+client.wait_for_ready(timeout={10 * _SECONDS})
+first = client.execute_interactive("assert items == [1, 2]", timeout={10 * _SECONDS})["content"]["status"]
 manager.restart_kernel()
-client.wait_for_ready(timeout={_SECONDS})
-again = client.execute_interactive("assert items == [1, 2]", timeout={_SECONDS})["content"]["status"]
+client.wait_for_ready(timeout={10 * _SECONDS})
+again = client.execute_interactive("assert items == [1, 2]", timeout={10 * _SECONDS})["content"]["status"]
 client.stop_channels()
 manager.shutdown_kernel()
 print(first, again, manager.is_alive())
@@ -101,7 +102,7 @@ def call(server, path, body, method):
     """The answer of a Jupyter Server."""
     headers = {"Authorization": f"token {remote_servers.TOKEN}"}
     request = urllib.request.Request(f"{server.url}/{path}", json.dumps(body).encode(), headers, method=method)
-    with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+    with urllib.request.urlopen(request, timeout=patience(_SECONDS)) as answer:
         return json.loads(answer.read() or b"null")
 
 
@@ -120,7 +121,7 @@ async def started(kernel, **config):
     client = manager.client()
     client.start_channels()
     try:
-        await client.wait_for_ready(timeout=_SECONDS)
+        await client.wait_for_ready(timeout=patience(_SECONDS))
         yield manager, client
     finally:
         client.stop_channels()
@@ -129,7 +130,7 @@ async def started(kernel, **config):
 
 async def ended(pid):
     """Whether the process ends soon; whose child it has become is to be told, and that may take its time."""
-    with anyio.move_on_after(5):
+    with anyio.move_on_after(patience(5)):
         while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
             await anyio.sleep(0.05)
         return True
@@ -184,7 +185,7 @@ async def test_a_restart_is_another_fork_at_the_same_address(folder, confined):
         assert (await kernel.run("items.append('later')")).said == "ok"
         await manager.restart_kernel()
         assert (manager.get_connection_info(), Path(manager.connection_file).read_text()) == (before, file)
-        await client.wait_for_ready(timeout=_SECONDS)
+        await client.wait_for_ready(timeout=patience(_SECONDS))
         assert await ask(client, "items") == "[1, 2, 'later']"
         assert manager.provisioner.pid != first
         assert await ended(first)
@@ -193,10 +194,11 @@ async def test_a_restart_is_another_fork_at_the_same_address(folder, confined):
 @WAYS
 async def test_a_fork_is_interrupted_and_goes_on(folder, confined):
     async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
-        request = client.execute("import time; time.sleep(60)", stop_on_error=False)
-        await anyio.sleep(0.5)
+        request = client.execute("print('begun', flush=True); import time; time.sleep(60)", stop_on_error=False)
+        while (await client.get_iopub_msg(timeout=patience(_SECONDS)))["msg_type"] != "stream":
+            pass
         await manager.interrupt_kernel()
-        while (reply := await client.get_shell_msg(timeout=_SECONDS))["parent_header"]["msg_id"] != request:
+        while (reply := await client.get_shell_msg(timeout=patience(_SECONDS)))["parent_header"]["msg_id"] != request:
             pass
         assert reply["content"]["ename"] == "KeyboardInterrupt"
         assert await ask(client, "len(items)") == "2"
@@ -206,7 +208,7 @@ async def test_a_fork_is_interrupted_and_goes_on(folder, confined):
 @pytest.mark.parametrize("now", [True, False], ids=["now", "politely"])
 async def test_a_shutdown_leaves_nothing(folder, confined, now):
     async with running(folder) as kernel:
-        await anyio.sleep(0.5)  # the history is being written
+        await anyio.sleep(patience(0.5))  # the history is being written
         census = kernel.census()
         async with started(kernel, confined=confined) as (manager, client):
             fork = psutil.Process(manager.provisioner.pid)
@@ -218,19 +220,18 @@ async def test_a_shutdown_leaves_nothing(folder, confined, now):
             assert [await ended(process.pid) for process in tree] == [True, True]
             assert not address.exists()
         assert (await kernel.run("pass")).said == "ok"  # which begins the thread of the history again
-        await anyio.sleep(0.3)
-        assert kernel.census() == census
+        await wait_until_async(lambda: kernel.census() == census, 5, "the state before the fork")
 
 
 @WAYS
 async def test_a_fork_that_dies_is_noticed_and_can_be_restarted(folder, confined):
     async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
         await manager.signal_kernel(signal.SIGKILL)
-        with anyio.fail_after(_SECONDS):
+        with anyio.fail_after(patience(_SECONDS)):
             while await manager.is_alive():
                 await anyio.sleep(0.05)
         await manager.restart_kernel(now=True)
-        await client.wait_for_ready(timeout=_SECONDS)
+        await client.wait_for_ready(timeout=patience(_SECONDS))
         assert await ask(client, "items") == "[1, 2]"
 
 
@@ -240,9 +241,11 @@ async def test_nbclient_executes_a_notebook_in_a_fork(folder, confined, monkeypa
     async with running(folder) as kernel:
         write_spec(kernel, folder, confined=confined)
 
-        async def execute(*sources, timeout=_SECONDS):
+        async def execute(*sources, timeout=None):
             notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-            await NotebookClient(notebook, kernel_name="fork", timeout=timeout).async_execute()
+            await NotebookClient(
+                notebook, kernel_name="fork", timeout=timeout or round(patience(_SECONDS))
+            ).async_execute()
             return notebook.cells
 
         cells = await execute("items.append(3); total = sum(items)", "print('seen'); total")

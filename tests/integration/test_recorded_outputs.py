@@ -14,6 +14,7 @@ from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.models.replay import ReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.types import Task
+from tests.patience import patience
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "3-judged-by-outputs-recorded.ipynb"
@@ -38,7 +39,7 @@ async def test_a_program_that_runs_and_is_wrong_is_corrected_by_what_it_gave(tmp
     events = []
     async with open_siblings(Sandbox(), workdir=tmp_path) as siblings:
         [base] = await (await siblings.root()).fork(1)
-        assert (await base.run(source(NOTEBOOK["cells"][1]), timeout=60)).ran
+        assert (await base.run(source(NOTEBOOK["cells"][1]), timeout=patience(60))).ran
         settings = Exploration(candidates=2, tests=True)
         task = Task(NOTES["task"]["text"], ("pandas",), uses=("df",))
         model, meter = ReplayModel(exchanges), Meter(Budget())

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import nbformat
 import psutil
@@ -21,6 +20,7 @@ from exploracoder_jupyter.config import snippets_path
 from exploracoder_jupyter.frontend.relay import engine_command
 from exploracoder_jupyter.notebook import load
 from exploracoder_jupyter.wire import CellsChanged, Replay, Start, decode_from_engine, encode
+from tests.patience import patience, wait_until
 
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli"]
 TASK = "Make three lists of numbers, compute the median of each, and store their sum in `total`."
@@ -98,14 +98,12 @@ def begun(author, folder, *, until):
 
 def until_said(process, said, until):
     """Wait until the process has said so, or has ended."""
-    end = time.monotonic() + 120
-    while until not in said.read_text() and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_until(lambda: until in said.read_text() or process.poll() is not None, 120, until)
 
 
 def explora(folder, *arguments, status=0):
     done = subprocess.run(
-        [*COMMAND, *arguments, "--json"], cwd=folder, capture_output=True, text=True, timeout=240, check=False
+        [*COMMAND, *arguments, "--json"], cwd=folder, capture_output=True, text=True, timeout=patience(240), check=False
     )
     assert done.returncode == status, done.stderr
     return json.loads(done.stdout)
@@ -139,7 +137,7 @@ def statuses(records):
 def test_a_command_that_was_killed_goes_on_where_it_was(author, tmp_path, until):
     process = begun(author, tmp_path, until=until)
     process.send_signal(signal.SIGKILL)
-    process.wait(10)
+    process.wait(patience(10))
     first = load(tmp_path / "t.ipynb")
     again = resumed(author, tmp_path)
     assert statuses(again) == ["done"] * 3
@@ -167,7 +165,7 @@ def test_a_run_whose_siblings_are_killed_ends_in_order_or_is_resumed(author, tmp
     for one in killed:
         with contextlib.suppress(psutil.Error):
             one.kill()
-    process.wait(120)
+    process.wait(patience(120))
     assert killed
     if load(tmp_path / "t.ipynb")[-1].event.verdict.outcome != "solved":
         resumed(author, tmp_path)
@@ -179,7 +177,7 @@ def kernel_in(folder):
     """A user's kernel with the extension."""
     manager, client = start_new_kernel(cwd=str(folder))
     try:
-        client.execute_interactive("%load_ext exploracoder_jupyter", timeout=60)
+        client.execute_interactive("%load_ext exploracoder_jupyter", timeout=patience(60))
         yield manager.provisioner.pid, client
     finally:
         client.stop_channels()
@@ -195,7 +193,7 @@ def test_a_run_whose_kernel_or_engine_was_killed_is_resumed_by_the_same_cell(aut
         engine, *others = psutil.Process(kernel).children()
         assert others == []
         os.kill(kernel if victim == "kernel" else engine.pid, signal.SIGKILL)
-        assert psutil.wait_procs([engine], timeout=15)[1] == []
+        assert psutil.wait_procs([engine], timeout=patience(15))[1] == []
     trace = journal.with_name(journal.name.replace(".journal.jsonl", ".ipynb"))
     before = kept(trace)
     assert journal.exists() == (victim == "engine"), "an engine that is left alone closes its trace"
@@ -203,7 +201,7 @@ def test_a_run_whose_kernel_or_engine_was_killed_is_resumed_by_the_same_cell(aut
     with kernel_in(tmp_path) as (_, client):
         said = []
         line = cell.replace("%%explora statistics", "%%explora statistics --resume")
-        reply = client.execute_interactive(line, timeout=120, output_hook=said.append)
+        reply = client.execute_interactive(line, timeout=patience(120), output_hook=said.append)
         assert reply["content"]["status"] == "ok", said
     again = load(trace.with_name(f"{trace.stem}-resumed.ipynb"))
     assert again[-1].event.verdict.outcome == "solved"
@@ -212,13 +210,12 @@ def test_a_run_whose_kernel_or_engine_was_killed_is_resumed_by_the_same_cell(aut
 
 def waited_for(folder, kind):
     """The journal, once it tells of this."""
-    end = time.monotonic() + 120
-    while time.monotonic() < end:
-        for journal in (folder / "explorations").glob("*.journal.jsonl"):
-            if f'"kind":"{kind}"' in journal.read_text():
-                return journal
-        time.sleep(0.02)
-    raise AssertionError(f"no {kind} came")
+
+    def found():
+        journals = (folder / "explorations").glob("*.journal.jsonl")
+        return next((journal for journal in journals if f'"kind":"{kind}"' in journal.read_text()), None)
+
+    return wait_until(found, 120, kind)
 
 
 @pytest.mark.parametrize("state", ["small", "state"])
@@ -230,7 +227,9 @@ def test_what_a_full_disk_does_not_take_is_kept_elsewhere_or_explored_again(stat
         pytest.skip("mounts are refused here")
     run = shlex.join(run_of(author, "small/t.ipynb"))
     script = f"{mount} && {run}; status=$?; cp small/* .; exit $status"
-    done = subprocess.run([*private, script], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        [*private, script], cwd=tmp_path, capture_output=True, text=True, timeout=patience(240), check=False
+    )
     assert done.returncode == 1, done.stderr
     if state == "small":
         assert load(tmp_path / "t.ipynb")[-1].event.kind != "run_finished"
@@ -243,7 +242,7 @@ def test_what_a_full_disk_does_not_take_is_kept_elsewhere_or_explored_again(stat
 @pytest.fixture
 def done(author, tmp_path):
     """A run that has ended in order, without its endpoint."""
-    subprocess.run(run_of(author), cwd=tmp_path, capture_output=True, timeout=240, check=True)
+    subprocess.run(run_of(author), cwd=tmp_path, capture_output=True, timeout=patience(240), check=True)
     author.answered.clear()
     return tmp_path
 
@@ -287,7 +286,7 @@ def test_where_a_library_behaves_otherwise_a_replay_says_where(author, done):
         env={**os.environ, "PYTHONPATH": str(site)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=patience(240),
         check=False,
     )
     assert shown.returncode == 1, shown.stderr
@@ -299,7 +298,7 @@ def test_a_run_is_shown_again_in_a_notebook_in_cells_of_its_own(author, done, ht
     httpserver.clear_all_handlers()
     said = []
     with kernel_in(done) as (_, client):
-        reply = client.execute_interactive("%%explora --replay t.ipynb", timeout=120, output_hook=said.append)
+        reply = client.execute_interactive("%%explora --replay t.ipynb", timeout=patience(120), output_hook=said.append)
     assert reply["content"]["status"] == "ok", said
     assert "It took the same course as the recorded run." in json.dumps([one["content"] for one in said], default=str)
     again = load(done / "t-replayed.ipynb")
@@ -330,21 +329,21 @@ def test_a_run_that_is_still_going_on_is_not_resumed(author, tmp_path):
         assert told["error"].startswith("The run of t.ipynb is still going on (process ")
     finally:
         process.kill()
-        process.wait(10)
+        process.wait(patience(10))
     resumed(author, tmp_path)
 
 
 def test_a_resumed_run_that_was_killed_while_it_took_over_is_resumed(author, tmp_path):
     process = begun(author, tmp_path, until="Subtask 2 done")
     process.kill()
-    process.wait(10)
+    process.wait(patience(10))
     before = kept(tmp_path / "t.ipynb")
     said = tmp_path / "again.txt"
     with said.open("w") as err:
         again = subprocess.Popen([*COMMAND, "run", "--resume", "t.ipynb"], cwd=tmp_path, stdout=err, stderr=err)
     until_said(again, said, "Plan:")
     again.kill()
-    again.wait(10)
+    again.wait(patience(10))
     author.answered.clear()
     summary = explora(tmp_path, "run", "--resume", "t-resumed.ipynb")
     assert summary["status"] == "solved"

@@ -9,6 +9,8 @@ from contextlib import suppress
 import psutil
 import pytest
 
+from tests.patience import is_over, patience
+
 _KERNEL = """
 import sys
 from exploracoder_jupyter.frontend.search_process import answer
@@ -39,15 +41,15 @@ def test_nothing_is_left_when_the_kernel_or_the_command_is_killed(kernel, killed
     family = _family(kernel, until="api_walk")
     (family[0] if killed == "kernel" else family[1]).kill()
     if killed == "command":
-        family[0].wait(_LONG)
-    _, left = psutil.wait_procs(family[1:], timeout=_LONG)
+        family[0].wait(patience(_LONG))
+    _, left = psutil.wait_procs(family[1:], timeout=patience(_LONG))
     assert not left
 
 
 def _family(kernel, until):
     """The process and all below it, as soon as one of them runs the module."""
-    deadline = time.monotonic() + _LONG
-    while time.monotonic() < deadline:
+    began = time.monotonic()
+    while not is_over(began, _LONG):
         family = [kernel, *kernel.children(recursive=True)]
         with suppress(psutil.Error):
             if any(until in process.cmdline()[-10:] for process in family):

@@ -9,6 +9,7 @@ from exploracoder_jupyter.execution import open_siblings
 from exploracoder_jupyter.models.scripted import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.types import Task
+from tests.patience import patience
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("branching", ["fork", "rerun"])]
@@ -72,7 +73,7 @@ async def explored(model, branching, workdir, *, text=TASK, given="", uses=(), c
     events = []
     async with open_siblings(Sandbox(branching=branching), workdir=workdir) as siblings:
         [base] = await (await siblings.root()).fork(1)
-        assert (await base.run(given or "pass", timeout=60)).ran
+        assert (await base.run(given or "pass", timeout=patience(60))).ran
         settings = Exploration(candidates=1, planners=0, tests=tests, solution_rounds=1)
         task = Task(text, ("math",), uses=uses, check=check, solution_name=name)
         run = Run(task, settings, model, FewApis(MATH), base, events.append, NoSteering(), Meter(Budget()), parallel=2)

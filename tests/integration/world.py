@@ -16,6 +16,7 @@ from jupyter_client.manager import KernelManager
 
 from tests.as_user import HOMES
 from tests.integration.attacks import HOME_FILES, SECRET
+from tests.patience import patience
 
 _FILES = (*HOME_FILES, "settings.toml", "work/.env", "work/data.csv")
 _CALLS = {"x86_64": (248, 250), "aarch64": (217, 219)}.get(platform.machine())
@@ -135,8 +136,8 @@ class World:
         )
         client = kernel.blocking_client()
         client.start_channels()
-        client.wait_for_ready(timeout=30)
-        client.execute_interactive(f"key = {SECRET!r}", timeout=30)
+        client.wait_for_ready(timeout=patience(30))
+        client.execute_interactive(f"key = {SECRET!r}", timeout=patience(30))
         client.stop_channels()
         return kernel
 

@@ -8,6 +8,7 @@ import pytest
 
 from exploracoder_jupyter.execution.line import Line, Listener
 from exploracoder_jupyter.inside import line
+from tests.patience import patience
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
 
@@ -62,7 +63,7 @@ async def test_what_is_no_message_is_the_end(sent):
 async def test_a_listener_hands_out_the_line_of_who_calls(tmp_path):
     listener = Listener(tmp_path / "call")
     caller = line.connect(str(listener.address))
-    with anyio.fail_after(5):
+    with anyio.fail_after(patience(5)):
         taken = await listener.accept()
     line.send(caller, {"here": True})
     assert (await taken.receive()).pid == os.getpid()

@@ -50,6 +50,7 @@ from exploracoder_jupyter.types import (
     Usage,
     Verdict,
 )
+from tests.patience import patience
 
 SETTINGS = {"budget": {"tokens": 5000, "seconds": 90}}
 START = RunStarted(
@@ -330,7 +331,7 @@ def test_states_are_told_now_and_then_and_the_last_one_always(live, audience):
     for number in range(200):
         live.changed(State(activity=f"{number}."))
     with audience.news:
-        assert audience.news.wait_for(lambda: audience.messages[-1].state.activity == "199.", timeout=10)
+        assert audience.news.wait_for(lambda: audience.messages[-1].state.activity == "199.", timeout=patience(10))
     assert len(audience.messages) < 20
     told = len(audience.messages)
     live.changed(State(failure="It broke.", activity="It broke."))

@@ -28,6 +28,7 @@ from exploracoder_jupyter.types import (
     Subtask,
     Usage,
 )
+from tests.patience import patience
 from tests.unit.world import MATH, FewApis, a_run, api, happened
 
 pytestmark = pytest.mark.anyio
@@ -224,7 +225,7 @@ async def test_a_run_that_is_stopped_ends_the_look_up_and_records_what_was_asked
 
     waits = anyio.Event()
     run = looking_up(Slow([["APISearch(root)", ROOT], ROOT]))
-    with anyio.fail_after(5):
+    with anyio.fail_after(patience(5)):
         async with anyio.create_task_group() as group:
             group.start_soon(drafts, run, 2)
             await waits.wait()

@@ -6,6 +6,7 @@ import pytest
 
 from exploracoder_jupyter.errors import EndpointError
 from exploracoder_jupyter.types import Usage
+from tests.patience import patience
 from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
 
 pytestmark = pytest.mark.anyio
@@ -64,7 +65,7 @@ async def test_a_choice_is_passed_on_while_others_are_still_written():
 
     first, second = delta(0, "early", "stop"), delta(1, "late", "stop")
     seen = []
-    with anyio.fail_after(5):
+    with anyio.fail_after(patience(5)):
         async with model(lambda body: streamed(first, go_on.wait, second)) as served:
             async for reply in served.complete(ask(n=2)):
                 seen.append(reply.text)
@@ -240,7 +241,7 @@ async def test_a_stream_that_never_ends_is_cut_and_its_text_truncated():
         response.stream.events = endless()
         return response
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(patience(5)):
         [reply] = await answers(model(answer, timeout=0.05), ask())
     assert reply.problem == "truncated" and reply.text.startswith("a a")
 

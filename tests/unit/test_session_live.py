@@ -21,6 +21,7 @@ from exploracoder_jupyter.wire import (
     decode_to_engine,
     encode,
 )
+from tests.patience import patience
 
 pytestmark = pytest.mark.anyio
 
@@ -78,7 +79,7 @@ async def test_a_busy_kernel_is_waited_for_only_so_long_and_its_late_answer_is_p
 
 async def test_a_kernel_that_goes_away_fails_what_waits_and_what_comes():
     kernel = Kernel(lambda line, request: line.gone())
-    with anyio.fail_after(2):
+    with anyio.fail_after(patience(2)):
         for _ in range(2):
             with pytest.raises(KernelError, match="it is gone"):
                 await kernel.line.fork("/run/x")

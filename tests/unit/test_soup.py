@@ -9,6 +9,7 @@ import pytest
 from exploracoder_jupyter.errors import UsageError
 from exploracoder_jupyter.knowledge.soup import SnippetSource, SnippetStore, Soup
 from exploracoder_jupyter.types import Passage, ScoredPassage, Snippet
+from tests.patience import patience
 
 
 def _passage(source, text, origin=None):
@@ -116,7 +117,7 @@ def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others():
 
 
 def test_sources_are_searched_at_the_same_time():
-    together = threading.Barrier(2, timeout=20)
+    together = threading.Barrier(2, timeout=patience(20))
 
     class Waiting(Fixed):
         async def search(self, query, k):

@@ -17,6 +17,7 @@ from exploracoder_jupyter.pipeline import Carried, Given, Meter, run_task
 from exploracoder_jupyter.pipeline.controls import Choose, Replan, Retry, Skip
 from exploracoder_jupyter.session import RunSteering
 from exploracoder_jupyter.types import Introduction
+from tests.patience import patience
 from tests.unit.factories import started
 from tests.unit.test_pipeline import answers, fenced
 from tests.unit.world import InlineBranch, a_run, happened
@@ -67,11 +68,11 @@ class Moments:
         self.waiting_for = len(controls)
         self.hand.ask(*controls)
         if not self.holds:
-            with anyio.fail_after(10):
+            with anyio.fail_after(patience(10)):
                 await self.answered.wait()
             return
         try:
-            with anyio.fail_after(10):
+            with anyio.fail_after(patience(10)):
                 await anyio.sleep_forever()
         except anyio.get_cancelled_exc_class():
             self.cancelled.append(moment)

@@ -17,6 +17,7 @@ from exploracoder_jupyter.knowledge.fuse import fused
 from exploracoder_jupyter.knowledge.soup.ranked import Ranked
 from exploracoder_jupyter.knowledge.soup.snippets import SnippetSource
 from exploracoder_jupyter.pipeline.ports import Source
+from exploracoder_jupyter.time_limits import scale
 from exploracoder_jupyter.types import Passage, ScoredPassage, Snippet, SourceKind
 
 Say = Callable[[str], None]
@@ -85,7 +86,7 @@ class Soup:
             await self._kept.forget(origins)
 
     async def _ask(self, source: Source, query: str, k: int) -> Sequence[ScoredPassage]:
-        seconds = self._patience or _PATIENCE.get(source.kind, _USUAL_PATIENCE)
+        seconds = self._patience or scale(_PATIENCE.get(source.kind, _USUAL_PATIENCE))
         try:
             with anyio.fail_after(seconds):
                 return (await source.search(query, k))[:k]

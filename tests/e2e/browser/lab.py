@@ -17,11 +17,12 @@ import psutil
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.e2e.browser.sidebar import Sidebar
+from tests.patience import is_over, patience
 
 NAMESPACE = "exploracoder_jupyter"
 ARTEFACTS = Path(os.environ.get("EXPLORA_ARTEFACTS", Path(__file__).parents[2] / "artefacts"))
 PATIENCE = 40
-"""Seconds to wait for anything on a slow machine."""
+"""Seconds to wait for anything on an idle machine."""
 
 _WITH_PANEL = """([path, arg]) => {
   const app = window.jupyterapp;
@@ -84,8 +85,8 @@ class Server:
             path.write_text(json.dumps(value))
 
     def _address(self, folder):
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until and self._process.poll() is None:
+        began = time.monotonic()
+        while not is_over(began, PATIENCE) and self._process.poll() is None:
             for path in (folder / "runtime").glob("jpserver-*.json"):
                 with suppress(OSError, json.JSONDecodeError):
                     url = json.loads(path.read_text())["url"].rstrip("/").replace("localhost", "127.0.0.1")
@@ -116,7 +117,7 @@ class Server:
     def close(self):
         self._process.terminate()
         try:
-            self._process.wait(20)
+            self._process.wait(patience(20))
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -128,6 +129,7 @@ class Tab:
 
     def __init__(self, context, server):
         self.page, self.server = context.new_page(), server
+        self.page.set_default_timeout(patience(PATIENCE) * 1000)
         self.sidebar = Sidebar(self)
         self.complaints = []
         self.page.on("pageerror", lambda error: self._take(error.stack or str(error)))
@@ -149,7 +151,7 @@ class Tab:
         return self
 
     def ready(self):
-        self.page.wait_for_function("window.jupyterapp?.started", timeout=PATIENCE * 1000)
+        self.page.wait_for_function("window.jupyterapp?.started")
         self.page.evaluate("window.jupyterapp.started.then(() => window.jupyterapp.restored)")
 
     def open(self, name):
@@ -170,10 +172,10 @@ class Tab:
 
     def until(self, condition, what="the page", seconds=PATIENCE):
         """Wait until `condition()` is true; its value."""
-        until = time.monotonic() + seconds
+        began = time.monotonic()
         while not (value := condition()):
-            if time.monotonic() > until:
-                raise AssertionError(f"waited {seconds} s for {what}")
+            if is_over(began, seconds):
+                raise AssertionError(f"waited {time.monotonic() - began:.0f} s for {what}")
             self.page.wait_for_timeout(50)
         return value
 
@@ -216,7 +218,6 @@ class Notebook:
         self.page.wait_for_function(
             _WITH_PANEL % "() => kernel && panel.isVisible && notebook.widgets.length",
             arg=[self.path, None],
-            timeout=PATIENCE * 1000,
         )
         return self
 

@@ -70,7 +70,7 @@ def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, pl
 def test_controls_work_while_the_kernel_is_busy(tab, server, play):
     told = play(*two_scenes())
     gate = told.hold("propose", SECOND)
-    notebook = begun(tab, server, told, more=("import time\nprint('asleep', flush=True)\ntime.sleep(60)",))
+    notebook = begun(tab, server, told, more=("import time\nprint('asleep', flush=True)\ntime.sleep(600)",))
     gate.reached()
     cells = notebook.until(lambda cells: len(of_role(cells, "subtask")) == 2, "the last cell before the gate")
     notebook.run(len(cells) - 1)
