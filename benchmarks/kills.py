@@ -145,6 +145,7 @@ def main() -> None:
         folder = Path(name)
         os.environ |= {"OPENAI_API_KEY": "sk-of-nobody-0123456789", "XDG_CACHE_HOME": str(folder / "cache")}
         os.environ["XDG_STATE_HOME"] = str(folder / "state")
+        os.environ["EXPLORACODER_BASE_URL"] = url  # a resumed run asks nothing at an address that only its trace names
         length = _measured(folder, url)
         results = []
         for number in range(arguments.moments):
