@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from exploracoder_jupyter.config import Sandbox
+from exploracoder_jupyter.execution import open_siblings
 from tests.integration.siblings import open_engine
 from tests.levels import fully_confined
 from tests.patience import patience
@@ -96,3 +98,16 @@ async def test_a_home_below_the_folder_for_temporary_files_is_covered(level, tmp
         observation = await branch.run(seen, timeout=20)
     names = ["letters", "letters/private.txt", "work", "work/data.csv"]
     assert observation.text.strip() == str([f"{home}/{name}" for name in names])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("branching", ["fork", "rerun"])
+async def test_a_run_without_a_filter_says_so(branching, tmp_path, monkeypatch):
+    """Issue 14, item 7: and it still works, forks of forks included."""
+    monkeypatch.setitem(sys.modules, "pyseccomp", None)
+    async with open_siblings(Sandbox(branching=branching), workdir=tmp_path) as siblings:
+        (branch,) = await (await siblings.root()).fork(1)
+        (fork,) = await branch.fork(1)
+        observation = await fork.run("1 + 1", timeout=20)
+        assert "no system call filter" in siblings.environment().isolation
+    assert observation.text == "2"
