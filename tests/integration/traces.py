@@ -108,7 +108,7 @@ def explore(folder, subtasks, solution, *, monkeypatch, library="statistics", ch
         code = given.get(request.subject, [solution])
         return replies.get(request.step) or [f"```python\n{one.strip()}\n```" for one in code]
 
-    async def choose(*_):
+    async def choose(*_, **__):
         return ScriptedModel(answer)
 
     monkeypatch.setattr(sys.modules[run.__module__], "choose_model", choose)
