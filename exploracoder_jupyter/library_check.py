@@ -8,6 +8,7 @@ experiments search the same path.
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
 from importlib import metadata
 from importlib.machinery import PathFinder
@@ -52,9 +53,13 @@ def not_installed(name: str, near: Sequence[str]) -> UsageError:
 
 
 def _is_installed(name: str, workdir: Path) -> bool:
-    """Whether a distribution or module has this name; a module may be a file in the working directory."""
+    """Whether a distribution or module has this name; a module may be in the working directory or on `PYTHONPATH`.
+
+    The variable may have been set since this process started: experiments start with it.
+    """
     try:
         metadata.distribution(name)
     except (metadata.PackageNotFoundError, ValueError):
-        return bool(docs_walk.resolve(name) or PathFinder.find_spec(name.partition(".")[0], [str(workdir)]))
+        places = [str(workdir), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        return bool(docs_walk.resolve(name) or PathFinder.find_spec(name.partition(".")[0], places))
     return True
