@@ -1,7 +1,8 @@
 """Environments built from what a trace has recorded: the task's libraries at their versions, with what they need.
 
-Built by uv where it is installed, else by venv and pip, in a folder of the user's cache that is named after all that
-decides its content, so that the next check finds it. A folder is put in place in one move when it is whole.
+uv, where it is installed, or venv makes them, in a folder of the user's cache that is named after all that decides its
+content, so that the next check finds it. A folder is put in place in one move when it is whole. pip installs, and uv
+only where pip is missing: uv does not read pip's configuration, and would ask PyPI for what a private index alone has.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 from typing import IO
@@ -126,21 +128,35 @@ def _put(draft: Path, place: Path) -> None:
 
 
 async def _fill(lock: Lock, folder: Path) -> None:
-    uv = shutil.which("uv")
-    base = shutil.which(f"python{lock.minor}") or sys.executable
-    make = [uv, "venv", "--quiet", "--python", lock.minor] if uv else [base, *_ALONE, "venv"]
-    await _run([*make, str(folder)])
+    await _run([*_maker(lock), str(folder)])
     constraints = folder / "constraints.txt"
     _write(constraints, lock.requirements(name for name in lock.versions if name not in lock.libraries))
     python = str(_python(folder))
-    install = (
-        [uv, "pip", "install", "--quiet", "--python", python] if uv else [python, *_ALONE, "pip", "install", "--quiet"]
-    )
-    install += ["--constraint", str(constraints)]
+    install = [*_installer(python), "--constraint", str(constraints)]
     await _run([*install, *lock.requirements(lock.libraries)])
     _write(constraints, lock.requirements(lock.versions))
     if optional := lock.requirements(await _optional(lock, python)):
         await _install_what_can_be(install, optional)
+
+
+def _maker(lock: Lock) -> list[str]:
+    """The command that makes an environment of the recorded version of Python, without the folder."""
+    if uv := shutil.which("uv"):
+        return [uv, "venv", "--quiet", "--python", lock.minor]
+    return [shutil.which(f"python{lock.minor}") or sys.executable, *_ALONE, "venv", "--without-pip"]
+
+
+def _installer(python: str) -> list[str]:
+    """The command that installs for that interpreter, without what is to be installed.
+
+    Raises:
+        MissingMeans: there is neither pip nor uv.
+    """
+    if find_spec("pip"):
+        return [sys.executable, *_ALONE, "pip", "--python", python, "install", "--quiet"]
+    if uv := shutil.which("uv"):
+        return [uv, "pip", "install", "--quiet", "--python", python]
+    raise _failed("neither pip nor uv is installed")
 
 
 def _write(path: Path, requirements: Iterable[str]) -> None:

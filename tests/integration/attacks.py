@@ -313,6 +313,7 @@ ATTACKS = {
         "change the installed libraries",
         "open(os.__file__, 'ab').close(); print('DONE')",
         _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
+        needs="os.access(os.__file__, os.W_OK)",
     ),
     "tmp": Attack(
         "files",

@@ -89,8 +89,7 @@ def test_a_library_that_is_not_there_leaves_nothing(tmp_path):
     told, changes = [], []
     with pytest.raises(UsageError, match="statistic5"):
         _run(order, told.append, cells=changes.extend)
-    assert list(tmp_path.iterdir()) == [] and changes == []
-    assert "statistic5" in told[-1].event.verdict.reason
+    assert list(tmp_path.iterdir()) == [] and told == changes == []
 
 
 def test_a_stop_closes_the_trace_with_what_was_learned(endpoint, tmp_path):

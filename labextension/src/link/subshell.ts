@@ -23,8 +23,11 @@ type Request =
 
 const FEATURE = 'kernel subshells';
 
-/** How long JupyterLab is given to learn the kernel's features by itself, in milliseconds. */
+/** How long JupyterLab is given for each step by itself, in milliseconds. */
 const PATIENCE = 1000;
+
+/** How often the control channel is tried. */
+const ATTEMPTS = 3;
 
 /**
  * Make the comm, ready to be opened. Rejects where the connection has no comms.
@@ -44,8 +47,12 @@ export async function commOverSubshell(
     return { comm, subshell: false };
   }
   if (await settles(kernel.info, patience)) {
-    const has = kernel.supportsSubshells === true;
-    return { comm, subshell: has && (await succeeds(inside.subshellStarted)) };
+    if (kernel.supportsSubshells !== true) {
+      return { comm, subshell: false };
+    }
+    if (await settles(inside.subshellStarted, patience)) {
+      return { comm, subshell: true };
+    }
   }
   const id = await subshellByControl(kernel);
   if (id !== null) {
@@ -55,22 +62,31 @@ export async function commOverSubshell(
   return { comm, subshell: id !== null };
 }
 
-/** A new subshell, asked for on the control channel; `null` if the kernel has none. */
+/** A new subshell, asked for on the control channel; `null` if the kernel has none, or no attempt got a reply. */
 async function subshellByControl(
   kernel: Kernel.IKernelConnection
 ): Promise<string | null> {
-  try {
-    const info = await ask(kernel, 'kernel_info_request');
-    const features = (info as { supported_features?: string[] })
-      .supported_features;
-    if (!features?.includes(FEATURE)) {
-      return null;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    try {
+      return await createSubshell(kernel);
+    } catch {
+      // A busy server drops the connection: its requests are rejected, and may be sent again.
     }
-    const made = await ask(kernel, 'create_subshell_request');
-    return (made as { subshell_id?: string }).subshell_id ?? null;
-  } catch {
+  }
+  return null;
+}
+
+async function createSubshell(
+  kernel: Kernel.IKernelConnection
+): Promise<string | null> {
+  const info = await ask(kernel, 'kernel_info_request');
+  const features = (info as { supported_features?: string[] })
+    .supported_features;
+  if (!features?.includes(FEATURE)) {
     return null;
   }
+  const made = await ask(kernel, 'create_subshell_request');
+  return (made as { subshell_id?: string }).subshell_id ?? null;
 }
 
 /** JupyterLab starts one of its own nevertheless, once it knows the features: then ours goes. */

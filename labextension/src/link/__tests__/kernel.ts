@@ -99,6 +99,8 @@ export class FakeKernel {
     this._target = null;
   }
 
+  /** How many of the next requests on the control channel get no reply. */
+  controlFailures = 0;
   /** The subshells that were deleted. */
   deleted: unknown[] = [];
 
@@ -107,6 +109,10 @@ export class FakeKernel {
   } {
     if (message.header.msg_type === 'delete_subshell_request') {
       this.deleted.push(message.content);
+    }
+    if (this.controlFailures > 0) {
+      this.controlFailures -= 1;
+      return { done: Promise.reject(new Error('Canceled future')) };
     }
     const content =
       message.header.msg_type === 'kernel_info_request'

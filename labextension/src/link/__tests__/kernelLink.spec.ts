@@ -222,8 +222,23 @@ describe('a subshell', () => {
     expect(opened.subshell).toBe(false);
   });
 
+  it('is asked for again where JupyterLab failed to start one', async () => {
+    kernel.subshellStarted = Promise.reject(new Error('no'));
+    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    expect(opened.subshell).toBe(true);
+  });
+
+  it('is asked for again where a request was lost', async () => {
+    kernel.info = never();
+    kernel.subshellStarted = never();
+    kernel.controlFailures = 2;
+    const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
+    expect(opened.subshell).toBe(true);
+  });
+
   it('is done without where it cannot be started', async () => {
     kernel.subshellStarted = Promise.reject(new Error('no'));
+    kernel.controlFailures = 9;
     const opened = await commOverSubshell(kernel.connection, CONTROL, 1);
     expect(opened.subshell).toBe(false);
   });
