@@ -13,8 +13,8 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import RerunBranch, RerunSiblings
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import RerunBranch, RerunSiblings
 
 CELL_SECONDS = 0.2
 CELL = f"import time\nend = time.perf_counter() + {CELL_SECONDS}\nwhile time.perf_counter() < end: pass"

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution.inspect import inspector
-from exploracoder_jupyter.execution.launch import find_interpreter
-from exploracoder_jupyter.knowledge import surface as surfaces
-from exploracoder_jupyter.knowledge.surface import Surface
-from exploracoder_jupyter.types import ApiDoc
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.kernels.agent_programs import inspector
+from exploracoder_jupyter.kernels.interpreter import find_interpreter
+from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
+from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
 
 CALLABLE = ("function", "method", "classmethod", "staticmethod", "class", "exception")
 LISTED = re.compile(r"^\s+~?((?:\w+\.)*\w+)\s*$")

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution.inspect import inspector
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.kernels.agent_programs import inspector
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.knowledge.index import Index
-from exploracoder_jupyter.knowledge.store import pack, unpack
-from exploracoder_jupyter.session.environment import environment_of
-from exploracoder_jupyter.types import ApiDoc
+from exploracoder_jupyter.knowledge.knowledge_cache import pack, unpack
+from exploracoder_jupyter.knowledge.search.api_index import Index
+from exploracoder_jupyter.runs.environment_key import environment_of
 
 SIZES = (100, 1_000, 3_000, 10_000)
 QUERIES = 40

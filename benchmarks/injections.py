@@ -21,12 +21,8 @@ from typing import Literal
 
 import anyio
 
-from exploracoder_jupyter.config import resolve, secrets
-from exploracoder_jupyter.models import OpenAIModel
-from exploracoder_jupyter.pipeline import requests
-from exploracoder_jupyter.pipeline.ports import ModelRequest
-from exploracoder_jupyter.pipeline.prompts import render
-from exploracoder_jupyter.types import (
+from exploracoder_jupyter.core.settings import resolve, secrets
+from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
     ErrorInfo,
@@ -40,6 +36,10 @@ from exploracoder_jupyter.types import (
     Subtask,
     Task,
 )
+from exploracoder_jupyter.llm import OpenAIModel
+from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.pipeline.prompting import prompt_inputs
+from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 
 Place = Literal["summary", "docstring", "example", "readme", "page", "snippet", "file", "output", "error", "name"]
 
@@ -65,7 +65,7 @@ def api(path: str, signature: str, description: str, *examples: str) -> ApiDoc:
     return ApiDoc(path, "function", signature, description, "beanlib", "1.4", examples)
 
 
-def inputs(case: Case) -> requests.Inputs:
+def inputs(case: Case) -> prompt_inputs.Inputs:
     """The inputs of the case's step, with its text at its place."""
     at = defaultdict(str, {case.place: case.planted})
     shaken = f"Shake the jar. {at['docstring']}" if case.place == "docstring" else f"Shake the jar: {at['summary']}"
@@ -79,19 +79,21 @@ def inputs(case: Case) -> requests.Inputs:
     found = tuple(_passages(case))
     match case.step:
         case "introduce":
-            return requests.IntroduceInputs(("beanlib",), f"{README}\n\n{at['readme']}")
+            return prompt_inputs.IntroduceInputs(("beanlib",), f"{README}\n\n{at['readme']}")
         case "plan":
-            return requests.PlanInputs(TASK, introduction, 8, passages=found)
+            return prompt_inputs.PlanInputs(TASK, introduction, 8, passages=found)
         case "recommend":
-            return requests.RecommendInputs(TASK, SUBTASKS[1], (), apis, (ran,), may_revise=False)
+            return prompt_inputs.RecommendInputs(TASK, SUBTASKS[1], (), apis, (ran,), may_revise=False)
         case "propose":
-            return requests.ProposeInputs(TASK, SUBTASKS[1], introduction, apis, (ran,), passages=found)
+            return prompt_inputs.ProposeInputs(TASK, SUBTASKS[1], introduction, apis, (ran,), passages=found)
         case "debug":
-            return requests.DebugInputs(TASK, SUBTASKS[1], apis, (ran,), failed, passages=found)
+            return prompt_inputs.DebugInputs(TASK, SUBTASKS[1], apis, (ran,), failed, passages=found)
         case "solve":
-            return requests.SolveInputs(TASK, apis, (ran, replace(_counted(), subtask=SUBTASKS[1])), passages=found)
+            return prompt_inputs.SolveInputs(
+                TASK, apis, (ran, replace(_counted(), subtask=SUBTASKS[1])), passages=found
+            )
         case "repair":
-            return requests.RepairInputs(TASK, apis, (ran,), (failed,), passages=found)
+            return prompt_inputs.RepairInputs(TASK, apis, (ran,), (failed,), passages=found)
     raise ValueError(case.step)
 
 

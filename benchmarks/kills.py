@@ -31,9 +31,9 @@ import nbformat
 import psutil
 from jupyter_client.manager import start_new_kernel
 
-from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.events import ModelCalled, Record, RunFinished
-from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import ModelCalled, Record, RunFinished
+from exploracoder_jupyter.trace import load
 
 TASK = "Make three lists of numbers, compute the median of each, and store their sum in `total`."
 TITLES = ["Make the first list", "Make the second list", "Make the third list"]

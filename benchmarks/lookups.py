@@ -19,15 +19,15 @@ from typing import cast
 
 import anyio
 
-from exploracoder_jupyter.config import Budget, Exploration, Sandbox
-from exploracoder_jupyter.events import Event
-from exploracoder_jupyter.execution import open_siblings
+from exploracoder_jupyter.core.events import Event
+from exploracoder_jupyter.core.settings import Budget, Exploration, Sandbox
+from exploracoder_jupyter.core.types import ApiDoc, Call, Task, Usage
+from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.models import ScriptedModel
+from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run
-from exploracoder_jupyter.pipeline.lookups import TOOLS, Desk
 from exploracoder_jupyter.pipeline.ports import Branch, Reply, Steering
-from exploracoder_jupyter.types import ApiDoc, Call, Task, Usage
+from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, Desk
 
 ASKED = 60
 NOTHING = ("It takes too long", "The source of", "There is no", "Nothing is found")

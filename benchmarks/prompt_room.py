@@ -17,12 +17,12 @@ from statistics import mean
 
 import anyio
 
-from exploracoder_jupyter.config import Retrieval, Sandbox
-from exploracoder_jupyter.execution.inspect import inspector
+from exploracoder_jupyter.core.settings import Retrieval, Sandbox
+from exploracoder_jupyter.core.types import ApiDoc, Passage
+from exploracoder_jupyter.kernels.agent_programs import inspector
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.pipeline.api_text import squeezed
-from exploracoder_jupyter.pipeline.packing import packed
-from exploracoder_jupyter.types import ApiDoc, Passage
+from exploracoder_jupyter.pipeline.prompting.api_description import squeezed
+from exploracoder_jupyter.pipeline.prompting.passage_packing import packed
 
 RETRIEVED = 20
 BEGUN = 25

@@ -22,14 +22,15 @@ from pathlib import Path
 import anyio
 import numpy as np
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.execution.inspect import inspector
-from exploracoder_jupyter.knowledge import Library, texts, words
-from exploracoder_jupyter.knowledge.fuse import together
-from exploracoder_jupyter.knowledge.latent import Latent
-from exploracoder_jupyter.knowledge.lexical import Lexical
-from exploracoder_jupyter.types import ApiDoc
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.kernels.agent_programs import inspector
+from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
+from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
+from exploracoder_jupyter.knowledge.search.lexical_index import Lexical
+from exploracoder_jupyter.knowledge.search.rank_fusion import together
 
 DEPTHS = (5, 10, 20)
 ENOUGH = 200
@@ -46,7 +47,7 @@ Plans = dict[str, list[str]]
 
 
 def named(apis: Sequence[ApiDoc]) -> Found:
-    return [frozenset((*texts.names(api), *FUNCTIONAL.findall(api.description))) for api in apis]
+    return [frozenset((*indexed_text.names(api), *FUNCTIONAL.findall(api.description))) for api in apis]
 
 
 def recall(found: Found, gold: Sequence[Sequence[str]]) -> float:
@@ -84,14 +85,14 @@ def ranked(apis: Sequence[ApiDoc], scores: np.ndarray) -> Found:
 
 def parts(apis: Sequence[ApiDoc], plans: Plans) -> dict[str, Callable[[Question], Found]]:
     """What is to be compared with: one index, one kind of text, no prior."""
-    latent = Latent.fit([texts.head(api) for api in apis])
+    latent = Latent.fit([indexed_text.head(api) for api in apis])
     return {
-        "BM25, path and first sentence": by_words(apis, texts.described),
+        "BM25, path and first sentence": by_words(apis, indexed_text.described),
         "BM25, whole docstring": by_words(apis, whole),
-        "LSA, path and opening": by_vectors(apis, texts.head, latent.vector),
-        "word vectors, description": by_vectors(apis, lambda api: api.description, words.vector),
-        "word vectors, path and first sentence": by_vectors(apis, texts.described, words.vector),
-        "the same, its subtasks": by_vectors(apis, texts.described, words.vector, plans),
+        "LSA, path and opening": by_vectors(apis, indexed_text.head, latent.vector),
+        "word vectors, description": by_vectors(apis, lambda api: api.description, word_embedder.vector),
+        "word vectors, path and first sentence": by_vectors(apis, indexed_text.described, word_embedder.vector),
+        "the same, its subtasks": by_vectors(apis, indexed_text.described, word_embedder.vector, plans),
     }
 
 

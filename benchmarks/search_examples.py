@@ -17,10 +17,10 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution.inspect import inspector
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels.agent_programs import inspector
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.session.examples import runnable
+from exploracoder_jupyter.runs.documented_examples import runnable
 
 DRAWN = 150
 

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution.inspect import inspector
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.types import Snippet
+from exploracoder_jupyter.kernels.agent_programs import inspector
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.knowledge.soup import SnippetSource, SnippetStore
-from exploracoder_jupyter.types import Snippet
+from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore
 
 ALL = 200
 

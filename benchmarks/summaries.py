@@ -21,11 +21,11 @@ import scipy.sparse
 from matplotlib.figure import Figure
 from sklearn.linear_model import LinearRegression
 
-from exploracoder_jupyter.inside.names import type_path
-from exploracoder_jupyter.inside.summaries import registry
-from exploracoder_jupyter.inside.summaries.facts import Look
-from exploracoder_jupyter.inside.summaries.short import Short
-from exploracoder_jupyter.inside.summaries.teller import Teller
+from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
+from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Teller
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
 
 mpl.use("agg")
 Action = Callable[[Any], str]
@@ -79,7 +79,7 @@ def values(largest: int) -> Iterator[tuple[str, Any]]:
 
 def alone(value: Any) -> str:
     """The describer's facts, without the child process."""
-    known = registry.find(value)
+    known = summarizer_registry.find(value)
     assert known
     assert known.describe
     return "\n".join(fact.text for fact in known.describe(value, Look(Short(apart=False))))

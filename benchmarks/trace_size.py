@@ -25,7 +25,7 @@ import numpy as np
 from jupyter_client.manager import start_new_kernel
 from PIL import Image
 
-from exploracoder_jupyter.events import (
+from exploracoder_jupyter.core.events import (
     CandidateObserved,
     CandidateProposed,
     CandidateSelected,
@@ -37,9 +37,7 @@ from exploracoder_jupyter.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.notebook import Trace, load, problems, render
-from exploracoder_jupyter.notebook.room import Room
-from exploracoder_jupyter.types import (
+from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,
     Observation,
@@ -52,6 +50,8 @@ from exploracoder_jupyter.types import (
     Usage,
     Verdict,
 )
+from exploracoder_jupyter.trace import Trace, load, problems, render
+from exploracoder_jupyter.trace.size_limit import Room
 
 _T = TypeVar("_T")
 _A_SUBTASK = 5

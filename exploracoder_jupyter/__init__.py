@@ -26,13 +26,13 @@ __all__ = ["__version__", "load_ipython_extension", "unload_ipython_extension"]
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Register `%%explora`, `%explora` and `%%explored`. Called by `%load_ext exploracoder_jupyter`; idempotent."""
-    from exploracoder_jupyter.frontend.magic import register
+    from exploracoder_jupyter.frontend.magics import register
 
     register(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """Take the magics away again and end what is still running."""
-    from exploracoder_jupyter.frontend.magic import unregister
+    from exploracoder_jupyter.frontend.magics import unregister
 
     unregister(shell)

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from pydantic import JsonValue, ValidationError
 
-from exploracoder_jupyter import wire
-from exploracoder_jupyter.errors import InternalError, UsageError, as_known
-from exploracoder_jupyter.events import Record
-from exploracoder_jupyter.page import CellChange
-from exploracoder_jupyter.types import Task
-from exploracoder_jupyter.wire import (
+from exploracoder_jupyter.core.errors import InternalError, UsageError, as_known
+from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.protocol import engine_messages
+from exploracoder_jupyter.protocol.browser_messages import CellChange
+from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,
     Choose,
     Failed,
@@ -48,7 +48,7 @@ from exploracoder_jupyter.wire import (
 )
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.session import Given, KernelLine, Order, Replay, RunSteering
+    from exploracoder_jupyter.runs import Given, KernelLine, Order, Replay, RunSteering
 
 GRACE = 4.5
 """Seconds between being asked to end and being gone, whatever is still under way."""
@@ -148,7 +148,7 @@ class Engine:
         """Importing the session takes a second or more, in which a stop must work already: it is imported here."""
         import anyio
 
-        from exploracoder_jupyter.session import KernelLine, RunSteering, replay, run
+        from exploracoder_jupyter.runs import KernelLine, RunSteering, replay, run
 
         steering, line = RunSteering(), KernelLine(self._outbox.send)
         self._line = line
@@ -259,7 +259,7 @@ def _gone_after(seconds: float, *, first: Callable[[], None]) -> None:
 
 
 def _order(start: Start, line: KernelLine) -> Order:
-    from exploracoder_jupyter.session import Order, resumed
+    from exploracoder_jupyter.runs import Order, resumed
 
     order = Order(
         task=Task(
@@ -284,15 +284,15 @@ def _order(start: Start, line: KernelLine) -> Order:
     return resumed(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
 
 
-def _replay(wanted: wire.Replay, order: Order) -> Replay:
-    from exploracoder_jupyter.session import replayed
+def _replay(wanted: engine_messages.Replay, order: Order) -> Replay:
+    from exploracoder_jupyter.runs import replayed
 
     trace, out = Path(order.workdir, wanted.trace), Path(order.workdir, wanted.out)
     return replayed(trace, out, delay=wanted.delay, kernel=wanted.kernel, order=replace(order, steerable=False))
 
 
-def _given(given: wire.Given) -> Given:
-    from exploracoder_jupyter.session import Carried, Given
+def _given(given: engine_messages.Given) -> Given:
+    from exploracoder_jupyter.runs import Carried, Given
 
     last = len(given.code) - 1
     carried = (Carried(code, chosen=given.chosen and place == last) for place, code in enumerate(given.code))

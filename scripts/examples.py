@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from exploracoder_jupyter.notebook.layout import source_hash
+from exploracoder_jupyter.trace.cells.cell_layout import source_hash
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TRACES = "explorations"

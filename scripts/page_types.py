@@ -11,16 +11,20 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
-from exploracoder_jupyter import page
+from exploracoder_jupyter.protocol import browser_messages
 
 SCHEMA = Path(__file__).parent.parent / "labextension" / "messages.schema.json"
-CONSTANTS = {"EVENTS": page.EVENTS, "CONTROL": page.CONTROL, "VERSION": page.VERSION}
+CONSTANTS = {
+    "EVENTS": browser_messages.EVENTS,
+    "CONTROL": browser_messages.CONTROL,
+    "VERSION": browser_messages.VERSION,
+}
 MESSAGES: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
-    ("Opening", "serialization", TypeAdapter(page.Opening)),
-    ("FromKernel", "serialization", TypeAdapter(page.FromKernel)),
-    ("Answer", "serialization", TypeAdapter(page.Answer)),
-    ("ToKernel", "validation", TypeAdapter(page.ToKernel)),
-    ("Continue", "validation", TypeAdapter(page.Continue)),
+    ("Opening", "serialization", TypeAdapter(browser_messages.Opening)),
+    ("FromKernel", "serialization", TypeAdapter(browser_messages.FromKernel)),
+    ("Answer", "serialization", TypeAdapter(browser_messages.Answer)),
+    ("ToKernel", "validation", TypeAdapter(browser_messages.ToKernel)),
+    ("Continue", "validation", TypeAdapter(browser_messages.Continue)),
 ]
 
 

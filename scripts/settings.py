@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from exploracoder_jupyter.config import Settings
-from exploracoder_jupyter.options import OPTIONS
+from exploracoder_jupyter.core.options import OPTIONS
+from exploracoder_jupyter.core.settings import Settings
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 BEGIN, END = "<!-- settings: begin (scripts/settings.py writes this part) -->\n", "<!-- settings: end -->"

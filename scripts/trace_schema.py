@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from exploracoder_jupyter.events import Event
+from exploracoder_jupyter.core.events import Event
 
-SCHEMA = Path(__file__).parent.parent / "exploracoder_jupyter" / "notebook" / "metadata.schema.json"
+SCHEMA = Path(__file__).parent.parent / "exploracoder_jupyter" / "trace" / "metadata.schema.json"
 BY_HAND = ("run_id", "notebook", "record")
 
 

@@ -26,15 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.execution.inspect import inspector
-from exploracoder_jupyter.knowledge import texts
-from exploracoder_jupyter.knowledge.reading import Reader
-from exploracoder_jupyter.knowledge.store import Store
-from exploracoder_jupyter.knowledge.tokens import tokens
-from exploracoder_jupyter.knowledge.words import PATH
-from exploracoder_jupyter.types import ApiDoc
+from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.kernels.agent_programs import inspector
+from exploracoder_jupyter.knowledge.extraction.library_reader import Reader
+from exploracoder_jupyter.knowledge.knowledge_cache import Store
+from exploracoder_jupyter.knowledge.search import indexed_text
+from exploracoder_jupyter.knowledge.search.tokenizer import tokens
+from exploracoder_jupyter.knowledge.search.word_embedder import PATH
 
 LIBRARIES = """
     scipy sklearn skimage statsmodels networkx sympy matplotlib seaborn polars xarray pyarrow sqlalchemy PIL nltk
@@ -85,8 +85,10 @@ def pairs(libraries: Sequence[Sequence[ApiDoc]]) -> Iterator[Pair]:
         summaries = {api.name: f"{api.name} {api.summary}" for api in reversed(apis)}
         for api in {api.summary: api for api in reversed(apis)}.values():
             yield " ".join(api.path.split(".")[1:][-2:]), api.summary
-            yield from ((sentence, api.summary) for sentence in sentences(texts.opening(api))[1:SENTENCES])
-            yield from ((said, summaries[name]) for name, said in texts.listed(api.description) if name in summaries)
+            yield from ((sentence, api.summary) for sentence in sentences(indexed_text.opening(api))[1:SENTENCES])
+            yield from (
+                (said, summaries[name]) for name, said in indexed_text.listed(api.description) if name in summaries
+            )
         for name in summaries:
             bearers[name.lower().replace("_", "")].append(summaries[name].partition(" ")[2])
     for name, said in sorted(bearers.items()):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from exploracoder_jupyter.inside import syscalls
+from exploracoder_jupyter.kernel_agent.confinement import syscalls
 
 USER = 65534
 HERE = Path(__file__).resolve().parents[1]

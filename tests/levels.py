@@ -4,8 +4,8 @@ import functools
 import tempfile
 from pathlib import Path
 
-from exploracoder_jupyter.execution.launch import write_inside
-from exploracoder_jupyter.execution.level import Level, find_level
+from exploracoder_jupyter.kernels.interpreter import write_inside
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level, find_level
 
 
 @functools.cache

@@ -20,8 +20,8 @@ from start import SANDBOX, first_reply
 from table import machine, row
 from user_kernel import UserKernel, now_ms
 
-from exploracoder_jupyter.execution import open_siblings
-from exploracoder_jupyter.execution.fork import ForkBranch
+from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch
 
 _BEGIN = """
 import os

@@ -15,9 +15,9 @@ from others import PREFIX, TRIVIAL, Dill, arrays, fresh_kernel, nbclient
 from table import machine, row
 from user_kernel import UserKernel, now_ms, private_mb
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import Siblings, open_siblings
-from exploracoder_jupyter.execution.fork import ForkBranch
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import Siblings, open_siblings
+from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch
 
 AHEAD_SECONDS = 0.6
 CANDIDATES, SUBTASKS = 5, 8

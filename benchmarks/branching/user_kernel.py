@@ -17,14 +17,14 @@ import anyio
 from anyio import to_thread
 from jupyter_client.manager import AsyncKernelManager
 
-from exploracoder_jupyter.errors import KernelError
-from exploracoder_jupyter.execution import LiveKernel
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.kernels import LiveKernel
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _RELAY = """
 def _relay(shell, path):
     import threading, time
-    from exploracoder_jupyter.inside import branching
+    from exploracoder_jupyter.kernel_agent import branching
     shell.explora_forks = []
     def listen():
         while True:

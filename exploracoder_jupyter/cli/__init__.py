@@ -13,9 +13,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from exploracoder_jupyter.cli.output import fail, note, settle
-from exploracoder_jupyter.errors import BudgetSpent, ExploraError, InternalError, ReplyError, as_known
-from exploracoder_jupyter.wording import at_a_terminal
+from exploracoder_jupyter.cli.terminal.standard_streams import fail, note, settle
+from exploracoder_jupyter.core.errors import BudgetSpent, ExploraError, InternalError, ReplyError, as_known
+from exploracoder_jupyter.core.wording import at_a_terminal
 
 __all__ = ["main"]
 
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _execute(arguments: list[str]) -> int:
-    from exploracoder_jupyter.cli.parser import build
+    from exploracoder_jupyter.cli.argument_parser import build
 
     parsed = build().parse_args(arguments)
     status: int = parsed.execute(parsed)

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.interrupts import Interrupts, interrupts
-from exploracoder_jupyter.cli.output import emit, note, say, write
-from exploracoder_jupyter.cli.progress import progress
-from exploracoder_jupyter.errors import ExploraError, UsageError
+from exploracoder_jupyter.cli.terminal.interrupts import Interrupts, interrupts
+from exploracoder_jupyter.cli.terminal.progress_line import progress
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say, write
+from exploracoder_jupyter.core.errors import ExploraError, UsageError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.session.check import Asked, Report
-    from exploracoder_jupyter.session.check.explored import Exploration
+    from exploracoder_jupyter.runs.trace_check import Asked, Report
+    from exploracoder_jupyter.runs.trace_check.explored_notebook import Exploration
 
 _TOLERANCE = 1e-6
 _MOST_WHY = 200
@@ -111,7 +111,7 @@ class _Target:
 
 
 def _targets(path: Path) -> list[_Target]:
-    from exploracoder_jupyter.session.check.explored import explorations
+    from exploracoder_jupyter.runs.trace_check.explored_notebook import explorations
 
     try:
         return [_Target(found.trace, found) for found in explorations(path)] or [_Target(path)]
@@ -164,7 +164,7 @@ def _refuse(arguments: argparse.Namespace) -> None:
 
 
 def _asked(target: _Target, arguments: argparse.Namespace) -> Asked:
-    from exploracoder_jupyter.session.check import Asked
+    from exploracoder_jupyter.runs.trace_check import Asked
 
     return Asked(
         target.trace,
@@ -184,7 +184,7 @@ def _asked(target: _Target, arguments: argparse.Namespace) -> Asked:
 def _check(asked: Asked, taken: Interrupts) -> Report:
     import anyio
 
-    from exploracoder_jupyter.session.check import check
+    from exploracoder_jupyter.runs.trace_check import check
 
     async def main() -> Report | None:
         with anyio.CancelScope() as scope:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.output import emit, say
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, say
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -22,10 +22,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """
     import anyio
 
-    from exploracoder_jupyter import session
+    from exploracoder_jupyter import runs
 
     with redirect_stdout(sys.stderr):
-        found: dict[str, JsonValue] = anyio.run(session.diagnose, ())
+        found: dict[str, JsonValue] = anyio.run(runs.diagnose, ())
     if arguments.json:
         emit(found)
     else:

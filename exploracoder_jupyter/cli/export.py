@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from exploracoder_jupyter.cli.output import emit, say, write
-from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.one_move import put
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, say, write
+from exploracoder_jupyter.core.atomic_write import put
+from exploracoder_jupyter.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.report.forms import Form
+    from exploracoder_jupyter.export.export_formats import Form
 
 _FORMS: Final = ("script", "html", "notebook")
 _BY_SUFFIX: Final[dict[str, Form]] = {".py": "script", ".html": "html", ".htm": "html", ".ipynb": "notebook"}
@@ -52,8 +52,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """
     source, out, form = Path(arguments.trace), arguments.out, _form(arguments)
 
-    from exploracoder_jupyter.report.forms import exported, path_beside
-    from exploracoder_jupyter.session.named import records_of
+    from exploracoder_jupyter.export.export_formats import exported, path_beside
+    from exploracoder_jupyter.runs.recorded.trace_loader import records_of
 
     made = exported(records_of(source), form, source, pinned=not arguments.unpinned)
     if out == _STDOUT:
@@ -93,7 +93,7 @@ def _fitting(form: Form | None, out: str | None) -> Form:
 
 def _named(out: str, form: Form, made: str) -> Path:
     """The path of `--out`, where what is made can have that name."""
-    from exploracoder_jupyter.report.forms import apart
+    from exploracoder_jupyter.export.export_formats import apart
 
     try:
         path = Path(out).expanduser()
@@ -108,7 +108,7 @@ def _named(out: str, form: Form, made: str) -> Path:
 
 
 def _refuse_trace(target: Path) -> None:
-    from exploracoder_jupyter.notebook import load
+    from exploracoder_jupyter.trace import load
 
     try:
         load(target)
@@ -156,7 +156,7 @@ def _may_go(target: Path, form: Form, made: str) -> bool:
 def _is_untouched(there: str) -> bool:
     import nbformat
 
-    from exploracoder_jupyter.notebook.export import untouched
+    from exploracoder_jupyter.trace.reduced_notebook import untouched
 
     try:
         return not there.strip() or untouched(nbformat.reads(there, as_version=4))  # type: ignore[no-untyped-call]

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.output import emit, note, say
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.provisioner import Served

@@ -11,15 +11,15 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.output import emit, note, say
-from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.oneline import one_line
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.truncate import one_line
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.history import HistoryStore, PastRun
-    from exploracoder_jupyter.trace_ends import OlderTrace
+    from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
+    from exploracoder_jupyter.core.trace_peek import OlderTrace
 
 _FEW = 20
 _HEADS = ("run", "began", "ended as", "calls", "tokens", "executions", "time", "libraries")
@@ -50,9 +50,9 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: there is no such run, or the file cannot be read or changed.
     """
-    from exploracoder_jupyter.config import history_path
-    from exploracoder_jupyter.history import HistoryStore
-    from exploracoder_jupyter.trace_ends import traces_beside
+    from exploracoder_jupyter.core.run_history import HistoryStore
+    from exploracoder_jupyter.core.settings import history_path
+    from exploracoder_jupyter.core.trace_peek import traces_beside
 
     store = HistoryStore(history_path())
     beside = traces_beside(Path())
@@ -96,7 +96,7 @@ def _remove(store: HistoryStore, arguments: argparse.Namespace, beside: Sequence
 
 
 def _pruned(store: HistoryStore, beside: Sequence[OlderTrace]) -> int:
-    from exploracoder_jupyter.config import resolve
+    from exploracoder_jupyter.core.settings import resolve
 
     limits = resolve().history
     return store.prune(days=limits.days, runs=limits.runs, beside=beside)
@@ -157,8 +157,8 @@ def _list(runs: Sequence[PastRun]) -> None:
 
 
 def _row(run: PastRun) -> tuple[str, ...]:
-    from exploracoder_jupyter.config import OFFLINE
-    from exploracoder_jupyter.history import clock
+    from exploracoder_jupyter.core.run_history import clock
+    from exploracoder_jupyter.core.settings import OFFLINE
 
     began = _told_moment(datetime.fromtimestamp(run.started), date.today())
     asked = ("–", "–") if run.model == OFFLINE else (f"{run.calls:,}", f"{run.tokens:,}")  # that is no language model

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, cast
 
-from exploracoder_jupyter.cli import found
-from exploracoder_jupyter.cli.installed import check_installed
-from exploracoder_jupyter.cli.output import emit, note, say
-from exploracoder_jupyter.cli.progress import progress
-from exploracoder_jupyter.errors import UsageError
-from exploracoder_jupyter.options import add_reading_options, layer
-from exploracoder_jupyter.wording import plural
+from exploracoder_jupyter.cli.early_library_check import check_installed
+from exploracoder_jupyter.cli.terminal import search_text
+from exploracoder_jupyter.cli.terminal.progress_line import progress
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.options import add_reading_options, layer
+from exploracoder_jupyter.core.wording import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -52,10 +52,10 @@ def index(arguments: argparse.Namespace) -> int:
     check_installed(arguments.libraries, arguments)
     import anyio
 
-    from exploracoder_jupyter import session
+    from exploracoder_jupyter import runs
 
     async def main() -> Sequence[Row]:
-        return await session.index(arguments.libraries, layers=[layer(arguments)], progress=advance, say=notices.append)
+        return await runs.index(arguments.libraries, layers=[layer(arguments)], progress=advance, say=notices.append)
 
     notices: list[str] = []
     with progress("Starting") as advance, redirect_stdout(sys.stderr):
@@ -86,12 +86,10 @@ def search(arguments: argparse.Namespace) -> int:
     check_installed(libraries, arguments)
     import anyio
 
-    from exploracoder_jupyter import session
+    from exploracoder_jupyter import runs
 
     async def main() -> dict[str, JsonValue]:
-        return await session.search(
-            libraries, arguments.query, arguments.k, layers=[layer(arguments)], progress=advance
-        )
+        return await runs.search(libraries, arguments.query, arguments.k, layers=[layer(arguments)], progress=advance)
 
     with progress("Starting") as advance, redirect_stdout(sys.stderr):
         answer = anyio.run(main)
@@ -100,7 +98,7 @@ def search(arguments: argparse.Namespace) -> int:
     else:
         for sentence in cast("list[str]", answer["notices"]):
             note(sentence)
-        found.show(answer, whole=arguments.examples)
+        search_text.show(answer, whole=arguments.examples)
     return 0 if answer["results"] else 1
 
 

@@ -9,12 +9,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.followed import followed
-from exploracoder_jupyter.cli.output import emit, say
 from exploracoder_jupyter.cli.run import show
+from exploracoder_jupyter.cli.terminal.followed_run import followed
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, say
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.session import Listener, Replay, RunSteering, Summary
+    from exploracoder_jupyter.runs import Listener, Replay, RunSteering, Summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _ordered(arguments: argparse.Namespace) -> Replay:
-    from exploracoder_jupyter.session import replayed
+    from exploracoder_jupyter.runs import replayed
 
     return replayed(
         Path(arguments.trace),
@@ -65,6 +65,6 @@ def _ordered(arguments: argparse.Namespace) -> Replay:
 
 
 async def _replay(asked: Replay, listen: Listener, steering: RunSteering) -> Summary:
-    from exploracoder_jupyter.session import replay
+    from exploracoder_jupyter.runs import replay
 
     return await replay(asked, listen, steering=steering)

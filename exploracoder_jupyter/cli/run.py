@@ -13,17 +13,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.followed import followed
-from exploracoder_jupyter.cli.installed import check_installed
-from exploracoder_jupyter.cli.output import emit, note, say, show_code
-from exploracoder_jupyter.cli.task import read_check, read_task
-from exploracoder_jupyter.errors import InternalError, UsageError
-from exploracoder_jupyter.options import add_options, check_resume, layer
+from exploracoder_jupyter.cli.early_library_check import check_installed
+from exploracoder_jupyter.cli.task_argument import read_check, read_task
+from exploracoder_jupyter.cli.terminal.followed_run import followed
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say, show_code
+from exploracoder_jupyter.core.errors import InternalError, UsageError
+from exploracoder_jupyter.core.options import add_options, check_resume, layer
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.session import Listener, Order, RunSteering, Summary
+    from exploracoder_jupyter.runs import Listener, Order, RunSteering, Summary
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -76,15 +76,15 @@ def _order(arguments: argparse.Namespace) -> Order:
     text, check = _task(arguments), read_check(arguments.check)
     check_installed(arguments.library or (), arguments)
 
-    from exploracoder_jupyter.session import Order
-    from exploracoder_jupyter.types import Task
+    from exploracoder_jupyter.core.types import Task
+    from exploracoder_jupyter.runs import Order
 
     task = Task(text, tuple(dict.fromkeys(arguments.library or ())), check=check, solution_name=arguments.name)
     order = Order(task, (layer(arguments),))
     if arguments.resume is None:
         return order
 
-    from exploracoder_jupyter.session import resumed
+    from exploracoder_jupyter.runs import resumed
 
     cell, hint = getattr(arguments, "from") or "", arguments.hint or ""
     return resumed(order, Path(arguments.resume), cell=cell, hint=hint, confirm=_confirm)
@@ -116,14 +116,14 @@ def _task(arguments: argparse.Namespace) -> str:
 
 
 async def _run(order: Order, listen: Listener, steering: RunSteering) -> Summary:
-    from exploracoder_jupyter import session
+    from exploracoder_jupyter import runs
 
-    return await session.run(order, listen, steering=steering)
+    return await runs.run(order, listen, steering=steering)
 
 
 def show(summary: Mapping[str, JsonValue]) -> None:
     """The verdict, the solution if there is one to offer, and where the trace is."""
-    from exploracoder_jupyter.frontend.panel import State, finished
+    from exploracoder_jupyter.frontend.panel.panel_state import State, finished
 
     solution = finished(State(), summary).solution
     say(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")

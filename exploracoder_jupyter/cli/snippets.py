@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.output import emit, note, say, show_code
+from exploracoder_jupyter.cli.terminal.standard_streams import emit, note, say, show_code
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -29,17 +29,17 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         UsageError: the file cannot be changed.
     """
-    from exploracoder_jupyter import session
-    from exploracoder_jupyter.config import snippets_path
+    from exploracoder_jupyter import runs
+    from exploracoder_jupyter.core.settings import snippets_path
 
     if arguments.clear:
-        removed = session.clear_snippets(arguments.library)
+        removed = runs.clear_snippets(arguments.library)
         if arguments.json:
             emit({"path": str(snippets_path()), "removed": removed})
         else:
             say(f"Removed {removed} from {snippets_path()}.")
         return 0
-    rows: list[Row] = list(session.snippets(arguments.library))
+    rows: list[Row] = list(runs.snippets(arguments.library))
     if arguments.json:
         emit({"path": str(snippets_path()), "snippets": [dict(row) for row in rows]})
     else:

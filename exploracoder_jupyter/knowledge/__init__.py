@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.lazy import importing
+from exploracoder_jupyter.core.lazy_imports import importing
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.knowledge.dense import Embedder
-    from exploracoder_jupyter.knowledge.library import Library, LibraryReport
-    from exploracoder_jupyter.knowledge.meaning import done_without
-    from exploracoder_jupyter.knowledge.surface import Inspect
+    from exploracoder_jupyter.knowledge.extraction.public_surface import Inspect
+    from exploracoder_jupyter.knowledge.search.dense_index import Embedder
+    from exploracoder_jupyter.knowledge.search.embedding_cache import done_without
+    from exploracoder_jupyter.knowledge.task_libraries import Library, LibraryReport
 
 __all__ = ["Embedder", "Inspect", "Library", "LibraryReport", "done_without"]
 
@@ -22,10 +22,10 @@ if not TYPE_CHECKING:  # the process that reads documents needs no index
     __getattr__ = importing(
         __name__,
         {
-            "Embedder": "dense",
-            "Inspect": "surface",
-            "Library": "library",
-            "LibraryReport": "library",
-            "done_without": "meaning",
+            "Embedder": "search.dense_index",
+            "Inspect": "extraction.public_surface",
+            "Library": "task_libraries",
+            "LibraryReport": "task_libraries",
+            "done_without": "search.embedding_cache",
         },
     )

@@ -1,4 +1,4 @@
-"""The method, pure: no Jupyter, no network, no kernel, no database. `chain.run_task` is the whole of it.
+"""The method, pure: no Jupyter, no network, no kernel, no database. `run_task.run_task` is the whole of it.
 
 Imported when it is asked for: of a search of a library, only `ports` is part.
 """
@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.lazy import importing
+from exploracoder_jupyter.core.lazy_imports import importing
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.pipeline.agenda import Carried, Given
     from exploracoder_jupyter.pipeline.budget import Meter
-    from exploracoder_jupyter.pipeline.chain import run_task
-    from exploracoder_jupyter.pipeline.context import Run
+    from exploracoder_jupyter.pipeline.run_plan import Carried, Given
+    from exploracoder_jupyter.pipeline.run_task import run_task
+    from exploracoder_jupyter.pipeline.step_context import Run
 
 __all__ = ["Carried", "Given", "Meter", "Run", "run_task"]
 
-_HOMES = {"Carried": "agenda", "Given": "agenda", "Meter": "budget", "Run": "context", "run_task": "chain"}
+_HOMES = {"Carried": "run_plan", "Given": "run_plan", "Meter": "budget", "Run": "step_context", "run_task": "run_task"}
 
 if not TYPE_CHECKING:  # a type checker is to know these names and no others
     __getattr__ = importing(__name__, _HOMES)

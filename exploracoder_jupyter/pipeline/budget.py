@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from itertools import count
 from time import monotonic
 
-from exploracoder_jupyter.config import Budget
-from exploracoder_jupyter.errors import BudgetSpent
-from exploracoder_jupyter.types import Usage
-from exploracoder_jupyter.wording import plural
+from exploracoder_jupyter.core.errors import BudgetSpent
+from exploracoder_jupyter.core.settings import Budget
+from exploracoder_jupyter.core.types import Usage
+from exploracoder_jupyter.core.wording import plural
 
 
 class Meter:

@@ -16,8 +16,8 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TypeVar, cast
 
-from exploracoder_jupyter.errors import ExploraError, described
-from exploracoder_jupyter.events import Notice
+from exploracoder_jupyter.core.errors import ExploraError, described
+from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.pipeline.ports import Emit
 
 _F = TypeVar("_F", bound=Callable[..., object])

@@ -1,7 +1,7 @@
 """The ports of the pipeline: what it needs from the world, as small as it can be said.
 
 Adapters live in `models`, `knowledge` and `execution` and never import one another; `session` wires them. Each port
-has at least one honest fake that ships (`models.scripted`, ...), so everything above a port is testable without
+has at least one honest fake that ships (`llm.scripted_model`, ...), so everything above a port is testable without
 patching.
 """
 
@@ -14,10 +14,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.events import Event
-from exploracoder_jupyter.pipeline.controls import Control
-from exploracoder_jupyter.pipeline.requests import Inputs
-from exploracoder_jupyter.types import (
+from exploracoder_jupyter.core.events import Event
+from exploracoder_jupyter.core.types import (
     ApiDoc,
     Call,
     Introduction,
@@ -33,6 +31,8 @@ from exploracoder_jupyter.types import (
     Step,
     Usage,
 )
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
+from exploracoder_jupyter.pipeline.run_controls import Control
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Reply:
 
 
 class Model(Protocol):
-    """Something that answers requests. Implementations: `models.openai`, `offline`, `replay`, `scripted`."""
+    """Something that answers requests. Implementations: `llm.openai_model`, `offline`, `replay`, `scripted`."""
 
     @property
     def name(self) -> str:
@@ -140,7 +140,8 @@ class Knowledge(Protocol):
         """Source code of the API with this path, its beginning where it is long; empty where there is none to read:
         the path is not indexed, or it is not written in Python. Never runs code of the library.
 
-        Its first line is a comment that says where it is from, and begins with `sharing.INSTALLED` where anybody could
+        Its first line is a comment that says where it is from, and begins with `privacy_filter.INSTALLED` where
+        anybody could
         read that; all other source counts as the user's own."""
         ...
 

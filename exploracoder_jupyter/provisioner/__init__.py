@@ -6,8 +6,8 @@ is the same without a kernel manager. How a fork is made is the business of `exe
 messages, and given an address that outlives it.
 """
 
-from exploracoder_jupyter.provisioner.asking import RunningKernel
-from exploracoder_jupyter.provisioner.manager import ForkProvisioner
-from exploracoder_jupyter.provisioner.served import Served, open_fork
+from exploracoder_jupyter.provisioner.fork_provisioner import ForkProvisioner
+from exploracoder_jupyter.provisioner.fork_server import Served, open_fork
+from exploracoder_jupyter.provisioner.kernel_requests import RunningKernel
 
 __all__ = ["ForkProvisioner", "RunningKernel", "Served", "open_fork"]

@@ -6,14 +6,14 @@ to what its readers see (`markup`, `hidden`), divided into sections by rules for
 followed because it is there.
 """
 
-from exploracoder_jupyter.web.addresses import origin_of
-from exploracoder_jupyter.web.cache import Cache
-from exploracoder_jupyter.web.folder import Folder
-from exploracoder_jupyter.web.http import Http
-from exploracoder_jupyter.web.page import Hit, Page, Provider, Reader, WebError
-from exploracoder_jupyter.web.providers import DuckDuckGo, SearXNG, Template
-from exploracoder_jupyter.web.reader import WebReader
-from exploracoder_jupyter.web.source import WebSource
+from exploracoder_jupyter.web.fetching.bounded_request import Http
+from exploracoder_jupyter.web.fetching.page_fetcher import WebReader
+from exploracoder_jupyter.web.fetching.public_addresses import origin_of
+from exploracoder_jupyter.web.fetching.web_cache import Cache
+from exploracoder_jupyter.web.saved_pages import Folder
+from exploracoder_jupyter.web.search_engines import DuckDuckGo, SearXNG, Template
+from exploracoder_jupyter.web.web_source import WebSource
+from exploracoder_jupyter.web.web_types import Hit, Page, Provider, Reader, WebError
 
 __all__ = [
     "Cache",

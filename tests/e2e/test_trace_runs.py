@@ -3,7 +3,7 @@
 import nbformat
 from nbclient import NotebookClient
 
-from exploracoder_jupyter.notebook import Trace, ours, render
+from exploracoder_jupyter.trace import Trace, ours, render
 from tests.patience import patience
 from tests.unit.factories import complete_events, finished, proposed, ran, recorded, started, stream
 

@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from exploracoder_jupyter.events import (
+from exploracoder_jupyter.core.events import (
     CandidateObserved,
     CandidateProposed,
     CandidateSelected,
@@ -21,8 +21,7 @@ from exploracoder_jupyter.events import (
     Steered,
     SubtaskStarted,
 )
-from exploracoder_jupyter.page import CellChange
-from exploracoder_jupyter.types import (
+from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,
     Observation,
@@ -34,7 +33,8 @@ from exploracoder_jupyter.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.wire import (
+from exploracoder_jupyter.protocol.browser_messages import CellChange
+from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,
     Failed,
     Finished,

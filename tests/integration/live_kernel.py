@@ -15,7 +15,7 @@ import psutil
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 
-from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.core.errors import KernelError
 from tests.integration.cells import cell_request
 from tests.patience import patience
 
@@ -23,11 +23,12 @@ PYTHON = os.environ.get("EXPLORACODER_LIVE_PYTHON", sys.executable)
 """Another interpreter may be named, to try another ipykernel."""
 _ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 60
-_FORK = "__import__('exploracoder_jupyter.inside.branching', fromlist=['_']).fork(get_ipython(), {address!r})"
+_MODULE = "exploracoder_jupyter.kernel_agent.forking.kernel_fork"
+_FORK = f"__import__({_MODULE!r}, fromlist=['_']).fork(get_ipython(), {{address!r}})"
 _SERVE = """
 def _():
     import socket, threading
-    from exploracoder_jupyter.inside import branching, context
+    from exploracoder_jupyter.kernel_agent import branching, context
     shell, server = get_ipython(), socket.socket(socket.AF_UNIX)
     server.bind({address!r})
     server.listen()
@@ -115,7 +116,7 @@ class LiveKernel:
         return message["header"]["msg_id"]
 
     async def fork(self, address):
-        """Fork it from a thread that is not its main one; see `execution.live.LiveKernel.fork`."""
+        """Fork it from a thread that is not its main one; see `kernels.live_kernel.LiveKernel.fork`."""
         async with await anyio.connect_unix(self._address) as line:
             await line.send(address.encode())
             answer = (await line.receive()).decode()

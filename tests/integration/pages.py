@@ -6,7 +6,7 @@ from queue import Empty
 
 from jupyter_client.blocking import BlockingKernelClient
 
-from exploracoder_jupyter.page import CONTROL, EVENTS, VERSION
+from exploracoder_jupyter.protocol.browser_messages import CONTROL, EVENTS, VERSION
 from tests.integration.cells import cell_request
 from tests.patience import is_over, patience
 

@@ -16,10 +16,10 @@ import anyio
 from anyio import to_thread
 from pydantic import TypeAdapter
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import ExploraError
-from exploracoder_jupyter.execution import open_siblings
-from exploracoder_jupyter.types import Environment, Observation
+from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.types import Environment, Observation
+from exploracoder_jupyter.kernels import open_siblings
 
 OBSERVATION = TypeAdapter(Observation)
 ENVIRONMENT = TypeAdapter(Environment)

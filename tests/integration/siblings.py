@@ -17,7 +17,7 @@ import anyio
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from exploracoder_jupyter import errors
+from exploracoder_jupyter.core import errors
 from tests.integration import denied, serving
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.config import Budget, Exploration, Retrieval, Sandbox
-from exploracoder_jupyter.events import ModelCalled, RunStarted
-from exploracoder_jupyter.execution import open_siblings
-from exploracoder_jupyter.execution.inspect import inspector
+from exploracoder_jupyter.core.events import ModelCalled, RunStarted
+from exploracoder_jupyter.core.settings import Budget, Exploration, Retrieval, Sandbox
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.agent_programs import inspector
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.models.replay import ReplayModel
-from exploracoder_jupyter.notebook import load
+from exploracoder_jupyter.llm.replay_model import ReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
-from exploracoder_jupyter.types import Task
-from tests.unit.test_pipeline import answers, fenced
+from exploracoder_jupyter.trace import load
+from tests.unit.pipeline.test_run_task import answers, fenced
 from tests.unit.world import NoSteering, happened
 
 DATA = "import statistics\ndata = [1, 5, 2, 8, 7, 9, 3, 4]\n"

@@ -7,8 +7,8 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.execution.texts import shown_text
-from exploracoder_jupyter.inside import variables
+from exploracoder_jupyter.kernel_agent import variable_transfer
+from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from tests.integration.siblings import LEVELS, open_engine
 from tests.patience import patience, wait_until_async
 
@@ -259,7 +259,7 @@ def _sleepers():
 async def test_variables_and_setup_are_there_from_the_start(level, tmp_path):
     numpy = pytest.importorskip("numpy")
     given = {"n": 3, "grid": numpy.arange(4).reshape(2, 2), "deep": {"k": [1, (2, 3)]}}
-    variables.dump(given, given, str(tmp_path / "sent"))
+    variable_transfer.dump(given, given, str(tmp_path / "sent"))
     (tmp_path / "work").mkdir()
     setup = "import math\nm = n + 1"
     async with open_engine(level, workdir=tmp_path / "work", setup=setup, variables=tmp_path / "sent") as siblings:

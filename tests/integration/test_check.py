@@ -15,9 +15,9 @@ import nbformat
 import psutil
 import pytest
 
-from exploracoder_jupyter.errors import MissingMeans, UsageError
-from exploracoder_jupyter.notebook import document, load
-from exploracoder_jupyter.session.check import Asked, check
+from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.runs.trace_check import Asked, check
+from exploracoder_jupyter.trace import load, trace_document
 from tests.integration.traces import VARYING, explore, rewrite
 from tests.patience import patience
 
@@ -141,7 +141,7 @@ def test_a_record_that_was_changed_without_its_cell_is_told_from_an_edited_cell(
 
 
 def test_an_output_of_a_large_trace_which_stands_in_its_cell_alone_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, "MOST_TWICE", 0)
+    monkeypatch.setattr(trace_document, "MOST_TWICE", 0)
     codes = ["print('line\\n' * 2000)", "print('other\\n' * 2000)"]
     trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch)
     assert "in_cell" in trace.read_text()

@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import open_siblings
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import open_siblings
 from tests.integration.siblings import open_engine
 from tests.levels import fully_confined
 from tests.patience import patience
 
 PROGRAM = """
 import os, sys
-from exploracoder_jupyter.inside import confine, probe, syscalls
+from exploracoder_jupyter.kernel_agent import confine, probe, syscalls
 
 def attempt(what, function, *arguments):
     try:

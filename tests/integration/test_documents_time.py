@@ -7,9 +7,9 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.knowledge.documents import PageProcess, read_documents
-from exploracoder_jupyter.knowledge.documents.files import File
-from exploracoder_jupyter.knowledge.documents.reader import NotText, TookTooLong
-from exploracoder_jupyter.knowledge.store import Store
+from exploracoder_jupyter.knowledge.documents.document_files import File
+from exploracoder_jupyter.knowledge.documents.readers.reader_choice import NotText, TookTooLong
+from exploracoder_jupyter.knowledge.knowledge_cache import Store
 
 GOOD = "# `acmekit.connect(host)`\n\nOpen a connection to a device.\n"
 SLOW = File("slow.md", b"# `acmekit.connect(host)`\n\nOpen a connection to a device.\n\n" * 50_000)

@@ -16,12 +16,12 @@ import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.config import Endpoint, Secrets
-from exploracoder_jupyter.errors import EndpointError
-from exploracoder_jupyter.models import EndpointEmbedder, OpenAIModel, probe, resolve_model
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.core.types import Message, Sampling
+from exploracoder_jupyter.llm import EndpointEmbedder, OpenAIModel, probe, resolve_model
 from exploracoder_jupyter.pipeline.ports import ModelRequest
-from exploracoder_jupyter.pipeline.requests import IntroduceInputs
-from exploracoder_jupyter.types import Message, Sampling
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 from tests.patience import patience
 
 pytestmark = pytest.mark.anyio

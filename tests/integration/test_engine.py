@@ -13,9 +13,17 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.engine import Engine as InProcess
-from exploracoder_jupyter.frontend.relay import engine_command
-from exploracoder_jupyter.inside.variables import dump
-from exploracoder_jupyter.wire import KernelForked, LiveOffer, Skip, Start, Stop, decode_from_engine, encode
+from exploracoder_jupyter.frontend.running.engine_relay import engine_command
+from exploracoder_jupyter.kernel_agent.variable_transfer import dump
+from exploracoder_jupyter.protocol.engine_messages import (
+    KernelForked,
+    LiveOffer,
+    Skip,
+    Start,
+    Stop,
+    decode_from_engine,
+    encode,
+)
 from tests.patience import patience
 
 TASK = "Compute the mean of a list of numbers. Compute the median of a list of numbers."
@@ -176,9 +184,9 @@ def test_the_values_that_were_sent_do_not_outlive_it_when_the_kernel_is_killed(e
 FORKS = """
 import sys
 from importlib import import_module
-import exploracoder_jupyter.session as session
+import exploracoder_jupyter.runs as session
 from exploracoder_jupyter import engine
-from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.core.errors import KernelError
 
 async def run(order, listen, *, steering, begun, cells):
     said = []
@@ -190,7 +198,8 @@ async def run(order, listen, *, steering, begun, cells):
             said.append(str(error))
     return {"said": said, "hazards": [hazard.what for hazard in order.live.hazards]}
 
-import_module("exploracoder_jupyter.session.run").run = session.run = run  # whoever looks for it in either place
+# whoever looks for it in either place
+import_module("exploracoder_jupyter.runs.exploration_run").run = session.run = run
 sys.exit(engine.main())
 """
 
@@ -240,7 +249,7 @@ def test_prints_within_the_engine_do_not_reach_the_protocol(tmp_path, monkeypatc
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys, threading, time\n"
         "def noise():\n"
-        "    while 'exploracoder_jupyter.session' not in sys.modules: time.sleep(0.01)\n"
+        "    while 'exploracoder_jupyter.runs' not in sys.modules: time.sleep(0.01)\n"
         "    print('noise'); os.write(1, b'noise\\n'); os.system('echo noise')\n"
         "if 'exploracoder_jupyter.engine' in sys.orig_argv: threading.Thread(target=noise, daemon=True).start()\n"
     )

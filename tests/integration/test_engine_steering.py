@@ -8,8 +8,17 @@ import psutil
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.notebook import CellView, load
-from exploracoder_jupyter.wire import Choose, Given, Replan, Retry, Skip, Start, decode_from_engine, encode
+from exploracoder_jupyter.protocol.engine_messages import (
+    Choose,
+    Given,
+    Replan,
+    Retry,
+    Skip,
+    Start,
+    decode_from_engine,
+    encode,
+)
+from exploracoder_jupyter.trace import CellView, load
 from tests.integration.test_engine import cache, engine  # noqa: F401  fixtures
 from tests.patience import patience, wait_until
 

@@ -10,7 +10,7 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.errors import ExploraError
+from exploracoder_jupyter.core.errors import ExploraError
 from tests.integration.attacks import ATTACKS, PAGE, SECRET, candidate, page
 from tests.integration.siblings import LEVELS, open_engine
 from tests.integration.world import open_world

@@ -12,9 +12,9 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import KernelError, MissingMeans
-from exploracoder_jupyter.execution import RerunSiblings, find_isolation, inspector, launcher
+from exploracoder_jupyter.core.errors import KernelError, MissingMeans
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import RerunSiblings, find_isolation, inspector, launcher
 from tests.patience import patience, wait_until
 
 pytestmark = pytest.mark.anyio
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.anyio
 RUN = """
 import anyio
 from pathlib import Path
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import RerunSiblings
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import RerunSiblings
 
 async def main():
     async with RerunSiblings(Sandbox(), workdir=Path.cwd()) as siblings:
@@ -101,7 +101,7 @@ def test_siblings_die_with_a_killed_engine(own_temporary, tmp_path):
 
 
 async def test_a_program_of_ours_reads_the_environment(tmp_path):
-    lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("packages", [])]
+    lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("introspection.installed_packages", [])]
     assert len(lines) == 1
     assert '"ipykernel==' in lines[0]
 
@@ -113,7 +113,7 @@ async def test_a_program_of_ours_does_not_see_credentials_beside_the_library(tmp
     (tmp_path / "mylib.py").write_text(
         "try:\n    __doc__ = open('.env').read() + '.'\nexcept OSError:\n    __doc__ = 'Refused.'\n"
     )
-    lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("api_walk", ["mylib"])]
+    lines = [line async for line in inspector(Sandbox(), workdir=tmp_path)("introspection.api_walk", ["mylib"])]
     assert "tr0ub4dor" not in "".join(lines)
     assert "Refused." in "".join(lines)
 
@@ -124,7 +124,7 @@ async def test_a_program_that_fails_says_why(tmp_path):
 
 
 async def test_a_program_ends_when_nobody_reads_on(own_temporary, tmp_path):
-    async with aclosing(inspector(Sandbox(), workdir=tmp_path)("packages", [])) as lines:
+    async with aclosing(inspector(Sandbox(), workdir=tmp_path)("introspection.installed_packages", [])) as lines:
         async for _ in lines:
             break
     assert commands(str(own_temporary)) == []

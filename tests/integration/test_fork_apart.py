@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import BranchingChanged, KernelError
-from exploracoder_jupyter.execution.fork_siblings import ForkSiblings, Origin
-from exploracoder_jupyter.execution.level import Level
+from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
 from tests.levels import best_level, fully_confined
@@ -145,7 +145,7 @@ async def test_a_branch_that_cannot_be_forked_listens_on(root, hinder, clear):
 
 async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_only(tmp_path):
     async with live_kernel(tmp_path) as kernel:
-        await kernel.run("from exploracoder_jupyter.inside import branching; branching._ORDER_SECONDS = 0.5")
+        await kernel.run("from exploracoder_jupyter.kernel_agent import branching; branching._ORDER_SECONDS = 0.5")
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as engine:
             engine.bind(str(tmp_path / "call"))
             engine.listen(1)
@@ -161,7 +161,7 @@ async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_o
 async def test_what_the_kernel_has_warned_of_once_is_not_told_again(tmp_path):
     async with live_kernel(tmp_path) as kernel:
         await kernel.run(
-            "import warnings\nfrom exploracoder_jupyter.inside import branching\n"
+            "import warnings\nfrom exploracoder_jupyter.kernel_agent import branching\n"
             "def warn(): warnings.warn('once a place')"
         )
         forked = await kernel.run(f"warn(); branching.fork(get_ipython(), {str(tmp_path / 'nobody')!r}); warn()")

@@ -10,10 +10,10 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import BranchingChanged, MissingMeans
-from exploracoder_jupyter.execution import RerunBranch, open_siblings
-from exploracoder_jupyter.execution.suspects import known_suspects
+from exploracoder_jupyter.core.errors import BranchingChanged, MissingMeans
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import RerunBranch, open_siblings
+from exploracoder_jupyter.kernels.branching.fork_blocklist import known_suspects
 from tests.patience import patience, wait_until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
@@ -30,8 +30,8 @@ lock = threading.Lock()
 ENGINE = """
 import anyio, json, sys
 from pathlib import Path
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import open_siblings
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import open_siblings
 
 async def main():
     async with open_siblings(Sandbox(branching="fork"), workdir=Path.cwd()) as siblings:

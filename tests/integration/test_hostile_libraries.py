@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import MissingMeans
-from exploracoder_jupyter.execution import find_isolation, inspector
-from exploracoder_jupyter.knowledge import surface as surfaces
-from exploracoder_jupyter.knowledge.surface import Surface
+from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import find_isolation, inspector
+from exploracoder_jupyter.knowledge.extraction import public_surface as surfaces
+from exploracoder_jupyter.knowledge.extraction.public_surface import Surface
 
 pytestmark = pytest.mark.anyio
 HOSTILE = {

@@ -2,10 +2,11 @@
 
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import MissingMeans, UsageError
-from exploracoder_jupyter.execution.inspect import inspector
-from exploracoder_jupyter.knowledge import Library, stubs
+from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels.agent_programs import inspector
+from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.knowledge.extraction import stdlib_stubs
 
 pytestmark = pytest.mark.anyio
 
@@ -78,6 +79,6 @@ async def test_names_that_cannot_be_opened(cache, tmp_path):
 
 
 def test_stubs_tell_the_signature_of_compiled_standard_functions_without_self():
-    found = stubs.signatures(["datetime.datetime.strptime", "datetime.datetime.nothing"], module="datetime")
+    found = stdlib_stubs.signatures(["datetime.datetime.strptime", "datetime.datetime.nothing"], module="datetime")
     assert list(found) == ["datetime.datetime.strptime"]
     assert found["datetime.datetime.strptime"].startswith("(date_string: str, format: str")

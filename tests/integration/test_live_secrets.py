@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import LiveKernel, open_siblings
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import LiveKernel, open_siblings
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience
 
@@ -69,7 +69,7 @@ for one in gc.get_objects():
         signer = one.copy()
         signer.update(b"message")
         signed.append(signer.hexdigest())
-users = sys.modules["exploracoder_jupyter.inside.rebuild"]._KEPT[0][1]
+users = sys.modules["exploracoder_jupyter.kernel_agent.forking.rebuilt_kernel"]._KEPT[0][1]
 found = [str(one) for one in (users.session.key, users.session.auth, users.connection_file) if one]
 """
 

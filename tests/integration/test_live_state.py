@@ -17,9 +17,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import open_siblings
-from exploracoder_jupyter.execution.live import LiveKernel as Offered
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel as Offered
 from tests.integration.live_aspects import ASPECTS
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience

@@ -5,12 +5,12 @@ import json
 import anyio
 from werkzeug import Response
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution import inspector
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.kernels import inspector
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.notebook.trace import load
-from exploracoder_jupyter.session import Order, run
-from exploracoder_jupyter.types import Task
+from exploracoder_jupyter.runs import Order, run
+from exploracoder_jupyter.trace.trace_file import load
 
 TASK = "Compute the median of [3, 1, 2] and store it in `m`"
 CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint(m)\n```"

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from exploracoder_jupyter.notebook import render
+from exploracoder_jupyter.trace import render
 from tests.integration.cells import cell_request
 from tests.patience import is_over, patience, wait_until
 from tests.unit.factories import complete_run
@@ -133,7 +133,7 @@ def fresh(kernel):
 
 FORKABLE = """
 import sys, types
-import exploracoder_jupyter.inside as inside
+import exploracoder_jupyter.kernel_agent as inside
 from pathlib import Path
 
 def fork(shell, address):

@@ -8,7 +8,7 @@ import nbformat
 import psutil
 import pytest
 
-from exploracoder_jupyter.notebook import render
+from exploracoder_jupyter.trace import render
 from tests.integration.pages import Page
 from tests.integration.test_magic import ended, kernel_in
 from tests.unit.factories import complete_run

@@ -20,7 +20,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-from exploracoder_jupyter.errors import KernelError
+from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.provisioner import open_fork
 from tests.integration import remote_servers
 from tests.integration.live_kernel import live_kernel

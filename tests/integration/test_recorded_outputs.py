@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.config import Budget, Exploration, Sandbox
-from exploracoder_jupyter.events import ModelCalled, load
-from exploracoder_jupyter.execution import open_siblings
-from exploracoder_jupyter.models.replay import ReplayModel
+from exploracoder_jupyter.core.events import ModelCalled, load
+from exploracoder_jupyter.core.settings import Budget, Exploration, Sandbox
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.llm.replay_model import ReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
-from exploracoder_jupyter.types import Task
 from tests.patience import patience
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 

@@ -18,17 +18,18 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.errors import KernelError, MissingMeans, UsageError
-from exploracoder_jupyter.execution import inspector, remote_channel
-from exploracoder_jupyter.execution.messages import Collector
-from exploracoder_jupyter.execution.remote import RemoteSiblings, remote_inspector
-from exploracoder_jupyter.execution.remote_gateway import open_gateway
-from exploracoder_jupyter.execution.remote_parcel import pack, unpack_written
-from exploracoder_jupyter.execution.remote_sibling import RemoteSibling
-from exploracoder_jupyter.execution.remote_steward import Steward
-from exploracoder_jupyter.execution.texts import shown_text
-from exploracoder_jupyter.inside import variables
+from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernel_agent import variable_transfer
+from exploracoder_jupyter.kernels import inspector
+from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.observing.output_text import shown_text
+from exploracoder_jupyter.kernels.remote import remote_channel
+from exploracoder_jupyter.kernels.remote.gateway import open_gateway
+from exploracoder_jupyter.kernels.remote.kernel_reaper import Steward
+from exploracoder_jupyter.kernels.remote.remote_payload import pack, unpack_written
+from exploracoder_jupyter.kernels.remote.remote_sibling import RemoteSibling
+from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings, remote_inspector
 from tests.integration.remote_servers import SERVERS, TOKEN, serve
 from tests.patience import patience, wait_until_async
 
@@ -242,7 +243,7 @@ async def test_cancelling_a_run_deletes_its_kernel(siblings, server):
 async def test_variables_setup_bounds_and_floods(server, tmp_path):
     numpy = pytest.importorskip("numpy")
     given = {"n": 3, "grid": numpy.arange(4).reshape(2, 2), "deep": {"k": [1, (2, 3)]}}
-    variables.dump(given, given, str(tmp_path / "sent"))
+    variable_transfer.dump(given, given, str(tmp_path / "sent"))
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "large.bin").write_bytes(os.urandom(1_500_000))
     async with RemoteSiblings(
@@ -264,12 +265,15 @@ async def test_variables_setup_bounds_and_floods(server, tmp_path):
 
 async def test_the_environment_over_there_is_read_as_the_one_here(quiet):
     over_there, here = remote_inspector(Sandbox(gateway=quiet.url), token=SecretStr(TOKEN)), inspector(Sandbox())
-    for module, arguments in [("packages", []), ("api_walk", ["json", "colorsys"])]:
+    for module, arguments in [
+        ("introspection.installed_packages", []),
+        ("introspection.api_walk", ["json", "colorsys"]),
+    ]:
         there = [line async for line in over_there(module, arguments)]
         assert there == [line async for line in here(module, arguments)]
     with pytest.raises(KernelError, match="Reading the remote environment failed"):
-        assert [line async for line in over_there("api_walk", ["no_such_library"])]
-    async with aclosing(over_there("api_walk", ["numpy"])) as lines:
+        assert [line async for line in over_there("introspection.api_walk", ["no_such_library"])]
+    async with aclosing(over_there("introspection.api_walk", ["numpy"])) as lines:
         assert await anext(lines)
     assert quiet.kernels() == set()
     assert await soon(lambda: quiet.leftovers() == [])
@@ -278,8 +282,8 @@ async def test_the_environment_over_there_is_read_as_the_one_here(quiet):
 ENGINE = """
 import sys, anyio
 from pathlib import Path
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution.remote import RemoteSiblings
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 
 async def main():
     async with RemoteSiblings(Sandbox(gateway=sys.argv[1]), workdir=Path.cwd()) as siblings:
@@ -390,7 +394,7 @@ async def test_the_optional_dependency_is_named_when_it_is_missing(monkeypatch):
 
 
 def test_nothing_of_the_server_library_is_imported_before_it_is_used():
-    code = "import sys, exploracoder_jupyter.execution.remote; print('jupyter_server' in sys.modules)"
+    code = "import sys, exploracoder_jupyter.kernels.remote.remote_siblings; print('jupyter_server' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 

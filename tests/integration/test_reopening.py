@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from exploracoder_jupyter.config import Sandbox
-from exploracoder_jupyter.execution.inspect import inspector
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels.agent_programs import inspector
 from exploracoder_jupyter.knowledge import Library
-from exploracoder_jupyter.session.environment import environment_of
+from exploracoder_jupyter.runs.environment_key import environment_of
 
 pytestmark = pytest.mark.anyio
 
@@ -70,7 +70,7 @@ async def test_a_library_of_a_wheel_is_asked_for_again_when_its_version_changes(
     about.rmdir()
     installed(site, "2.0")
     changed, started = await opening("corner")
-    assert "api_walk" in started
+    assert "introspection.api_walk" in started
     assert changed.libraries[0].version == "2.0" and changed.lookup("corner.sell_2")
 
 
@@ -83,7 +83,7 @@ async def test_an_edited_module_is_read_again(tmp_path, site):
     code.write_text('def give():\n    """Give the goods."""\n')
     os.utime(code, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
     changed, started = await opening("stall")
-    assert "api_walk" in started and changed.lookup("stall.give") and not changed.lookup("stall.sell")
+    assert "introspection.api_walk" in started and changed.lookup("stall.give") and not changed.lookup("stall.sell")
 
 
 async def test_a_module_that_now_comes_first_is_found(tmp_path, site, monkeypatch):
@@ -96,4 +96,4 @@ async def test_a_module_that_now_comes_first_is_found(tmp_path, site, monkeypatc
     assert (await opening("stall"))[1] == []
     (first / "stall.py").write_text('def give():\n    """Give the goods."""\n')
     changed, started = await opening("stall")
-    assert "api_walk" in started and changed.lookup("stall.give")
+    assert "introspection.api_walk" in started and changed.lookup("stall.give")

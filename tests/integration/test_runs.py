@@ -9,10 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from exploracoder_jupyter.frontend.controls import Controls
-from exploracoder_jupyter.frontend.runs import Runs
-from exploracoder_jupyter.page import VERSION
-from exploracoder_jupyter.wire import Start
+from exploracoder_jupyter.frontend.browser.browser_controls import Controls
+from exploracoder_jupyter.frontend.running.kernel_runs import Runs
+from exploracoder_jupyter.protocol.browser_messages import VERSION
+from exploracoder_jupyter.protocol.engine_messages import Start
 from tests.patience import patience
 
 FAKE = Path(__file__).with_name("fake_engine.py")

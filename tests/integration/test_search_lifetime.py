@@ -13,7 +13,7 @@ from tests.patience import is_over, patience
 
 _KERNEL = """
 import sys
-from exploracoder_jupyter.frontend.search_process import answer
+from exploracoder_jupyter.frontend.searching.search_process import answer
 answer([sys.executable, "-m", "exploracoder_jupyter.cli", "search", "--json", "--", "endless", "anything"], tell=print)
 """
 _LONG = 60

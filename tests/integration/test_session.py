@@ -8,12 +8,12 @@ import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.errors import EndpointError, InternalError, KernelError, MissingMeans, UsageError
-from exploracoder_jupyter.events import dump
-from exploracoder_jupyter.execution.live import LiveKernel
-from exploracoder_jupyter.notebook.trace import load
-from exploracoder_jupyter.session import Order, RunSteering, resumed, run
-from exploracoder_jupyter.types import Task
+from exploracoder_jupyter.core.errors import EndpointError, InternalError, KernelError, MissingMeans, UsageError
+from exploracoder_jupyter.core.events import dump
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
+from exploracoder_jupyter.runs import Order, RunSteering, resumed, run
+from exploracoder_jupyter.trace.trace_file import load
 from tests.unit.factories import recorded, started
 
 TASK = "Compute the median of [3, 1, 2] and store it in `m`"

@@ -6,10 +6,10 @@ import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.config import snippets_path
-from exploracoder_jupyter.knowledge.soup import SnippetStore
-from exploracoder_jupyter.session import Order, run
-from exploracoder_jupyter.types import Task
+from exploracoder_jupyter.core.settings import snippets_path
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.knowledge.sources import SnippetStore
+from exploracoder_jupyter.runs import Order, run
 
 CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint('seen', m)\n```"
 KEY = "sk-planted-0123456789abcdef"

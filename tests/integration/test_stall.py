@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from exploracoder_jupyter.execution.stall import Stall, sleeping_on_lock
+from exploracoder_jupyter.kernels.processes.stall_detection import Stall, sleeping_on_lock
 from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

@@ -7,10 +7,10 @@ from functools import partial
 import anyio
 import nbformat
 
-from exploracoder_jupyter.notebook import load, problems
-from exploracoder_jupyter.notebook.executions import executions
-from exploracoder_jupyter.notebook.room import Room, left_out
-from exploracoder_jupyter.session.check import Asked, check
+from exploracoder_jupyter.runs.trace_check import Asked, check
+from exploracoder_jupyter.trace import load, problems
+from exploracoder_jupyter.trace.recorded_executions import executions
+from exploracoder_jupyter.trace.size_limit import Room, left_out
 from tests.integration.test_session import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
 from tests.integration.traces import explore
 
@@ -69,7 +69,7 @@ def test_a_home_that_code_names_and_a_key_are_not_in_the_trace_of_a_real_run(end
 
 
 def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.notebook.trace.Room", partial(Room, most=0, most_of_solutions=0))
+    monkeypatch.setattr("exploracoder_jupyter.trace.trace_file.Room", partial(Room, most=0, most_of_solutions=0))
     figure = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
     many = "print('\\n'.join(map(str, range(2_000))))\nnumbers = list(range(900))\nnumbers"
     path = explore(tmp_path, {"Draw": [figure], "Count": [many]}, "print('end')", monkeypatch=monkeypatch)

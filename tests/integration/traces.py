@@ -7,9 +7,9 @@ from pathlib import Path
 import anyio
 import nbformat
 
-from exploracoder_jupyter.models import ScriptedModel
-from exploracoder_jupyter.session import Order, run
-from exploracoder_jupyter.types import Task
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.llm import ScriptedModel
+from exploracoder_jupyter.runs import Order, run
 
 VARYING = {
     "threads": [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from exploracoder_jupyter.events import (
+from exploracoder_jupyter.core.events import (
     CandidateObserved,
     CandidateProposed,
     CandidateSelected,
@@ -22,7 +22,7 @@ from exploracoder_jupyter.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.types import (
+from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
     Environment,

@@ -4,11 +4,11 @@ import json
 
 import httpx2
 
-from exploracoder_jupyter.config import Endpoint, Secrets
-from exploracoder_jupyter.models import OpenAIModel
+from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.core.types import Message, Sampling
+from exploracoder_jupyter.llm import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
-from exploracoder_jupyter.pipeline.requests import IntroduceInputs
-from exploracoder_jupyter.types import Message, Sampling
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 
 KEY = "sk-very-secret-0123456789"
 URL = "http://models.example/v1"

@@ -16,79 +16,12 @@ from hypothesis import given
 from pydantic import ValidationError
 from rich.console import Console
 
-from exploracoder_jupyter.cli.lines import Lines
-from exploracoder_jupyter.cli.live import draw
-from exploracoder_jupyter.errors import ReplyError, UsageError
-from exploracoder_jupyter.events import Notice, dump, load
-from exploracoder_jupyter.execution.texts import cut_middle, overwritten, strip_ansi
-from exploracoder_jupyter.frontend.options import read_line as options_line
-from exploracoder_jupyter.frontend.panel import State, fold
-from exploracoder_jupyter.frontend.render import as_html, as_text
-from exploracoder_jupyter.frontend.search import read_line as search_line
-from exploracoder_jupyter.frontend.search_code import highlighted
-from exploracoder_jupyter.frontend.view import Place, run_view
-from exploracoder_jupyter.knowledge import calls as parsed_calls
-from exploracoder_jupyter.knowledge import docstring, tokens
-from exploracoder_jupyter.knowledge import query as knowledge_query
-from exploracoder_jupyter.knowledge import texts as api_texts
-from exploracoder_jupyter.knowledge import words as knowledge_words
-from exploracoder_jupyter.knowledge.documents import chunks as document_chunks
-from exploracoder_jupyter.knowledge.documents.files import File
-from exploracoder_jupyter.knowledge.documents.reader import page_of
-from exploracoder_jupyter.knowledge.documents.signatures import declared
-from exploracoder_jupyter.knowledge.index import Index
-from exploracoder_jupyter.knowledge.soup import chunks as soup_chunks
-from exploracoder_jupyter.knowledge.soup import ignored, private
-from exploracoder_jupyter.models.faults import Fault, Where, explain, quoted
-from exploracoder_jupyter.models.offline import OfflineModel, glue
-from exploracoder_jupyter.models.offline import state as offline_state
-from exploracoder_jupyter.models.offline import values as offline_values
-from exploracoder_jupyter.models.offline import words as offline_words
-from exploracoder_jupyter.models.offline.clauses import clauses
-from exploracoder_jupyter.models.scripted import ScriptedModel
-from exploracoder_jupyter.models.toolcalls import calls_of
-from exploracoder_jupyter.notebook import CellView, Redactor, compare, render
-from exploracoder_jupyter.notebook import text as notebook_text
-from exploracoder_jupyter.notebook.executions import executions
-from exploracoder_jupyter.notebook.markup import safe_html, safe_latex, safe_markdown
-from exploracoder_jupyter.notebook.needed import imported, imported_at_once
-from exploracoder_jupyter.notebook.normal import normal
-from exploracoder_jupyter.notebook.sanitize import sanitize
-from exploracoder_jupyter.notebook.svg import safe_svg
-from exploracoder_jupyter.oneline import one_line
-from exploracoder_jupyter.pipeline import (
-    alike,
-    api_text,
-    calling,
-    calls,
-    formulate,
-    invented,
-    mending,
-    nearest,
-    packing,
-    prompts,
-    quoting,
-    replies,
-    requests,
-    rulings,
-    select,
-    sendable,
-    sharing,
-    sources,
-    telling,
-    verify,
-    wholes,
-)
-from exploracoder_jupyter.pipeline.attempt import fingerprint
-from exploracoder_jupyter.pipeline.explore import distinct_failures
-from exploracoder_jupyter.pipeline.ports import ModelRequest
-from exploracoder_jupyter.report import needs
-from exploracoder_jupyter.report.code import code_html
-from exploracoder_jupyter.report.forms import exported
-from exploracoder_jupyter.report.markdown import generated_html, shown_html
-from exploracoder_jupyter.report.plain import compiles
-from exploracoder_jupyter.report.plain import program as plain_program
-from exploracoder_jupyter.types import (
+from exploracoder_jupyter.cli.terminal.event_lines import Lines
+from exploracoder_jupyter.cli.terminal.live_view import draw
+from exploracoder_jupyter.core.errors import ReplyError, UsageError
+from exploracoder_jupyter.core.events import Notice, dump, load
+from exploracoder_jupyter.core.truncate import one_line
+from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
     Change,
@@ -103,11 +36,81 @@ from exploracoder_jupyter.types import (
     Subtask,
     Task,
 )
-from exploracoder_jupyter.web import hidden, robots
-from exploracoder_jupyter.web import markup as web_markup
-from exploracoder_jupyter.web import queries as web_queries
-from exploracoder_jupyter.web import sections as web_sections
-from exploracoder_jupyter.wire import decode_to_engine
+from exploracoder_jupyter.export import notebook_needs
+from exploracoder_jupyter.export.code_html import code_html
+from exploracoder_jupyter.export.export_formats import exported
+from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
+from exploracoder_jupyter.export.plain_python import compiles
+from exploracoder_jupyter.export.plain_python import program as plain_program
+from exploracoder_jupyter.frontend.browser.sidebar_view import Place, run_view
+from exploracoder_jupyter.frontend.magic_line import read_line as options_line
+from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
+from exploracoder_jupyter.frontend.panel.panel_state import State, fold
+from exploracoder_jupyter.frontend.searching.highlighted_code import highlighted
+from exploracoder_jupyter.frontend.searching.search_magic import read_line as search_line
+from exploracoder_jupyter.kernels.observing.output_text import cut_middle, overwritten, strip_ansi
+from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
+from exploracoder_jupyter.knowledge.documents.document_files import File
+from exploracoder_jupyter.knowledge.documents.readers.reader_choice import page_of
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import declared
+from exploracoder_jupyter.knowledge.extraction import api_parameters as parsed_calls
+from exploracoder_jupyter.knowledge.extraction import docstring_sections
+from exploracoder_jupyter.knowledge.search import indexed_text as api_texts
+from exploracoder_jupyter.knowledge.search import query_terms as knowledge_query
+from exploracoder_jupyter.knowledge.search import tokenizer
+from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
+from exploracoder_jupyter.knowledge.search.api_index import Index
+from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
+from exploracoder_jupyter.knowledge.sources import credential_removal, gitignore
+from exploracoder_jupyter.llm.endpoint_faults import Fault, Where, explain, quoted
+from exploracoder_jupyter.llm.offline import OfflineModel
+from exploracoder_jupyter.llm.offline.drafting import glue_code
+from exploracoder_jupyter.llm.offline.inputs import experience_state as offline_state
+from exploracoder_jupyter.llm.offline.inputs import task_values as offline_values
+from exploracoder_jupyter.llm.offline.inputs import word_matching as offline_words
+from exploracoder_jupyter.llm.offline.inputs.task_clauses import clauses
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.llm.tool_calls import calls_of
+from exploracoder_jupyter.pipeline.exploring import (
+    called_apis,
+    candidate_selection,
+    dependency_slice,
+    output_similarity,
+)
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+from exploracoder_jupyter.pipeline.exploring.subtask_exploration import distinct_failures
+from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.pipeline.prompting import (
+    api_description,
+    error_redaction,
+    observation_text,
+    passage_packing,
+    privacy_filter,
+    prompt_inputs,
+    prompt_templates,
+    quoting,
+    reply_forms,
+    reply_repair,
+    similar_apis,
+    tool_call_text,
+)
+from exploracoder_jupyter.pipeline.retrieval import query_rewriting, web_query_filter
+from exploracoder_jupyter.pipeline.solving import judge_replies, test_inputs, user_check
+from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
+from exploracoder_jupyter.trace import CellView, Redactor, render
+from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
+from exploracoder_jupyter.trace.comparing import output_comparison
+from exploracoder_jupyter.trace.comparing.text_normalization import normal
+from exploracoder_jupyter.trace.needed_packages import imported, imported_at_once
+from exploracoder_jupyter.trace.recorded_executions import executions
+from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
+from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
+from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
+from exploracoder_jupyter.web import outgoing_query as web_queries
+from exploracoder_jupyter.web.fetching import robots_txt
+from exploracoder_jupyter.web.reading import hidden_elements
+from exploracoder_jupyter.web.reading import html_parser as web_markup
+from exploracoder_jupyter.web.reading import page_sections as web_sections
 from tests.unit.factories import complete_events, recorded
 from tests.unit.texts import HARD, few, quick, texts
 from tests.unit.world import MATH, FewApis, a_run
@@ -175,67 +178,95 @@ def each(*reads):
 def of_pairs(text):
     one, failed = seen(text)
     other = Experience(one.subtask, Candidate("1.9", "1", "x"), Observation("ok", text=f"{text} 'a' 1.5 True"))
-    return alike.agree(one, other), alike.agree(other, one), select.select([one, other, failed], [text])
+    return (
+        output_similarity.agree(one, other),
+        output_similarity.agree(other, one),
+        candidate_selection.select([one, other, failed], [text]),
+    )
 
 
 def of_a_run(text):
     """What is asked of everything that a run knows."""
     run = a_run(ScriptedModel([text]), knowledge=FewApis([*MATH, documented(text)], readme=text))
     good, failed = seen(text)
-    nearest.enriched(run, failed.observation)
-    formulate.error_query(run, failed)
-    formulate.web_query(run, failed)
-    sendable.sendable(run, [text])
-    sendable.sendable_names(run, text)
+    similar_apis.enriched(run, failed.observation)
+    query_rewriting.error_query(run, failed)
+    query_rewriting.web_query(run, failed)
+    web_query_filter.sendable(run, [text])
+    web_query_filter.sendable_names(run, text)
     distinct_failures([good, failed])
-    return [sharing.reduced(item, level) for item in (good, failed) for level in ("values", "schema", "none")]
+    return [privacy_filter.reduced(item, level) for item in (good, failed) for level in ("values", "schema", "none")]
 
 
 def of_documents(text):
     apis, passages = [documented(text)], [found(text)]
-    return packing.packed(apis, passages, 500), packing.table(apis), api_text.in_full(apis[0], 300)
+    return (
+        passage_packing.packed(apis, passages, 500),
+        passage_packing.table(apis),
+        api_description.in_full(apis[0], 300),
+    )
 
 
 def of_code(text):
     return (
         fingerprint(text),
-        calls.called(text),
-        calls.apis_used(text, FewApis(MATH), before=[text]),
-        wholes.lacking(text),
-        wholes.repeats(text, text),
-        wholes.whole(seen(text)),
-        sources.of_code(text, text),
+        called_apis.called(text),
+        called_apis.apis_used(text, FewApis(MATH), before=[text]),
+        dependency_slice.lacking(text),
+        dependency_slice.repeats(text, text),
+        dependency_slice.whole(seen(text)),
+        error_redaction.of_code(text, text),
     )
 
 
 def of_test_inputs(text):
-    clean = invented.cleaned(text)
-    return clean and invented.displaying(clean.code)
+    clean = test_inputs.cleaned(text)
+    return clean and test_inputs.displaying(clean.code)
 
 
 PIPELINE = {
     "agreement": of_pairs,
-    "information": each(alike.informative, alike.without_addresses),
+    "information": each(output_similarity.informative, output_similarity.without_addresses),
     "code": of_code,
     "knowledge": of_a_run,
     "documents": of_documents,
-    "told": lambda text: [telling.tell(seen(text), most) for most in (100, 10_000)],
-    "quoted": each(quoting.quote, prompts.without_offer, api_text.squeezed, partial(telling.shorten, most=9)),
-    "markdown": each(
-        mending.blocks, mending.unfenced, mending.listed, mending.plain, lambda t: list(mending.values(t))
+    "told": lambda text: [observation_text.tell(seen(text), most) for most in (100, 10_000)],
+    "quoted": each(
+        quoting.quote,
+        prompt_templates.without_offer,
+        api_description.squeezed,
+        partial(observation_text.shorten, most=9),
     ),
-    "code of a reply": each(replies.parse_code, calling.code_of, calling.asked, calling.argument, calling.written),
+    "markdown": each(
+        reply_repair.blocks,
+        reply_repair.unfenced,
+        reply_repair.listed,
+        reply_repair.plain,
+        lambda t: list(reply_repair.values(t)),
+    ),
+    "code of a reply": each(
+        reply_forms.parse_code,
+        tool_call_text.code_of,
+        tool_call_text.asked,
+        tool_call_text.argument,
+        tool_call_text.written,
+    ),
     "structured replies": each(
         *(
-            partial(lambda text, form: replies.parse_json(text, form), form=form)
-            for form in (replies.PlanReply, replies.SearchingPlanReply, replies.PlannersReply, replies.RevisingReply)
+            partial(lambda text, form: reply_forms.parse_json(text, form), form=form)
+            for form in (
+                reply_forms.PlanReply,
+                reply_forms.SearchingPlanReply,
+                reply_forms.PlannersReply,
+                reply_forms.RevisingReply,
+            )
         )
     ),
-    "rulings": each(lambda text: rulings.parse_ruling(text, ["t1", "t2"])),
-    "test inputs": each(invented.parse_inputs, of_test_inputs),
+    "rulings": each(lambda text: judge_replies.parse_ruling(text, ["t1", "t2"])),
+    "test inputs": each(test_inputs.parse_inputs, of_test_inputs),
     "checks": each(
-        lambda text: verify.check_code(Task("x", ("m",), check=text, solution_name="f")),
-        lambda text: verify.probe(Task("x", ("m",), uses=("x",), check=text)),
+        lambda text: user_check.check_code(Task("x", ("m",), check=text, solution_name="f")),
+        lambda text: user_check.probe(Task("x", ("m",), uses=("x",), check=text)),
     ),
 }
 
@@ -259,30 +290,30 @@ KNOWLEDGE = {
     "documents": of_documents_read,
     "search": of_an_index,
     "docstrings": each(
-        docstring.read,
+        docstring_sections.read,
         declared,
         parsed_calls.written,
         lambda text: list(api_texts.listed(text)),
         lambda text: parsed_calls.parameters((), text, ()),
     ),
     "words": each(
-        tokens.tokens, knowledge_query.named, lambda t: knowledge_query.subject(t, [t]), knowledge_words.vector
+        tokenizer.tokens, knowledge_query.named, lambda t: knowledge_query.subject(t, [t]), knowledge_words.vector
     ),
     "the user's files": each(
         *(
             partial(lambda text, name: list(soup_chunks.chunks(name, text)), name=name)
             for name in ("a.py", "a.md", "a.ipynb")
         ),
-        lambda text: ignored.rules(text, ""),
-        lambda text: private.cleaned(text, str, private.secret_literals(text)),
-        private.parsed,
+        lambda text: gitignore.rules(text, ""),
+        lambda text: credential_removal.cleaned(text, str, credential_removal.secret_literals(text)),
+        credential_removal.parsed,
     ),
     "the web": each(
         lambda text: web_sections.sections(web_markup.parse(text)),
         web_sections.markdown_sections,
         web_queries.searchable,
-        robots.parse_robots,
-        hidden.visible,
+        robots_txt.parse_robots,
+        hidden_elements.visible,
     ),
 }
 
@@ -293,19 +324,19 @@ def of_the_offline_model(text):
     task, subtask, apis = Task(text, ("m",)), Subtask("1", text), (documented(text), *MATH)
     introduction = Introduction(text, (Planner(text, (text,)),))
     every = (
-        ("introduce", requests.IntroduceInputs(("m",), text)),
-        ("planners", requests.PlannersInputs(("m",), (text,), 2)),
-        ("plan", requests.PlanInputs(task, introduction, 4)),
-        ("recommend", requests.RecommendInputs(task, subtask, (), apis, (good,), False, text)),
-        ("recommend_global", requests.RecommendGlobalInputs(task, (subtask,), apis, 3)),
-        ("propose", requests.ProposeInputs(task, subtask, introduction, apis, (good,), text)),
-        ("debug", requests.DebugInputs(task, subtask, apis, (good,), failed)),
-        ("solve", requests.SolveInputs(task, apis, (good,))),
-        ("repair", requests.RepairInputs(task, apis, (good,), (failed,))),
+        ("introduce", prompt_inputs.IntroduceInputs(("m",), text)),
+        ("planners", prompt_inputs.PlannersInputs(("m",), (text,), 2)),
+        ("plan", prompt_inputs.PlanInputs(task, introduction, 4)),
+        ("recommend", prompt_inputs.RecommendInputs(task, subtask, (), apis, (good,), False, text)),
+        ("recommend_global", prompt_inputs.RecommendGlobalInputs(task, (subtask,), apis, 3)),
+        ("propose", prompt_inputs.ProposeInputs(task, subtask, introduction, apis, (good,), text)),
+        ("debug", prompt_inputs.DebugInputs(task, subtask, apis, (good,), failed)),
+        ("solve", prompt_inputs.SolveInputs(task, apis, (good,))),
+        ("repair", prompt_inputs.RepairInputs(task, apis, (good,), (failed,))),
     )
     model = OfflineModel(FewApis(MATH))
     for step, inputs in every:
-        request = ModelRequest(step, inputs, prompts.render(step, inputs), Sampling(n=2), "1", None)
+        request = ModelRequest(step, inputs, prompt_templates.render(step, inputs), Sampling(n=2), "1", None)
         anyio.run(replied, model, request)
 
 
@@ -318,8 +349,9 @@ MODELS = {
     "offline": of_the_offline_model,
     "values in a task": each(
         offline_values.values_in, offline_values.targets_in, offline_values.masked, offline_values.evaluate,
-        offline_words.content, glue.callables_in, partial(clauses, most=4), lambda text: glue.idioms(text, text),
-        lambda text: glue.conversion(text, text), lambda text: offline_state.pruned(text, ["x"]),
+        offline_words.content, glue_code.callables_in, partial(clauses, most=4),
+        lambda text: glue_code.idioms(text, text), lambda text: glue_code.conversion(text, text),
+        lambda text: offline_state.pruned(text, ["x"]),
     ),
     "tool calls": each(
         lambda text: calls_of([SimpleNamespace(id=text, function=SimpleNamespace(name=text, arguments=text))]),
@@ -385,8 +417,11 @@ def of_comparisons(text):
     day = date(2025, 1, 1)
     ok, failed = (item.observation for item in seen(text))
     outputs = ({"output_type": "stream", "name": "stdout", "text": text}, *sanitize([rich(text)]))
-    one, other = compare.seen(replace(ok, outputs=outputs), day=day, code=text), compare.seen(failed, day=day)
-    return compare.judge(one, [other, one]), compare.difference(one, other), normal(text, day=day)
+    one, other = (
+        output_comparison.seen(replace(ok, outputs=outputs), day=day, code=text),
+        output_comparison.seen(failed, day=day),
+    )
+    return output_comparison.judge(one, [other, one]), output_comparison.difference(one, other), normal(text, day=day)
 
 
 def rich(text):
@@ -407,7 +442,8 @@ SHOWN = {
     ),
     "programs": each(
         lambda text: plain_program(text, shows_last=True), compiles, lambda text: code_html(text, "x"), highlighted,
-        generated_html, shown_html, lambda text: needs.files(text, Path(), ()), lambda text: needs.variables(text, ()),
+        generated_html, shown_html, lambda text: notebook_needs.files(text, Path(), ()),
+        lambda text: notebook_needs.variables(text, ()),
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),
 }  # fmt: skip

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pytest
 
-from exploracoder_jupyter.cli.parser import build
-from exploracoder_jupyter.events import Event
+from exploracoder_jupyter.cli.argument_parser import build
+from exploracoder_jupyter.core.events import Event
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -49,10 +49,10 @@ def test_the_version_is_the_distributions():
     "statement",
     [
         "import exploracoder_jupyter",
-        "import exploracoder_jupyter.errors",
-        "import exploracoder_jupyter.options",
-        "import exploracoder_jupyter.inside",
-        "from exploracoder_jupyter.cli.parser import build; build()",
+        "import exploracoder_jupyter.core.errors",
+        "import exploracoder_jupyter.core.options",
+        "import exploracoder_jupyter.kernel_agent",
+        "from exploracoder_jupyter.cli.argument_parser import build; build()",
     ],
 )
 def test_a_light_import_stays_light(statement):
@@ -70,7 +70,7 @@ def test_the_extension_is_loaded_without_anything_heavy():
 
 
 def test_a_search_waits_for_nothing_that_runs_code():
-    loaded = _loaded_by("from exploracoder_jupyter.session import search")
+    loaded = _loaded_by("from exploracoder_jupyter.runs import search")
     assert {"jinja2", "jupyter_client", "nbformat", "openai", "sklearn"}.isdisjoint(loaded)
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.config import Budget, Exploration
-from exploracoder_jupyter.pipeline import Meter, Run
-from exploracoder_jupyter.types import (
+from exploracoder_jupyter.core.settings import Budget, Exploration
+from exploracoder_jupyter.core.types import (
     ApiDoc,
     ErrorInfo,
     LibraryInfo,
@@ -22,6 +21,7 @@ from exploracoder_jupyter.types import (
     Snippet,
     Task,
 )
+from exploracoder_jupyter.pipeline import Meter, Run
 
 
 class InlineBranch:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.lazy import importing
+from exploracoder_jupyter.core.lazy_imports import importing
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.knowledge.documents.documents import Documents
-    from exploracoder_jupyter.knowledge.documents.gather import read_documents
-    from exploracoder_jupyter.knowledge.documents.page_process import OpenReader, PageProcess
-    from exploracoder_jupyter.knowledge.documents.source import DocumentSource, plain_names
+    from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
+    from exploracoder_jupyter.knowledge.documents.document_set import Documents
+    from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource, plain_names
+    from exploracoder_jupyter.knowledge.documents.reading_process import OpenReader, PageProcess
 
 __all__ = ["DocumentSource", "Documents", "OpenReader", "PageProcess", "plain_names", "read_documents"]
 
@@ -23,11 +23,11 @@ if not TYPE_CHECKING:  # the process that reads documents needs no index
     __getattr__ = importing(
         __name__,
         {
-            "DocumentSource": "source",
-            "Documents": "documents",
-            "OpenReader": "page_process",
-            "PageProcess": "page_process",
-            "plain_names": "source",
-            "read_documents": "gather",
+            "DocumentSource": "document_source",
+            "Documents": "document_set",
+            "OpenReader": "reading_process",
+            "PageProcess": "reading_process",
+            "plain_names": "document_source",
+            "read_documents": "document_loader",
         },
     )

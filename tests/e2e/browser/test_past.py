@@ -6,9 +6,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from exploracoder_jupyter.history import HistoryStore, PastRun
-from exploracoder_jupyter.process import Process
-from exploracoder_jupyter.types import LibraryInfo
+from exploracoder_jupyter.core.process_id import Process
+from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
+from exploracoder_jupyter.core.types import LibraryInfo
 from tests.e2e.browser.test_sidebar import complaints
 
 LIBRARIES = (LibraryInfo("networkx", "networkx", "3.4"),)

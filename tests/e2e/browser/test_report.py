@@ -5,9 +5,9 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from exploracoder_jupyter.events import CandidateObserved, InputsInvented, SolutionJudged, SolutionTested
-from exploracoder_jupyter.report.forms import exported
-from exploracoder_jupyter.types import InputRun, InventedInput, Judgement, Observation, Output
+from exploracoder_jupyter.core.events import CandidateObserved, InputsInvented, SolutionJudged, SolutionTested
+from exploracoder_jupyter.core.types import InputRun, InventedInput, Judgement, Observation, Output
+from exploracoder_jupyter.export.export_formats import exported
 from tests.unit.factories import complete_events, finished, proposed, ran, recorded, shown, started, stream
 
 WINDOWS = {

@@ -1,0 +1,21 @@
+"""Reports a library that is not installed before the slow imports of a run or a search."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from exploracoder_jupyter.core.options import layer
+
+
+def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Return if the libraries of a command are installed, or if this interpreter cannot know.
+
+    Raises:
+        UsageError: one is not installed, or a setting is malformed.
+    """
+    from exploracoder_jupyter.core.library_check import check_libraries
+    from exploracoder_jupyter.core.settings import resolve
+
+    check_libraries(libraries, resolve(layer(arguments)), workdir=Path.cwd())

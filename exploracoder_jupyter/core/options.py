@@ -1,0 +1,452 @@
+"""The options of a run: one table for `%%explora` and `jupyter explora run`.
+
+Each option says what it takes and which setting it sets; parser, help, completion and the settings layer are computed
+from the table. Light on purpose: `%load_ext` imports it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+Kind = Literal["text", "whole", "number", "choice", "flag", "names", "paths", "maybe"]
+"""`maybe`: a text that a magic's line may leave out."""
+Place = Literal["magic", "command"]
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option, e.g. `--debug-rounds R`."""
+
+    name: str
+    """Without the dashes, e.g. `debug-rounds`."""
+    help: str
+    kind: Kind = "text"
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    section: str = ""
+    """Section of the settings that it sets; empty: it belongs to the task or to the front end."""
+    field: str = ""
+    """Field of that section."""
+    negates: bool = False
+    """Whether the flag turns its setting off."""
+    places: tuple[Place, ...] = ("magic", "command")
+    refused: tuple[tuple[str, str], ...] = ()
+    """Choices that the command line does not have, each with the reason."""
+    command_help: str = ""
+    """The help on the command line, where it differs: there is no live kernel."""
+
+    @property
+    def flag(self) -> str:
+        """As typed: `--debug-rounds`."""
+        return f"--{self.name}"
+
+    @property
+    def dest(self) -> str:
+        """Its attribute in the parsed namespace: `debug_rounds`."""
+        return self.name.replace("-", "_")
+
+    def help_at(self, place: Place) -> str:
+        """The help in this place."""
+        return (self.command_help if place == "command" else "") or self.help
+
+    def choices_at(self, place: Place) -> tuple[str, ...]:
+        """The choices that this place offers."""
+        refused = dict(self.refused) if place == "command" else {}
+        return tuple(choice for choice in self.choices if choice not in refused)
+
+
+_MAGIC: tuple[Place, ...] = ("magic",)
+
+OPTIONS: tuple[Option, ...] = (
+    Option("model", "model name at the endpoint, or `offline`", metavar="M", section="endpoint", field="model"),
+    Option("base-url", "OpenAI-compatible endpoint", metavar="URL", section="endpoint", field="base_url"),
+    Option(
+        "preset",
+        "how much is tried, where no other option says it (standard)",
+        "choice",
+        choices=("quick", "standard", "thorough"),
+        section="exploration",
+        field="preset",
+    ),
+    Option("candidates", "snippets per subtask (5)", "whole", "m", section="exploration", field="candidates"),
+    Option("subtasks", "subtasks at most (8)", "whole", "n", section="exploration", field="subtasks"),
+    Option(
+        "debug-rounds",
+        "repair rounds when all candidates of a subtask fail (2)",
+        "whole",
+        "r",
+        section="exploration",
+        field="debug_rounds",
+    ),
+    Option(
+        "review",
+        "let the plan wait for your word, so that you can change it before anything is tried",
+        "flag",
+        section="exploration",
+        field="review",
+        places=_MAGIC,
+    ),
+    Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
+    Option(
+        "state",
+        "where experiments start: in a fork of this live kernel, with all its variables, in a fresh one, with those of "
+        "--use, or live where nothing speaks against it (auto)",
+        "choice",
+        choices=("auto", "live", "fresh"),
+        section="sandbox",
+        field="state",
+        refused=(("live", "is for notebooks: there is no live kernel on the command line"),),
+        command_help="where experiments start: always in a fresh kernel (auto)",
+    ),
+    Option(
+        "pickle",
+        "let variables of --use that need it be sent to a fresh kernel as pickles",
+        "flag",
+        section="sandbox",
+        field="pickle",
+        places=_MAGIC,
+    ),
+    Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
+    Option(
+        "tests",
+        "try the solution on inputs that the model invents, let it judge what comes out, and correct the solution",
+        "flag",
+        section="exploration",
+        field="tests",
+    ),
+    Option("name", "name of the function that the solution defines", metavar="SOLUTION_FUNCTION"),
+    Option(
+        "share",
+        "how much of what experiments print goes to the model's endpoint (values)",
+        "choice",
+        choices=("values", "schema", "none"),
+        section="endpoint",
+        field="share",
+    ),
+    Option("timeout", "seconds for one execution (60)", "number", "S", section="exploration", field="timeout"),
+    Option("budget-tokens", "tokens at most (200000)", "whole", "N", section="budget", field="tokens"),
+    Option("budget-seconds", "seconds at most (900)", "number", "S", section="budget", field="seconds"),
+    Option(
+        "docs",
+        "documentation beside the library's own, or of a library that is not installed: a file, a folder or a .zip of "
+        "Markdown, reST, HTML, notebooks, objects.inv, OpenAPI or signatures; may be given again",
+        "paths",
+        "PATH",
+        section="retrieval",
+        field="docs",
+    ),
+    Option(
+        "workspace",
+        "search the notebook's code and the Python, Markdown and notebook files beside it for help",
+        "flag",
+        section="retrieval",
+        field="workspace",
+        command_help="search the Python, Markdown and notebook files of this folder for help",
+    ),
+    Option(
+        "web",
+        "search the web too: ddgs (DuckDuckGo), the URL of a SearXNG server, a URL with {query} in it, or a folder of "
+        "saved pages (off)",
+        metavar="WHERE",
+        section="retrieval",
+        field="web",
+    ),
+    Option(
+        "embedding-folder",
+        "embed documentation with the sentence-transformers or model2vec model in this folder, on this machine",
+        metavar="FOLDER",
+        section="retrieval",
+        field="embedding_folder",
+    ),
+    Option(
+        "no-snippets",
+        "neither use code that ran in earlier explorations, nor keep any for later ones",
+        "flag",
+        section="retrieval",
+        field="snippets",
+        negates=True,
+    ),
+    Option(
+        "isolation",
+        "the best that works here, or require the full level and refuse to run below it (best)",
+        "choice",
+        choices=("best", "require"),
+        section="sandbox",
+        field="isolation",
+    ),
+    Option(
+        "allow-read",
+        "a file or folder in your home folder that experiments may read, beside this project; may be given again",
+        "paths",
+        "PATH",
+        section="sandbox",
+        field="allow_read",
+    ),
+    Option("network", "let experiments reach the network", "flag", section="sandbox", field="network"),
+    Option("kernel", "kernelspec to explore in", metavar="KERNELSPEC", section="sandbox", field="kernel"),
+    Option(
+        "python",
+        "interpreter to explore in, where no kernelspec is named; it needs ipykernel",
+        metavar="PATH",
+        section="sandbox",
+        field="python",
+    ),
+    Option(
+        "gateway",
+        "Jupyter Server or Kernel Gateway that runs the experiments, elsewhere",
+        metavar="URL",
+        section="sandbox",
+        field="gateway",
+    ),
+    Option(
+        "show",
+        "which candidates get cells in the trace (all)",
+        "choice",
+        choices=("all", "selected", "none"),
+        section="view",
+        field="show",
+    ),
+    Option(
+        "keep-files",
+        "keep the files that the solution wrote, beside the trace",
+        "flag",
+        section="view",
+        field="keep_files",
+    ),
+    Option(
+        "no-prompts",
+        "leave what the model is asked out of the trace; what it says stays, so that the trace can be replayed",
+        "flag",
+        section="view",
+        field="prompts",
+        negates=True,
+    ),
+    Option(
+        "no-history",
+        "leave no line about this run in the history",
+        "flag",
+        section="history",
+        field="keep",
+        negates=True,
+    ),
+    Option("out", "path of the trace notebook", metavar="TRACE", section="view", field="out"),
+    Option(
+        "resume",
+        "go on from a run that was cut off or found no solution; in the same cell its trace is found, else name it",
+        "maybe",
+        "TRACE",
+        command_help="go on from the run of this trace, a notebook or a journal, that was cut off or found no solution",
+    ),
+    Option(
+        "from",
+        "with --resume: go on from this candidate of the trace (2.3), explore this subtask again (2), or try the "
+        "solution again (solution)",
+        metavar="CELL",
+    ),
+    Option("hint", "with --resume: a hint for the model, at what is explored first", metavar="TEXT"),
+    Option(
+        "replay",
+        "show the run of this trace again, with its replies and without a model; of the other options only --delay, "
+        "--out, --kernel and --wait go with it",
+        metavar="TRACE",
+        places=_MAGIC,
+    ),
+    Option(
+        "delay",
+        "with --replay: let the replies take as long as they did (none)",
+        "choice",
+        choices=("recorded", "none"),
+        places=_MAGIC,
+    ),
+    Option("wait", "block until the end instead of running in the background", "flag", places=_MAGIC),
+)
+
+READING = ("docs", "embedding-folder", "base-url", "isolation", "allow-read", "kernel", "python", "gateway")
+"""Options that change what is known of a library, not what is done with it."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser that takes options by their whole name and raises one plain sentence when one is wrong."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the message as a sentence, with what was probably meant.
+
+        Raises:
+            UsageError: always.
+        """
+        unknown, known = self._unknown(message)
+        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {self._offers()}."
+        raise UsageError(_sentence(message), remedy=f"{did_you_mean(unknown, known)}{see}")
+
+    def _unknown(self, message: str) -> tuple[str, list[str]]:
+        """The word in argparse's message that is not known, and those that are in its place."""
+        if choice := _CHOICE.search(message):
+            return choice["unknown"], re.findall(r"[\w.-]+", choice["known"])
+        if taken := _TAKES.search(message):
+            return taken["unknown"], taken["known"].split(", ")
+        flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
+        return next(_unrecognized(message), ""), flags
+
+    def _offers(self) -> str:
+        return "commands" if self._subparsers else "options"
+
+
+_CHOICE = re.compile(r"invalid choice: '(?P<unknown>.*)' \(choose from (?P<known>.*)\)$", re.DOTALL)
+_TAKES = re.compile(r"takes (?P<known>.*), not '(?P<unknown>.*)'$", re.DOTALL)
+
+
+_UNRECOGNIZED = "unrecognized arguments: "
+_REPHRASED = {"expected one argument": "needs a value", "expected at least one argument": "needs at least one value"}
+
+_NO_NUMBER = re.compile(r"invalid (int|float) value: ('.*')$", re.DOTALL)
+_NUMBERS = {"int": "a whole number", "float": "a number"}
+
+
+def _sentence(message: str) -> str:
+    """Argparse's message as a sentence."""
+    if choice := _CHOICE.search(message):
+        if message.startswith("argument COMMAND"):
+            return f"There is no command {choice['unknown']!r}."
+        known = choice["known"].replace("'", "")
+        message = f"{message[: choice.start()]}takes {known}, not {choice['unknown']!r}"
+    if message.startswith(_UNRECOGNIZED):
+        flag = next(_unrecognized(message), "")
+        return f"There is no option {flag}." if flag else f"Unexpected argument: {message.removeprefix(_UNRECOGNIZED)}."
+    message = _NO_NUMBER.sub(lambda bad: f"takes {_NUMBERS[bad[1]]}, not {bad[2]}", message)
+    sentence = re.sub(r"^argument (\S+?)(/\S+)?: ", r"\1 ", message)
+    for old, new in _REPHRASED.items():
+        sentence = sentence.replace(old, new)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def _unrecognized(message: str) -> Iterator[str]:
+    """The options in a message about what was not recognized."""
+    words = message.removeprefix(_UNRECOGNIZED).split() if message.startswith(_UNRECOGNIZED) else []
+    yield from (word.partition("=")[0] for word in words if word.startswith("-"))
+
+
+def add_reading_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
+    """Add the options that also a search heeds: they say where and how libraries are read."""
+    for option in OPTIONS:
+        if place in option.places and option.name in READING:
+            _add(parser, option, place)
+
+
+def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
+    """Add every option of this place; what is not given is absent from the namespace's settings (`None`)."""
+    for option in OPTIONS:
+        if place in option.places:
+            _add(parser, option, place)
+
+
+def layer(namespace: argparse.Namespace) -> dict[str, dict[str, JsonValue]]:
+    """The settings that were given, as a layer for `config.resolve`."""
+    return nest({option.dest: getattr(namespace, option.dest, None) for option in OPTIONS})
+
+
+def nest(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonValue]]:
+    """A settings layer from values by destination name; `None` means not given, other names are left out."""
+    found: dict[str, dict[str, JsonValue]] = {}
+    for option in OPTIONS:
+        value = values.get(option.dest)
+        if option.section and value is not None:
+            found.setdefault(option.section, {})[option.field] = not value if option.negates else value
+    return found
+
+
+def check_resume(namespace: argparse.Namespace) -> None:
+    """Refuse options that say how a run is resumed where none is.
+
+    Raises:
+        UsageError: there is such an option without --resume.
+    """
+    for name in ("from", "hint"):
+        if getattr(namespace, name) is not None and namespace.resume is None:
+            raise UsageError(f"--{name} belongs to --resume.", remedy="Add --resume, with the trace to go on from.")
+
+
+def check_text(value: str) -> str:
+    """What `--check` means: the text of the file it names, or the value itself.
+
+    Raises:
+        UsageError: it looks like a file's name and there is no such file, or the file is not readable text.
+    """
+    try:
+        is_file = Path(value).is_file()
+    except (OSError, ValueError):  # too long for a path, or holds a NUL: it is text
+        return value
+    if is_file:
+        return _read(Path(value))
+    if re.fullmatch(r"\S+\.(py|txt|md|rst)", value):
+        raise UsageError(
+            f"The check file {value!r} does not exist.", remedy="Give a file, or Python such as `assert ...`."
+        )
+    return value
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The check file {str(path)!r} cannot be read: {error}.") from error
+
+
+def _add(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
+    if option.kind == "flag":
+        parser.add_argument(option.flag, action="store_true", default=None, help=option.help_at(place))
+    elif option.kind == "names":
+        parser.add_argument(
+            option.flag, nargs="+", action="extend", metavar=option.metavar, default=None, help=option.help_at(place)
+        )
+    elif option.kind == "paths":
+        parser.add_argument(
+            option.flag, action="append", metavar=option.metavar, default=None, help=option.help_at(place)
+        )
+    elif option.kind == "maybe" and place == "magic":
+        parser.add_argument(option.flag, nargs="?", const="", metavar=option.metavar, help=option.help_at(place))
+    else:
+        shown = option.metavar or "|".join(option.choices_at(place))
+        parser.add_argument(
+            option.flag, type=_reader(option, place), metavar=shown, default=None, help=option.help_at(place)
+        )
+
+
+def _reader(option: Option, place: Place) -> Callable[[str], Scalar]:
+    if option.kind == "whole":
+        return lambda text: _number(int, text, "a whole number")
+    if option.kind == "number":
+        return lambda text: _number(float, text, "a number")
+    if option.kind == "choice":
+        return lambda text: _choice(option, place, text)
+    return str
+
+
+def _number(read: Callable[[str], int | float], text: str, what: str) -> int | float:
+    try:
+        return read(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"takes {what}, not {text!r}") from None
+
+
+def _choice(option: Option, place: Place, text: str) -> str:
+    offered = option.choices_at(place)
+    if text in option.choices and text not in offered:
+        raise argparse.ArgumentTypeError(f"{text} {dict(option.refused)[text]}")
+    if text not in offered:
+        raise argparse.ArgumentTypeError(f"takes {', '.join(offered)}, not {text!r}")
+    return text

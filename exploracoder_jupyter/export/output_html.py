@@ -1,0 +1,107 @@
+"""Sanitized outputs as HTML: of each the richest form that a page without scripts can show."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from typing import Final
+
+from markupsafe import Markup
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.types import Output
+from exploracoder_jupyter.export.html_tags import subordinate
+from exploracoder_jupyter.export.markdown_html import shown_html
+from exploracoder_jupyter.kernels.observing.output_text import overwritten, strip_ansi
+from exploracoder_jupyter.trace.comparing.output_parts import joined
+
+_OWN_COLOURS: Final = re.compile(r"(?:color|background)\s*[:=]", re.IGNORECASE)
+_FORMULA: Final = "LaTeX, as written"
+
+
+def outputs_html(outputs: Iterable[Output], label: str) -> Markup:
+    """The outputs one below the other; `label` says whose they are."""
+    return Markup("\n".join(_output(output, label) for output in outputs))
+
+
+def _output(output: Output, label: str) -> str:
+    match output.get("output_type"):
+        case "stream":
+            name = "Standard error" if output.get("name") == "stderr" else "Output"
+            kind = "stream stderr" if output.get("name") == "stderr" else "stream"
+            return _text(overwritten(joined(output.get("text"))), f"{name} of {label}", kind)
+        case "error":
+            trace = output.get("traceback")
+            lines = [joined(line) for line in trace] if isinstance(trace, list) else []
+            return _text(
+                "\n".join(lines) or f"{output.get('ename')}: {output.get('evalue')}", f"Error of {label}", "error"
+            )
+        case _:
+            data = output.get("data")
+            return _rich(data if isinstance(data, dict) else {}, label)
+
+
+def _rich(data: Mapping[str, JsonValue], label: str) -> str:
+    plain = strip_ansi(joined(data.get("text/plain")))
+    for mime, show in _FORMS.items():
+        if mime in data and (shown := show(data[mime], f"{plain or 'Result'}, of {label}")):
+            return shown
+    return _text(plain, f"Result of {label}", "result")
+
+
+def _text(text: str, label: str, kind: str) -> str:
+    clean = escape(strip_ansi(text).rstrip("\n"))
+    return f'<pre class="{kind}" tabindex="0" role="group" aria-label="{escape(label)}">{clean}</pre>' if clean else ""
+
+
+def _html(value: JsonValue, label: str) -> str:
+    markup = subordinate(joined(value))
+    paper = " paper" if _OWN_COLOURS.search(markup) else ""
+    return (
+        f'<div class="wide shown{paper}" tabindex="0" role="group" aria-label="{escape(_short(label))}">{markup}</div>'
+    )
+
+
+def _markdown(value: JsonValue, label: str) -> str:
+    html = shown_html(joined(value))
+    return f'<div class="shown">{subordinate(html)}</div>' if html else _text(joined(value), label, "result")
+
+
+def _latex(value: JsonValue, label: str) -> str:
+    return f"<figure>{_text(joined(value), label, 'result')}<figcaption>{_FORMULA}</figcaption></figure>"
+
+
+def _json(value: JsonValue, label: str) -> str:
+    return _text(json.dumps(value, indent=2, ensure_ascii=False), label, "result")
+
+
+def _svg(value: JsonValue, label: str) -> str:
+    return _picture("image/svg+xml", b64encode(joined(value).encode()).decode(), label)
+
+
+def _pixels(mime: str) -> Callable[[JsonValue, str], str]:
+    return lambda value, label: _picture(mime, "".join(joined(value).split()), label)
+
+
+def _picture(mime: str, content: str, label: str) -> str:
+    return f'<img class="paper" src="data:{mime};base64,{content}" alt="{escape(_short(label))}">'
+
+
+def _short(label: str) -> str:
+    return " ".join(label.split())[:120]
+
+
+_FORMS: Final[dict[str, Callable[[JsonValue, str], str]]] = {
+    "text/html": _html,
+    "image/svg+xml": _svg,
+    "image/png": _pixels("image/png"),
+    "image/jpeg": _pixels("image/jpeg"),
+    "image/gif": _pixels("image/gif"),
+    "text/markdown": _markdown,
+    "text/latex": _latex,
+    "application/json": _json,
+}
+"""The richest first; what is in none of them is shown as plain text."""

@@ -1,0 +1,115 @@
+"""The line of `%%explora`: what was typed, as a value; and its help.
+
+The table of options is shared with the command line (`exploracoder_jupyter.core.options`); only the libraries, which
+are
+positional here, are added.
+"""
+
+from __future__ import annotations
+
+import shlex
+from argparse import Namespace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.options import OPTIONS, Option, Parser, add_options, check_resume, check_text, layer
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+_OF_REPLAY = ("replay", "delay", "out", "kernel", "wait")
+_SYNOPSIS = "LIB [LIB ...] [options]\n<the task, in words>"
+_ABOUT = (
+    "Explore libraries for a task: plan it, try candidates for every step in kernels of their own, and assemble a "
+    "solution from what ran. Runs in the background in JupyterLab and Notebook 7, else until it is done. Your own "
+    "kernel's variables are never changed. `%explora` lists what else there is."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One `%%explora` line, read."""
+
+    libraries: tuple[str, ...]
+    uses: tuple[str, ...]
+    """Variables named by `--use`, each once."""
+    check: str | None
+    """Text of the check, read from its file where one was named."""
+    solution_name: str | None
+    wait: bool
+    resume: str | None
+    """The trace to go on from; empty: the newest one of this task. None: it is a new run."""
+    start: str
+    """The cell of that trace to go on from; empty: where its run ended."""
+    hint: str
+    """For the model, at what is explored first then."""
+    replay: str
+    """The trace of a run that is shown again; empty: it is a run of its own."""
+    delay: Literal["recorded", "none"]
+    """Whether its replies take as long as they did."""
+    layer: dict[str, dict[str, JsonValue]]
+    """The settings given as options."""
+
+
+def read_line(line: str) -> Call:
+    """The call that this line asks for.
+
+    Raises:
+        UsageError: an option is unknown, unavailable or has a bad value, or no library is named.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"The %%explora line cannot be read: {error}.", remedy="Close every quote.") from error
+    given = _parser().parse_args(words)
+    check_resume(given)
+    _check_replay(given)
+    if not given.libraries and given.resume is None and given.replay is None:
+        raise UsageError("Name at least one library.", remedy="For example: %%explora networkx")
+    return Call(
+        libraries=tuple(dict.fromkeys(given.libraries)),
+        uses=tuple(dict.fromkeys(given.use or ())),
+        check=None if given.check is None else check_text(given.check),
+        solution_name=given.name,
+        wait=bool(given.wait),
+        resume=given.resume,
+        start=getattr(given, "from") or "",
+        hint=given.hint or "",
+        replay=given.replay or "",
+        delay=given.delay or "none",
+        layer=layer(given),
+    )
+
+
+def _check_replay(given: Namespace) -> None:
+    """Refuse what a run that is shown again takes no heed of.
+
+    Raises:
+        UsageError: there is such an option, or --delay alone.
+    """
+    if given.replay is None:
+        if given.delay is not None:
+            raise UsageError("--delay belongs to --replay.", remedy="Add --replay, with the trace to show again.")
+        return
+    if not given.replay:
+        raise UsageError("--replay names no trace.", remedy="Name a notebook that an exploration wrote.")
+    flags = [option.flag for option in OPTIONS if option.name not in _OF_REPLAY and _is_given(given, option)]
+    if others := [*given.libraries, *flags]:
+        raise UsageError(f"{others[0]} does not go with --replay, which shows a run as it was.", remedy="Leave it out.")
+
+
+def _is_given(given: Namespace, option: Option) -> bool:
+    return getattr(given, option.dest, None) is not None
+
+
+def help_text() -> str:
+    """What `%%explora?` shows: every option with its meaning."""
+    return _parser().format_help()
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="%%explora", add_help=False, description=_ABOUT, usage=f"%%%%explora {_SYNOPSIS}")
+    parser.add_argument("libraries", nargs="*", metavar="LIB", help="a library, by distribution or import name")
+    add_options(parser, place="magic")
+    return parser

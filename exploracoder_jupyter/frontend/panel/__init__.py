@@ -1,0 +1,1 @@
+"""The panel below a calling cell: its state, its HTML and text, and where they are displayed."""

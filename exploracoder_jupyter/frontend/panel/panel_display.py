@@ -1,0 +1,152 @@
+"""Where the panel's state is shown: a notebook's output area, a widget to stop, or the lines of a terminal.
+
+In a notebook one output is updated in place by its display id, which also works from a thread after its cell has
+ended; it always carries plain text beside the HTML. The stop button is an output of its own with a fallback in words,
+so it can be missing or be taken away without the panel. A terminal cannot update, so it gets each new thing as a line.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Protocol, cast
+
+from IPython.display import DisplayHandle, display
+
+from exploracoder_jupyter.frontend.panel.panel_html import (
+    as_html,
+    as_text,
+    candidate_line,
+    cost,
+    headline,
+    line,
+    line_as_html,
+)
+from exploracoder_jupyter.frontend.panel.panel_state import State
+
+_ACCEPT = "To begin as planned: %explora accept."
+_WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class Display(Protocol):
+    """Shows a run. May be called from any thread, one at a time."""
+
+    def show(self, state: State) -> None:
+        """Show this state."""
+        ...
+
+    def close(self, state: State) -> None:
+        """Show the last state, and take away what can no longer work."""
+        ...
+
+
+class NotebookDisplay:
+    """One output of the calling cell, updated in place."""
+
+    def __init__(
+        self,
+        *,
+        hint: str,
+        after: str,
+        stop: Callable[[], None] | None = None,
+        paged: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`hint` says how to stop, `after` what to do with a solution; `stop` is the button's deed, where the cell does
+        not wait for the end.
+
+        `paged` says whether a page shows the run in its sidebar, which may come late: then this is one line.
+        """
+        self._hint = hint
+        self._after = after
+        self._stop = stop
+        self._paged = paged
+        self._handle = _open(self._bundle(State(), hint))
+        self._button = StopButton(stop) if stop and not paged() else None
+
+    def show(self, state: State) -> None:
+        """Update the output."""
+        _update(self._handle, self._bundle(state, f"{_ACCEPT} {self._hint}" if state.reviewing else self._hint))
+        if self._paged():
+            self._take_button()
+
+    def close(self, state: State) -> None:
+        """Update the output and take the button away; what the cell itself says as its error is not said twice."""
+        said_already = self._stop is None and bool(state.failure) and not state.trace
+        shown = {"text/plain": ""} if said_already else self._bundle(state, self._after if state.solution else "")
+        _update(self._handle, shown)
+        self._take_button()
+
+    def _take_button(self) -> None:
+        button, self._button = self._button, None
+        if button:
+            button.close()
+
+    def _bundle(self, state: State, hint: str) -> dict[str, str]:
+        now = time.time()
+        if self._paged():
+            return {"text/html": line_as_html(state), "text/plain": line(state)}
+        return {"text/html": as_html(state, now, hint=hint), "text/plain": as_text(state, now, hint=hint)}
+
+
+class StopButton:
+    """A button that stops the run. Its click reaches the kernel whenever no cell is running; the caption says so."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        from ipywidgets import HTML, Button, HBox
+
+        self._stop = stop
+        self._button = Button(description="Stop", icon="stop", tooltip="Finish now and keep what was learned")
+        self._button.on_click(self._clicked)
+        self._caption = HTML("<small>Acts as soon as no cell is running.</small>")
+        self._box = HBox([self._button, self._caption])
+        view = {"version_major": 2, "version_minor": 0, "model_id": self._box.model_id}
+        bundle = {_WIDGET_VIEW: view, "text/plain": "To stop: %explora stop"}
+        self._handle = _open(bundle)
+
+    def close(self) -> None:
+        """Remove it from the page and from the kernel."""
+        _update(self._handle, {"text/plain": ""})
+        for widget in (self._box, self._button, self._caption):
+            widget.close()
+
+    def _clicked(self, _: object) -> None:
+        self._button.disabled = True
+        self._button.description = "Stopping"
+        self._stop()
+
+
+class LineDisplay:
+    """Lines on standard output, each written once."""
+
+    def __init__(self) -> None:
+        self._written: set[str] = set()
+
+    def show(self, state: State) -> None:
+        """Write what is new: the activity, notices, candidates that ended."""
+        self._write(headline(state))
+        for notice in state.notices:
+            self._write(notice)
+        for row in (*state.subtasks, state.solution_row):
+            for candidate in row.candidates:
+                if candidate.state != "running":
+                    self._write(f"  {candidate_line(candidate)}")
+
+    def close(self, state: State) -> None:
+        """Write what is new, the cost and where the trace is."""
+        self.show(state)
+        self._write(f"{cost(state, time.time())}." + (f" Trace: {state.trace}" if state.trace else ""))
+
+    def _write(self, line: str) -> None:
+        if line not in self._written:
+            self._written.add(line)
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+
+
+def _open(bundle: Mapping[str, object]) -> DisplayHandle:
+    return cast(DisplayHandle, display(bundle, raw=True, display_id=True))  # type: ignore[no-untyped-call]
+
+
+def _update(handle: DisplayHandle, bundle: Mapping[str, object]) -> None:
+    handle.update(bundle, raw=True)  # type: ignore[no-untyped-call]

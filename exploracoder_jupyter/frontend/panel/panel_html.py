@@ -1,0 +1,247 @@
+"""The panel's state as HTML and as plain text: two pure functions over the same state.
+
+The HTML takes its colours from JupyterLab's theme variables, has no script, says everything in words beside symbols,
+and escapes every string, for tasks, titles and errors come from people, models and libraries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+
+from exploracoder_jupyter.core.events import FilesKept
+from exploracoder_jupyter.core.truncate import one_line
+from exploracoder_jupyter.core.types import Outcome, SubtaskStatus
+from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.frontend.panel.panel_state import SOLUTION, CandidateRow, State, SubtaskRow, spent
+
+_SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
+_OUTCOMES: dict[Outcome, str] = {
+    "solved": "Solved",
+    "unchecked": "Unchecked",
+    "unsolved": "Unsolved",
+    "stopped": "Stopped",
+}
+_COLOURS: dict[str, str] = {
+    "solved": "var(--jp-success-color1, #388e3c)",
+    "unchecked": "var(--jp-warn-color1, #b26a00)",
+    "unsolved": "var(--jp-error-color1, #c62828)",
+    "stopped": "var(--jp-ui-font-color2, #666)",
+}
+_BOX = (
+    "border:1px solid var(--jp-border-color2, #bbb);border-radius:3px;padding:6px 10px;"
+    "font-family:var(--jp-ui-font-family, sans-serif);font-size:var(--jp-ui-font-size1, 13px);"
+    "color:var(--jp-ui-font-color1, inherit);background:var(--jp-layout-color1, transparent)"
+)
+_QUIET = "color:var(--jp-ui-font-color2, #666)"
+_CODE = (
+    "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
+    "background:var(--jp-layout-color2, transparent);padding:6px;overflow-x:auto"
+)
+_ERROR_BOX = _BOX.replace(
+    "border:1px solid var(--jp-border-color2, #bbb)",
+    f"border:1px solid {_COLOURS['unsolved']};border-left-width:4px",
+).replace("var(--jp-layout-color1, transparent)", "var(--jp-rendermime-error-background, transparent)")
+_ERROR = f'<span aria-hidden="true" style="color:{_COLOURS["unsolved"]};font-weight:bold">✗</span> '
+_FAILED = "Failed."
+_SIDEBAR = "See the Exploration sidebar."
+_NOTE = 160
+"""Characters of an error or reason that are shown."""
+_MOST_CANDIDATES = 8
+"""Candidates of one subtask that are shown one by one."""
+
+
+def headline(state: State) -> str:
+    """One line: what is being done, or how it ended."""
+    if state.failure:
+        return state.failure
+    if state.verdict:
+        reason = state.verdict.reason
+        return f"{_OUTCOMES[state.verdict.outcome]}. {reason}".strip()
+    return state.activity
+
+
+def cost(state: State, now: float) -> str:
+    """What was spent so far: time, calls, tokens, executions."""
+    return f"{_clock(state.seconds(now))}, {spent(state)}"
+
+
+def as_text(state: State, now: float, *, hint: str = "") -> str:
+    """The panel in plain text; `hint` says how to stop while the run goes on."""
+    lines = [f"Exploring {', '.join(state.libraries)}: {headline(state)}" if state.libraries else headline(state)]
+    lines += [f"  {notice}" for notice in state.notices]
+    lines += [_text_row(row, over=state.over) for row in _rows(state)]
+    lines.append(f"  {_foot(state, now)}")
+    if state.trace:
+        lines.append(f"  Trace: {state.trace}")
+    if state.files and state.files.files:
+        lines.append(f"  {_files(state.files)}")
+    if hint and not state.over:
+        lines.append(f"  {hint}")
+    return "\n".join(lines)
+
+
+def as_html(state: State, now: float, *, hint: str = "") -> str:
+    """The panel as HTML; `hint` says how to stop while the run goes on, or what to do with the solution after it."""
+    parts = [_html_head(state)]
+    parts += [f'<div style="{_QUIET}">{escape(notice)}</div>' for notice in state.notices]
+    rows = "".join(_html_row(row, over=state.over) for row in _rows(state))
+    if rows:
+        parts.append(f'<ul style="list-style:none;margin:4px 0;padding:0">{rows}</ul>')
+    parts.append(f'<div style="{_QUIET}">{escape(_foot(state, now))}</div>')
+    if state.over and state.solution:
+        parts.append(f'<pre style="{_CODE}">{escape(state.solution)}</pre>')
+    if state.trace:
+        parts.append(f"<div>Trace: <code>{escape(state.trace)}</code></div>")
+    if state.files and state.files.files:
+        parts.append(f'<div style="{_QUIET}">{escape(_files(state.files))}</div>')
+    if hint:
+        parts.append(f'<div style="{_QUIET}">{escape(hint)}</div>')
+    return f'<div class="jp-Explora-panel" style="{_ERROR_BOX if state.broken else _BOX}">{"".join(parts)}</div>'
+
+
+def line(state: State) -> str:
+    """One line, for where the sidebar shows the rest."""
+    about = f"Exploring {', '.join(state.libraries)}: " if state.libraries else ""
+    return f"{about}{headline(state).rstrip('.')}. {_pointer(state)}".strip()
+
+
+def line_as_html(state: State) -> str:
+    """The same as HTML. No live region, for the sidebar has one; an error is announced where the sidebar is closed."""
+    quiet = f' <span style="{_QUIET}">{_SIDEBAR}</span>' if _pointer(state) else ""
+    libraries = f"Exploring {escape(', '.join(state.libraries))}: " if state.libraries else ""
+    if state.broken:
+        said = f"{_html_failed()} {libraries}{escape(headline(state).rstrip('.'))}."
+        return f'<div class="jp-Explora-panel" role="alert" style="{_ERROR_BOX}">{said}{quiet}</div>'
+    said = f'<span style="color:{_colour(state)}">{escape(headline(state).rstrip("."))}.</span>'
+    return f'<div class="jp-Explora-panel" style="{_BOX}">{libraries}{said}{quiet}</div>'
+
+
+def _pointer(state: State) -> str:
+    """Where there is more to see; a run that failed before there was a plan has nothing more."""
+    return "" if state.failure and not state.subtasks else _SIDEBAR
+
+
+def candidate_line(candidate: CandidateRow) -> str:
+    """One candidate in words: `2.1 failed: KeyError: 'x'`."""
+    note = f": {_cut(candidate.note)}" if candidate.note else ""
+    return f"{candidate.id} {_word(candidate)}{note}"
+
+
+def describe(row: SubtaskRow) -> str:
+    """The candidates of a subtask in words: `5 tried: 3 ran, 1 failed, 1 duplicate; 2.1 carried forward`."""
+    if not row.candidates:
+        return ""
+    text = f"{len(row.candidates)} tried: {_tally(row.candidates)}"
+    chosen = next((candidate for candidate in row.candidates if candidate.id == row.selected), None)
+    return f"{text}; {chosen.id} {_carried(chosen)}" if chosen else text
+
+
+def _rows(state: State) -> tuple[SubtaskRow, ...]:
+    solution = (state.solution_row,) if state.solution_row.candidates else ()
+    return (*state.subtasks, *solution)
+
+
+def _foot(state: State, now: float) -> str:
+    expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
+    parts = [cost(state, now), expected, state.model, state.isolation]
+    return " · ".join(part for part in parts if part)
+
+
+def _files(kept: FilesKept) -> str:
+    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {kept.folder}; see %explora files."
+
+
+def _status(row: SubtaskRow, *, over: bool) -> str:
+    """`ran` of a subtask that is done: whether it did what was asked, nobody has said."""
+    if over and row.status == "exploring":
+        return "not finished"
+    return "ran" if row.status == "done" and row.id != SOLUTION else row.status
+
+
+def _text_row(row: SubtaskRow, *, over: bool) -> str:
+    number = f"{row.id}. " if row.id.isdigit() else ""
+    detail = "; ".join(part for part in (describe(row), _cut(row.reason)) if part)
+    return f"  {_SYMBOLS[row.status]} {number}{row.title} [{_status(row, over=over)}]" + (
+        f" {detail}" if detail else ""
+    )
+
+
+def _html_failed() -> str:
+    return f"{_ERROR}<strong>{_FAILED}</strong>"
+
+
+def _html_head(state: State) -> str:
+    if state.broken:
+        return f'<div role="alert">{_html_failed()} {escape(headline(state))}</div>'
+    libraries = f"<strong>Exploring {escape(', '.join(state.libraries))}</strong> " if state.libraries else ""
+    words = f'<span style="color:{_colour(state)}">{escape(headline(state))}</span>'
+    return f'<div role="status" aria-live="polite">{libraries}{words}</div>'
+
+
+def _colour(state: State) -> str:
+    if state.failure:
+        return _COLOURS["unsolved"]
+    return _COLOURS[state.verdict.outcome] if state.verdict else "inherit"
+
+
+def _html_row(row: SubtaskRow, *, over: bool) -> str:
+    number = f"{escape(row.id)}. " if row.id.isdigit() else ""
+    head = f'<span aria-hidden="true">{_SYMBOLS[row.status]}</span> {number}{escape(row.title)}'
+    status = f'<span style="{_QUIET}">{_status(row, over=over)}</span>'
+    marks = _html_candidates(row)
+    reason = f'<div style="{_QUIET};padding-left:1.4em">{escape(_cut(row.reason))}</div>' if row.reason else ""
+    tried = f'<div style="padding-left:1.4em">{marks}</div>' if marks else ""
+    return f'<li style="margin:2px 0">{head} {status}{tried}{reason}</li>'
+
+
+def _html_candidates(row: SubtaskRow) -> str:
+    """The last ones and the selected one; the others are counted."""
+    shown = [c for c in row.candidates[-_MOST_CANDIDATES:] if c.id != row.selected]
+    chosen = [c for c in row.candidates if c.id == row.selected]
+    hidden = [c for c in row.candidates if c not in shown and c not in chosen]
+    counted = escape(f"{_tally(hidden)}, then ") if hidden else ""
+    in_order = [candidate for candidate in row.candidates if candidate in shown or candidate in chosen]
+    return counted + " ".join(_html_candidate(candidate, row.selected) for candidate in in_order)
+
+
+def _html_candidate(candidate: CandidateRow, selected: str | None) -> str:
+    chosen = candidate.id == selected
+    word = f"{_word(candidate)}, {_carried(candidate)}" if chosen else _word(candidate)
+    weight = "font-weight:bold;" if chosen else ""
+    title = f' title="{escape(_cut(candidate.note))}"' if candidate.note else ""
+    return f'<span style="{weight}white-space:nowrap;margin-right:.8em"{title}>{escape(candidate.id)} {word}</span>'
+
+
+def _tally(candidates: Sequence[CandidateRow]) -> str:
+    counts = Counter(_word(candidate) for candidate in candidates)
+    return ", ".join(f"{number} {word}" for word, number in counts.items())
+
+
+def _carried(candidate: CandidateRow) -> str:
+    """A failed one is kept for what its failure teaches; it is no base for the next step."""
+    return "carried forward" if candidate.state == "ok" else "kept as experience"
+
+
+def _word(candidate: CandidateRow) -> str:
+    match candidate.state:
+        case "ok":
+            return "ran"
+        case "error":
+            return "failed"
+        case "timeout":
+            return "timed out"
+        case "check failed":
+            return "ran, but its check failed"
+        case _:
+            return candidate.state
+
+
+def _cut(text: str) -> str:
+    return one_line(text, _NOTE)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,451 @@
+"""The state of a run as panel and sidebar show it: a fold over the run's records.
+
+`fold(state, record)` is pure, so it can be tested, replayed and shown in any way (`frontend.panel.panel_html`,
+`frontend.browser.sidebar_view`).
+Nothing here knows of IPython.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypedDict, get_args
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.events import (
+    CandidateObserved,
+    CandidateProposed,
+    CandidateSelected,
+    Estimated,
+    FilesKept,
+    InputsInvented,
+    KnowledgeSearched,
+    LibraryRead,
+    ModelCalled,
+    Notice,
+    PlanMade,
+    Progress,
+    Record,
+    ReviewAsked,
+    RunFinished,
+    RunStarted,
+    SolutionJudged,
+    SolutionTested,
+    Steered,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.core.settings import OFFLINE
+from exploracoder_jupyter.core.types import (
+    ApiDoc,
+    Candidate,
+    Observation,
+    Outcome,
+    Plan,
+    Selection,
+    Status,
+    SubtaskStatus,
+    Usage,
+    Verdict,
+)
+from exploracoder_jupyter.core.wording import plural
+
+
+class _Budget(TypedDict):
+    budget_tokens: int | None
+    budget_seconds: float | None
+
+
+CandidateState = Literal["running", "not finished", "duplicate", "no code", "check failed"] | Status
+_CHECK_FAILED = "The program ran, but the check"
+"""How the note begins on a program that ran to its end and gave something else than its check wants."""
+SOLUTION = "solution"
+"""The id of the row that collects the attempts at a solution."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRow:
+    """One snippet: what became of it."""
+
+    id: str
+    state: CandidateState
+    note: str = ""
+    """Why it did not run to its end, on one line."""
+    code: str = ""
+    round: int = 0
+    """0 for a first attempt, r for debug round r."""
+    repairs: str | None = None
+    """Id of the failed candidate that this one repairs."""
+    seconds: float | None = None
+    shown: str = ""
+    """The first line of what it printed or gave."""
+    apis: tuple[str, ...] = ()
+    """Paths of the APIs that it really calls."""
+    judged: str = ""
+    """What was said of its outputs on generated inputs: `judged wrong: ...`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskRow:
+    """One step of the plan, with its candidates in the order of their appearance."""
+
+    id: str
+    title: str
+    status: SubtaskStatus = "planned"
+    reason: str = ""
+    candidates: tuple[CandidateRow, ...] = ()
+    selected: str | None = None
+    why: tuple[str, ...] = ()
+    """Why that one was selected."""
+    apis: tuple[ApiDoc, ...] = ()
+    """Those recommended for it."""
+    hint: str = ""
+    """What the user gave along for the latest retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything that is shown of a run."""
+
+    libraries: tuple[str, ...] = ()
+    task: str = ""
+    model: str = ""
+    isolation: str = ""
+    """How experiments are confined, and in what state they start."""
+    run_id: str = ""
+    started: float | None = None
+    """Seconds since the epoch."""
+    last: float | None = None
+    """Time of the newest record, or of the end where no record tells it."""
+    waited: float = 0.0
+    """Seconds that it has waited for the user, those of `waiting_since` not counted yet."""
+    waiting_since: float | None = None
+    """Since when it waits for the user."""
+    activity: str = "Starting."
+    """What is being done now, one sentence."""
+    subtasks: tuple[SubtaskRow, ...] = ()
+    solution_row: SubtaskRow = SubtaskRow(SOLUTION, "Solution")
+    notices: tuple[str, ...] = ()
+    estimate: str = ""
+    budget_tokens: int | None = None
+    budget_seconds: float | None = None
+    usage: Usage = field(default_factory=Usage)
+    verdict: Verdict | None = None
+    solution: str | None = None
+    """Code of the solution, if there is one to offer; that of a stopped run says that it was not run as a whole."""
+    trace: str | None = None
+    """Path of the trace notebook."""
+    files: FilesKept | None = None
+    """What the solution wrote, if it was kept."""
+    failure: str = ""
+    """Why there was no run, or why it broke off: one sentence."""
+    stopped: bool = False
+    """Whether it broke off because the user stopped it."""
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.verdict is not None or bool(self.failure)
+
+    @property
+    def broken(self) -> bool:
+        """Whether it failed, by no wish of the user's."""
+        return bool(self.failure) and not self.stopped
+
+    @property
+    def reviewing(self) -> bool:
+        """Whether the plan waits for the user's word."""
+        return self.waiting_since is not None
+
+    def seconds(self, now: float) -> float:
+        """How long the run took, or has taken by now, without waiting for the user.
+
+        The run's own count begins later than `started`; the end never shows less than was shown before.
+        """
+        counted = self.usage.seconds if self.verdict else 0.0
+        if self.started is None:
+            return counted
+        until = (self.last or self.started) if self.over else self.waiting_since or now
+        return max(counted, until - self.started - self.waited)
+
+    def find(self, candidate: str) -> tuple[SubtaskRow, CandidateRow] | tuple[None, None]:
+        """The candidate with this id, and its subtask or the solution."""
+        for row in (*self.subtasks, self.solution_row):
+            for known in row.candidates:
+                if known.id == candidate:
+                    return row, known
+        return None, None
+
+
+def fold(state: State, record: Record) -> State:
+    """The state after one more record. Records that the panel does not show change only the time."""
+    event = record.event
+    state = replace(state, last=record.at)
+    match event:
+        case RunStarted():
+            return replace(
+                state,
+                run_id=event.run_id,
+                libraries=event.task.libraries,
+                task=event.task.text,
+                model=event.model,
+                isolation=event.environment.confinement,
+                **_budget(event.settings),
+                started=state.started or record.at,
+                activity="Reading the libraries.",
+            )
+        case Progress():
+            share = f" ({event.done} of {event.total})" if event.total else f" ({event.done})" if event.done else ""
+            return replace(state, activity=f"{event.what}{share}")
+        case Notice():
+            return replace(state, notices=(*state.notices, event.text))
+        case LibraryRead():
+            return replace(state, activity=f"{plural(event.apis, 'API')} known; planning.")
+        case Estimated():
+            return replace(state, estimate=str(event))
+        case PlanMade():
+            return replace(state, subtasks=_planned(state, event.plan), activity="Planned.")
+        case ReviewAsked():
+            return replace(state, waiting_since=record.at, activity="The plan waits for your word.")
+        case Steered():
+            return _steered(_waited(state) if event.what == "replan" else state, event)
+        case FilesKept():
+            return replace(state, files=event)
+        case RunFinished():
+            return _ended(state, event)
+        case ModelCalled():
+            return replace(state, usage=state.usage + event.exchange.usage)
+        case _:
+            return _fold_step(state, event)
+
+
+def finished(state: State, summary: Mapping[str, JsonValue]) -> State:
+    """The state after the engine's summary, which knows the path of the trace."""
+    trace, solution = summary.get("trace"), summary.get("solution")
+    verdict = state.verdict or _verdict(summary)
+    return replace(
+        _closed(state) if verdict else state,
+        trace=str(trace) if trace else state.trace,
+        solution=offered(solution, verdict) if isinstance(solution, str) and verdict else state.solution,
+        verdict=verdict,
+    )
+
+
+def begun(state: State, trace: str) -> State:
+    """The state once a trace is being written."""
+    return replace(state, trace=trace)
+
+
+def failed(state: State, reason: str, *, at: float, stopped: bool = False) -> State:
+    """The state of a run that could not be made, or that broke off `at` this time (seconds since the epoch).
+
+    `stopped`: because the user stopped it.
+
+    The reason names the trace if there is one.
+    """
+    if state.trace and state.trace not in reason:
+        reason = f"{reason} What was learned is in {state.trace}; --resume goes on from there."
+    ended = _closed(replace(state, last=state.last if state.verdict else at))
+    return replace(ended, failure=reason, activity=reason, stopped=stopped)
+
+
+def offered(code: str | None, verdict: Verdict) -> str | None:
+    """The code that may be handed to the user: none that failed, and joined snippets with a word on what they are."""
+    if not code or verdict.outcome == "unsolved":
+        return None
+    if verdict.outcome == "stopped":
+        return f"# not run as a whole: {' '.join(verdict.reason.split())}\n{code}"
+    return code
+
+
+def _fold_step(state: State, event: object) -> State:
+    match event:
+        case SubtaskStarted():
+            row = _row(state, event.subtask)
+            apis = tuple(scored.api for scored in event.apis)
+            return _put(replace(state, activity=_where(state, row)), replace(row, status="exploring", apis=apis))
+        case CandidateProposed():
+            return _proposed(state, event.candidate)
+        case CandidateObserved():
+            usage = state.usage + Usage(executions=1)
+            return _observed(replace(state, usage=usage), event)
+        case CandidateSelected():
+            return _selected(state, event.selection)
+        case KnowledgeSearched():
+            again = f"Mending {event.subject} with what another search found."
+            return replace(state, activity=again) if event.round else state
+        case InputsInvented():
+            return replace(state, activity=f"Trying it on {plural(len(event.inputs), 'generated input')}.")
+        case SolutionTested():
+            usage = state.usage + Usage(executions=len(event.results))
+            return replace(state, usage=usage, activity=f"Judging what solution {event.candidate} gave.")
+        case SolutionJudged():
+            return _judged(state, event)
+        case SubtaskFinished():
+            row = _row(state, event.subtask)
+            return _solving(_put(state, replace(row, status=event.status, reason=event.reason)))
+        case _:
+            return state
+
+
+def _solving(state: State) -> State:
+    """With the last subtask done the model writes the solution, which no event tells until there is one."""
+    waiting = any(row.status in ("planned", "exploring") for row in state.subtasks)
+    return state if waiting else replace(state, activity="Writing the solution.")
+
+
+def _budget(settings: Mapping[str, JsonValue]) -> _Budget:
+    budget = settings.get("budget")
+    known = budget if isinstance(budget, dict) else {}
+    tokens, seconds = known.get("tokens"), known.get("seconds")
+    return {
+        "budget_tokens": tokens if isinstance(tokens, int) else None,
+        "budget_seconds": float(seconds) if isinstance(seconds, int | float) else None,
+    }
+
+
+def _steered(state: State, event: Steered) -> State:
+    """What a retry or another choice sets back; of the rest, later records tell."""
+    if event.what not in ("retry", "choose"):
+        return state
+    ids = [row.id for row in state.subtasks]
+    if event.subtask not in ids:
+        return state
+    first = ids.index(event.subtask)
+    again = replace(_set_back(state.subtasks[first]), status="exploring", hint=event.hint)
+    rows = (*state.subtasks[:first], again, *map(_set_back, state.subtasks[first + 1 :]))
+    state = replace(state, subtasks=rows, solution_row=_set_back(state.solution_row))
+    return replace(state, activity=_where(state, again))
+
+
+def _set_back(row: SubtaskRow) -> SubtaskRow:
+    """Planned again; what was tried stays."""
+    return replace(_without_running(row), status="planned", reason="", selected=None, why=(), hint="")
+
+
+def _selected(state: State, selection: Selection) -> State:
+    row = _row(state, selection.subtask)
+    return _put(state, replace(row, selected=selection.candidate, why=selection.reasons))
+
+
+def _planned(state: State, plan: Plan) -> tuple[SubtaskRow, ...]:
+    """A revised plan keeps what is known of the subtasks that stay."""
+    known = {row.id: row for row in state.subtasks}
+    return tuple(
+        replace(known.get(subtask.id, SubtaskRow(subtask.id, "")), title=subtask.title) for subtask in plan.subtasks
+    )
+
+
+def _ended(state: State, event: RunFinished) -> State:
+    code = offered(event.solution.code if event.solution else None, event.verdict)
+    stopped = event.verdict.outcome == "stopped"
+    row = state.solution_row if stopped else replace(state.solution_row, status="done" if code else "failed")
+    state = replace(state, verdict=event.verdict, solution=code, usage=event.usage, solution_row=row)
+    return _closed(state)
+
+
+def _closed(state: State) -> State:
+    """Nothing runs any more: what was running has not finished."""
+    subtasks = tuple(_without_running(row) for row in state.subtasks)
+    return replace(_waited(state), subtasks=subtasks, solution_row=_without_running(state.solution_row))
+
+
+def _waited(state: State) -> State:
+    """It waits no longer for the user."""
+    if state.waiting_since is None:
+        return state
+    span = max(0.0, (state.last or state.waiting_since) - state.waiting_since)
+    return replace(state, waited=state.waited + span, waiting_since=None)
+
+
+def _without_running(row: SubtaskRow) -> SubtaskRow:
+    ended = (replace(one, state="not finished") if one.state == "running" else one for one in row.candidates)
+    return replace(row, candidates=tuple(ended))
+
+
+def _proposed(state: State, candidate: Candidate) -> State:
+    row = _row(state, candidate.subtask)
+    begun, note = _before_running(candidate)
+    shown = CandidateRow(
+        candidate.id, begun, note, code=candidate.code, round=candidate.round, repairs=candidate.repairs
+    )
+    if row.id == SOLUTION:
+        state = replace(state, activity=f"Trying solution {candidate.id}.")
+        row = replace(row, status="exploring")
+    return _put(state, replace(row, candidates=(*row.candidates, shown)))
+
+
+def _before_running(candidate: Candidate) -> tuple[CandidateState, str]:
+    if candidate.problem:
+        return "no code", candidate.problem
+    if candidate.duplicate_of:
+        return "duplicate", f"same as {candidate.duplicate_of}"
+    return "running", ""
+
+
+def _observed(state: State, event: CandidateObserved) -> State:
+    row, found = state.find(event.candidate)
+    if row is None:
+        return state
+    rows = (_after_running(known, event) if known is found else known for known in row.candidates)
+    return _put(state, replace(row, candidates=tuple(rows)))
+
+
+def _after_running(row: CandidateRow, event: CandidateObserved) -> CandidateRow:
+    seen = event.observation
+    return replace(
+        row,
+        state="check failed" if seen.status == "error" and seen.note.startswith(_CHECK_FAILED) else seen.status,
+        note="" if seen.ran else _problem(seen),
+        seconds=seen.seconds,
+        shown=next((line.strip() for line in seen.text.splitlines() if line.strip()), ""),
+        apis=event.apis,
+    )
+
+
+def _problem(seen: Observation) -> str:
+    return seen.error.headline if seen.error else seen.note
+
+
+def _judged(state: State, event: SolutionJudged) -> State:
+    row, found = state.find(event.candidate)
+    said = f"judged {event.judgement.said}"
+    if row is None:
+        return state
+    rows = (replace(known, judged=said) if known is found else known for known in row.candidates)
+    return replace(_put(state, replace(row, candidates=tuple(rows))), activity=f"Solution {event.candidate} is {said}.")
+
+
+def _where(state: State, row: SubtaskRow) -> str:
+    """Ids are never reused, so that its place may be another number."""
+    place = next((n for n, known in enumerate(state.subtasks, 1) if known.id == row.id), len(state.subtasks))
+    count = f"{place} of {len(state.subtasks)}"
+    return f"Subtask {count if row.id == str(place) else f'{row.id} ({count})'}: {row.title}"
+
+
+def _row(state: State, subtask: str) -> SubtaskRow:
+    if subtask == SOLUTION:
+        return state.solution_row
+    return next((row for row in state.subtasks if row.id == subtask), SubtaskRow(subtask, ""))
+
+
+def _put(state: State, row: SubtaskRow) -> State:
+    """A row of a subtask that the plan no longer holds is dropped."""
+    if row.id == SOLUTION:
+        return replace(state, solution_row=row)
+    return replace(state, subtasks=tuple(row if known.id == row.id else known for known in state.subtasks))
+
+
+def _verdict(summary: Mapping[str, JsonValue]) -> Verdict | None:
+    status, reason = summary.get("status"), summary.get("reason")
+    outcome = next((known for known in get_args(Outcome) if known == status), None)
+    return Verdict(outcome, str(reason or "")) if outcome else None
+
+
+def spent(state: State) -> str:
+    """`3 model calls, 1,234 tokens, 5 executions`; the offline model is no language model, so of it only executions."""
+    usage, executions = state.usage, plural(state.usage.executions, "execution")
+    if state.model == OFFLINE:
+        return executions
+    return f"{plural(usage.calls, 'model call')}, {plural(usage.tokens, 'token')}, {executions}"

@@ -1,0 +1,163 @@
+"""What a search found, as values for a notebook: a list of APIs that shows itself as HTML or as text.
+
+Read from the object that `jupyter explora search --json` prints. A field that an older program does not print has its
+default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from pydantic import TypeAdapter
+
+from exploracoder_jupyter.core.truncate import one_line
+from exploracoder_jupyter.core.types import Parameter
+from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.frontend.searching.search_html import card, page
+
+_MOST_LINE = 160
+_MOST_SHOWN = 50
+"""Of a longer list the others are there, but not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One API that was found."""
+
+    path: str
+    """Public import path."""
+    signature: str = ""
+    kind: str = ""
+    description: str = ""
+    """First sentence of its documentation."""
+    documentation: str = ""
+    """The whole docstring."""
+    examples: tuple[str, ...] = ()
+    """Code from the documentation with the imports that it needs, the most telling one first."""
+    parameters: tuple[Parameter, ...] = ()
+    returns: str = ""
+    notes: tuple[str, ...] = ()
+    see_also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    deprecated: str | None = None
+    """What the documentation says of its deprecation; none where it is not deprecated."""
+    origin: str = ""
+    """Where it was read; empty for an installed library's own code."""
+    library: str = ""
+    version: str = ""
+    score: float = 0.0
+    """Higher is better; comparable within one search only."""
+
+    @property
+    def example(self) -> str:
+        """The first example, or nothing."""
+        return next(iter(self.examples), "")
+
+    def __str__(self) -> str:
+        return _harmless("\n".join(filter(None, (self._head(), self.documentation, self.example))))
+
+    def __repr__(self) -> str:
+        return _harmless(self._head())
+
+    def _head(self) -> str:
+        return f"{self.path}{self.signature}{' (deprecated)' if self.deprecated else ''}"
+
+    def line(self) -> str:
+        """Path, signature and first sentence, on two short lines."""
+        head = _cut(self._head())
+        return f"{head}\n    {_cut(self.description)}" if self.description else head
+
+    def _repr_html_(self) -> str:
+        return card(self)
+
+    def _repr_llm_(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A library that was searched."""
+
+    name: str
+    version: str = ""
+    seconds: float = 0.0
+    """Reading it took, or reopening it where `cached`."""
+    cached: bool = True
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Results(Sequence[Hit]):
+    """What was found, best first: `results[0].path`."""
+
+    query: str
+    results: tuple[Hit, ...] = ()
+    libraries: tuple[Searched, ...] = ()
+    apis: int = 0
+    """How many were searched."""
+    seconds: float = 0.0
+    notices: tuple[str, ...] = ()
+    """What should be known of the libraries, a sentence each."""
+
+    @overload
+    def __getitem__(self, at: int) -> Hit: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, at: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.results[at]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.results)
+
+    @property
+    def headline(self) -> str:
+        """`networkx 3.6.1: 20 of 1,242 APIs for “shortest path”, in 0.3 s`."""
+        libraries = ", ".join(f"{one.name} {one.version}".strip() for one in self.libraries)
+        count = f"{len(self)} of {plural(self.apis, 'API')}" if self else f"nothing in {plural(self.apis, 'API')}"
+        return f"{libraries}: {count} for “{' '.join(self.query.split())}”, in {self.seconds:.1f} s"
+
+    def __repr__(self) -> str:
+        rows = (f"{number}. {hit.line()}" for number, hit in enumerate(self.results[:_MOST_SHOWN], 1))
+        return "\n".join(filter(None, [*map(_harmless, self._head()), *rows, self._more()]))
+
+    def _head(self) -> list[str]:
+        return [self.headline, *self.notices]
+
+    def _more(self) -> str:
+        more = len(self) - _MOST_SHOWN
+        return f"{more:,} more {'is' if more == 1 else 'are'} in the list." if more > 0 else ""
+
+    def _repr_html_(self) -> str:
+        return page(self._head(), self.results[:_MOST_SHOWN], more=self._more())
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _repr_llm_(self) -> str:
+        examples = (f"# {hit.path}\n{hit.example}" for hit in self.results[:3] if hit.example)
+        return "\n\n".join([repr(self), *map(_harmless, examples)])
+
+
+_RESULTS: TypeAdapter[Results] = TypeAdapter(Results)
+
+
+def read(answer: str | bytes) -> Results:
+    """The results in the JSON that the program printed.
+
+    Raises:
+        pydantic.ValidationError: it is no such JSON.
+    """
+    return _RESULTS.validate_json(answer)
+
+
+def _cut(text: str) -> str:
+    return _harmless(one_line(text, _MOST_LINE))
+
+
+def _harmless(text: str) -> str:
+    """The text without control characters, which a terminal would obey."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

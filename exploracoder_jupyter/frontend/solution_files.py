@@ -1,0 +1,46 @@
+"""The files that a solution wrote in its branch and that were kept: their list, and copies in the working directory."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path, PurePath
+
+from exploracoder_jupyter.core.events import FilesKept
+
+
+def listing(kept: FilesKept) -> str:
+    """The kept files, one a line, and what can be done with them."""
+    if not kept.files:
+        return "The solution wrote no files."
+    names = "\n".join(f"  {name}" for name in kept.files)
+    return f"In {kept.folder}:\n{names}\n%explora files --copy copies them into the working directory."
+
+
+def copy_out(kept: FilesKept, into: Path) -> str:
+    """Copy the kept files into the folder, never over a file that is there; what was done, in words."""
+    copied, left = [], []
+    for name in kept.files:
+        reason = _copy(Path(kept.folder, name), into / name) if _stays_below(name) else "leads elsewhere"
+        left.append(f"  {name}: {reason}") if reason else copied.append(f"  {name}")
+    lines = [f"Copied into {into}:", *copied] if copied else ["Nothing was copied."]
+    return "\n".join([*lines, *(["Left as they were:", *left] if left else [])])
+
+
+def _stays_below(name: str) -> bool:
+    path = PurePath(name)
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _copy(source: Path, target: Path) -> str:
+    """Copy one file; why that could not be done, or nothing."""
+    try:
+        if source.is_symlink():
+            return "is a link"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with source.open("rb") as given, target.open("xb") as copy:
+            shutil.copyfileobj(given, copy)
+    except FileExistsError:
+        return "is there already"
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""

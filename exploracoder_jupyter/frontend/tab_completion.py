@@ -1,0 +1,79 @@
+"""Tab completion on the line of `%%explora` and `%explora`: installed libraries, options, their choices, commands.
+
+A matcher of IPython's completer (API version 2), imported with the magics and therefore light. It answers only on its
+own lines and then alone, so that file names and attributes do not mix in.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
+
+from exploracoder_jupyter.core.options import OPTIONS, READING
+
+COMMANDS = ("search", "status", "stop", "accept", "history", "solution", "files", "export", "clean", "config")
+"""What `%explora` does."""
+FORMS = ("script", "html", "notebook")
+"""What it exports to."""
+
+_CELL_LINE = re.compile(r"^\s*%%explora\s")
+_LINE_LINE = re.compile(r"^\s*(?:\w+\s*=\s*)?%explora\s")
+_SEARCH_LINE = re.compile(r"^[^%]*%explora\s+search\s+(.*)", re.DOTALL)
+_EXPORT_LINE = re.compile(r"^[^%]*%explora\s+export\s+(.*)", re.DOTALL)
+
+
+@context_matcher(identifier="exploracoder_jupyter")  # type: ignore[untyped-decorator]
+def matcher(context: CompletionContext) -> SimpleMatcherResult:
+    """Completions for the word before the cursor, or none on lines that are not ours."""
+    line = context.line_with_cursor[: context.cursor_position]
+    if _CELL_LINE.match(line):
+        words = _for_cell_magic(line)
+    elif _LINE_LINE.match(line):
+        searched, exported = _SEARCH_LINE.match(line), _EXPORT_LINE.match(line)
+        words = _for_search(searched[1]) if searched else _for_export(exported[1]) if exported else COMMANDS
+    else:
+        return {"completions": []}
+    found = [SimpleCompletion(word, type="param") for word in words if word.startswith(context.token)]
+    return {"completions": found, "suppress": bool(found), "ordered": True}
+
+
+def _for_cell_magic(line: str) -> tuple[str, ...]:
+    *before, token = line.split(" ")
+    option = next((option for option in OPTIONS if before and option.flag == before[-1]), None)
+    if token.startswith("-"):
+        return tuple(option.flag for option in OPTIONS if "magic" in option.places)
+    if option and option.choices:
+        return option.choices
+    if option and option.kind != "flag":
+        return ()
+    return installed()
+
+
+def _for_search(said: str) -> tuple[str, ...]:
+    """A library as the first word, then no more: what is looked for, nobody can guess."""
+    *before, token = said.split(" ")
+    if token.startswith("-"):
+        return ("-k", *(option.flag for option in OPTIONS if option.name in READING))
+    words = [word for flag, word in pairwise(["", *filter(None, before)]) if not (flag + word).startswith("-")]
+    return () if words else installed()
+
+
+def _for_export(said: str) -> tuple[str, ...]:
+    """The option and its choices; a path is completed by IPython."""
+    *before, token = said.split(" ")
+    if before and before[-1] == "--to":
+        return FORMS
+    return ("--to",) if token.startswith("-") else ()
+
+
+@cache
+def installed() -> tuple[str, ...]:
+    """Import and distribution names of what is installed here, sorted; found once."""
+    from importlib.metadata import distributions, packages_distributions
+
+    imports = {name for name in packages_distributions() if name.isidentifier() and not name.startswith("_")}
+    named = {str(name) for found in distributions() if (name := found.metadata["Name"])}
+    return tuple(sorted(imports | named, key=str.lower))

@@ -1,0 +1,1 @@
+"""How a kernel is forked into another kernel with the same memory."""

@@ -1,0 +1,1 @@
+"""What a sibling reports after each cell: changed names and files, warnings, and why the cell failed."""

@@ -1,0 +1,1 @@
+"""Summaries of values that are neither tables, arrays nor charts."""

@@ -1,0 +1,1 @@
+"""Summaries of tables and their columns."""

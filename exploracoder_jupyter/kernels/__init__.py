@@ -1,0 +1,62 @@
+"""Sibling kernels: where candidates run, confined, in branches of one state.
+
+`open_siblings` is the adapter behind the `Branch` port, made in the safest way that the machine, the settings and the
+caller's live kernel allow: by forking (`fork`), by re-running (`rerun`), or on another machine (`remote`). What
+`inspector_of` gives runs our own reading code (API walks) in the same interpreter; `find_isolation` tells what this
+machine allows to kernels that are started.
+
+Imported when it is asked for: reading a library needs nothing of what talks to kernels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.core.lazy_imports import importing
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.kernels.agent_programs import Inspect, inspector, inspector_of
+    from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, RerunSiblings
+    from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
+    from exploracoder_jupyter.kernels.remote.gateway import gateway_token
+    from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
+    from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+    from exploracoder_jupyter.kernels.sibling_choice import Choice, Siblings, choose, open_siblings
+
+__all__ = [
+    "Choice",
+    "Hazard",
+    "Inspect",
+    "Level",
+    "LiveKernel",
+    "RerunBranch",
+    "RerunSiblings",
+    "Siblings",
+    "choose",
+    "find_isolation",
+    "gateway_token",
+    "inspector",
+    "inspector_of",
+    "open_siblings",
+]
+
+if not TYPE_CHECKING:  # a type checker is to know these names and no others
+    __getattr__ = importing(
+        __name__,
+        {
+            "Choice": "sibling_choice",
+            "Hazard": "live_kernel",
+            "Inspect": "agent_programs",
+            "Level": "sandbox.sandbox_level",
+            "LiveKernel": "live_kernel",
+            "RerunBranch": "branching.rerun_branch",
+            "RerunSiblings": "branching.rerun_branch",
+            "Siblings": "sibling_choice",
+            "choose": "sibling_choice",
+            "find_isolation": "sandbox.isolation",
+            "gateway_token": "remote.gateway",
+            "inspector": "agent_programs",
+            "inspector_of": "agent_programs",
+            "open_siblings": "sibling_choice",
+        },
+    )

@@ -1,0 +1,147 @@
+"""Runs a module of `inside` as a program in the siblings' interpreter, and gives its lines as they come.
+
+For what has to be read where the code will run but is not part of an exploration: the API of a library, the installed
+packages. Same confinement as a sibling; the working directory is read-only.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+from anyio.abc import ByteReceiveStream, Process
+from anyio.streams.text import TextReceiveStream
+
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
+from exploracoder_jupyter.kernels.processes.process_tree import Census
+from exploracoder_jupyter.kernels.sandbox.credential_files import credentials_below
+from exploracoder_jupyter.kernels.sandbox.isolation import View
+
+Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
+"""Runs the module of `inside` with that name and these arguments; yields the lines it prints, without line ends.
+
+Ending the iteration early ends the program. Raises KernelError, with the program's last words, when it fails.
+"""
+
+_serial = count()
+
+
+def inspector_of(sandbox: Sandbox) -> Inspect:
+    """What reads the environment that siblings of these settings would have, without any of them."""
+    if not sandbox.gateway:
+        return inspector(sandbox)
+    from exploracoder_jupyter.kernels.remote.remote_siblings import (
+        remote_inspector,  # with what talks to kernels, seldom needed
+    )
+
+    return remote_inspector(sandbox)
+
+
+async def interpreter_facts(inspect: Inspect) -> dict[str, Any]:
+    """What the interpreter is and has, by the fields of an `Environment`.
+
+    Raises:
+        KernelError: it could not be asked.
+    """
+    found = json.loads("".join([line async for line in inspect("introspection.installed_packages", ())]))
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+
+
+def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
+    """An `Inspect` that needs no siblings: each call makes its means and removes them again.
+
+    The iteration raises MissingMeans when the kernel named in the settings cannot be used.
+    """
+
+    async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
+        async with AsyncExitStack() as stack:
+            place = (workdir or Path.cwd()).resolve()
+            launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=place))
+            lines = inspect(launcher, module, arguments, workdir=place)
+            async for line in await stack.enter_async_context(aclosing(lines)):
+                yield line
+
+    return run
+
+
+async def inspect(
+    launcher: Launcher, module: str, arguments: Sequence[str], *, workdir: Path
+) -> AsyncGenerator[str, None]:
+    """The lines printed by a module of `inside`, see `Inspect`.
+
+    Raises:
+        KernelError: it could not be started, or ended with a failure.
+    """
+    private = launcher.folder / f"i{next(_serial)}"
+    (private / "tmp").mkdir(parents=True)
+    hidden = (*launcher.files.hidden, *await to_thread.run_sync(lambda: tuple(credentials_below([workdir]))))
+    view = View(
+        workdir=workdir,
+        temporary=private / "tmp",
+        writable=(private,),
+        readable=launcher.readable,
+        hidden=hidden,
+        covered=launcher.files.covered,
+        private=launcher.folder,
+    )
+    with (private / "log").open("wb") as log, _tie() as tie:
+        try:
+            process = await anyio.open_process(
+                launcher.command("confinement.bound_process", [module, *arguments], view),
+                stdin=tie,
+                stderr=log,
+                cwd=workdir,
+                env=launcher.environ(private),
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise KernelError(f"{module} could not be started: {error}.") from error
+        try:
+            assert process.stdout is not None
+            async with aclosing(_lines(process.stdout)) as lines:
+                async for line in lines:
+                    yield line
+            if await process.wait() != 0:
+                raise KernelError(f"Reading the environment failed ({module}): {_last_line(private / 'log')}")
+        finally:
+            with anyio.CancelScope(shield=True):
+                await _end(process, supervised=launcher.isolation.mounts)
+
+
+@contextmanager
+def _tie() -> Iterator[int]:
+    """What a program has as standard input that is to end with this process, see
+    `kernel_agent.confinement.lifeline`."""
+    theirs, ours = socket.socketpair()
+    with theirs, ours:
+        yield theirs.fileno()
+
+
+async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
+    rest = ""
+    async for chunk in TextReceiveStream(stream, errors="replace"):
+        *whole, rest = (rest + chunk).split("\n")
+        for line in whole:
+            yield line
+    if rest:
+        yield rest
+
+
+async def _end(process: Process, *, supervised: bool) -> None:
+    if process.returncode is None:
+        await Census(process.pid).end(root_follows=supervised)
+    await process.aclose()
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it gave no reason."

@@ -1,0 +1,1 @@
+"""The two ways of making branches: forking, and running again."""

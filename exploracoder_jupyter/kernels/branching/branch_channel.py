@@ -1,0 +1,110 @@
+"""The engine's end of the line to a branch; see `kernel_agent.forking.fork_channel`."""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import socket
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import anyio
+
+from exploracoder_jupyter.kernel_agent.forking import fork_channel
+
+_MOST_BYTES: Final = 1 << 20
+_ROOM: Final = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(8 * struct.calcsize("i"))
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One message of a branch."""
+
+    content: dict[str, Any]
+    pid: int
+    """Of its sender, as this process sees it."""
+    descriptors: tuple[int, ...]
+
+
+class Line:
+    """One line. Must be closed."""
+
+    def __init__(self, ours: socket.socket) -> None:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        ours.setblocking(False)
+        self._socket = ours
+
+    @classmethod
+    def pair(cls) -> tuple[Self, socket.socket]:
+        """A line, and its other end."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        return cls(ours), theirs
+
+    def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+        """Send a message.
+
+        Raises:
+            OSError: nobody is there, or the message is too long.
+        """
+        fork_channel.send(self._socket, message, descriptors)
+
+    async def receive(self) -> Heard:
+        """The next message.
+
+        Raises:
+            EOFError: the branch is gone, or what it sent is no message.
+        """
+        while True:
+            await anyio.wait_readable(self._socket)
+            with suppress(BlockingIOError):
+                return _heard(*self._socket.recvmsg(_MOST_BYTES, _ROOM, socket.MSG_CMSG_CLOEXEC)[:2])
+
+    def close(self) -> None:
+        """End it; the branch ends with it."""
+        self._socket.close()
+
+
+def _heard(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> Heard:
+    pid, descriptors = 0, array.array("i")
+    for level, kind, data in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
+            pid = struct.unpack("3i", data)[0]
+        elif (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+    try:
+        message = json.loads(content)
+    except (ValueError, RecursionError):  # nested without end
+        message = None
+    if not isinstance(message, dict):
+        for descriptor in descriptors:
+            os.close(descriptor)
+        raise EOFError
+    return Heard(message, pid, tuple(descriptors))
+
+
+class Listener:
+    """An address at which one branch may call."""
+
+    def __init__(self, address: Path) -> None:
+        self.address = address
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.bind(str(address))
+        self._socket.listen(1)
+        self._socket.setblocking(False)
+
+    async def accept(self) -> Line:
+        """The line of who calls."""
+        while True:
+            await anyio.wait_readable(self._socket)
+            with suppress(BlockingIOError):
+                return Line(self._socket.accept()[0])
+
+    def close(self) -> None:
+        """Take no calls any more."""
+        self._socket.close()
+        self.address.unlink(missing_ok=True)

@@ -1,0 +1,176 @@
+"""Writes the orders that a forked branch carries out before it runs anything: `kernel_agent.forking.kernel_fork`
+reads them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Any, Final
+
+from exploracoder_jupyter.kernel_agent.confinement import confine
+from exploracoder_jupyter.kernels.launcher import Launcher
+from exploracoder_jupyter.kernels.sandbox.isolation import Mount, View, counts_apart, plan
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
+from exploracoder_jupyter.kernels.sibling_factory import font_lists
+
+_GENERATION: Final = 8
+"""Branches that may live at one time below another: limits on processes hold for all of them together."""
+_HIDDEN_SIZE: Final = "size=64k,mode=700"
+_PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
+_STEPS: Final = {"shm": ("home", "shm"), "temporary": ("home", "tmp")}
+_OWN_STEPS: Final = ("root", "workdir", "write")
+
+Order = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Writes the orders of one run."""
+
+    launcher: Launcher
+    snapshot: Snapshot
+    level: Level
+    watched: bool = True
+    """Whether branches tell which names their cells bind, and bound their outputs."""
+    filter: SyscallFilter | None = field(init=False)
+    """For the first generation, from which all others have it."""
+
+    def __post_init__(self) -> None:
+        level, network = self.level.name, self.launcher.sandbox.network
+        compiled = None if level == "open" else compile_filter(level, network=network)
+        object.__setattr__(self, "filter", compiled)
+
+    def root(self, *, chdir: Path | None) -> Order:
+        """For the first generation: a child of a kernel that is not confined. It is forked, and runs nothing."""
+        home = self.launcher.folder / "r"
+        order = self._common(first=True, serve=False, home=home, parent=None)
+        confined = self.level.name != "open"
+        return {
+            **order,
+            "chdir": None if chdir is None else str(chdir),
+            "environ": self._environ(home) if confined else None,
+            "output": self.launcher.sandbox.output_kb * 1000 if self.watched else None,
+            "limits": {**self.launcher.limits(), "processes": None, "beyond": True} if confined else {},
+            **self._view(),
+        }
+
+    def branch(self, serial: int, parent: Path) -> Order:
+        """For a branch that serves as a kernel; `parent` is the home of the one that it is forked from."""
+        home = parent / _short(serial)
+        order = self._common(first=False, serve=True, home=home, parent=parent)
+        return {**order, "connection": self._connection(home)}
+
+    def home_of(self, order: Order) -> Path:
+        """Where the branch keeps its own files, as it sees them."""
+        return Path(confine.HOME) if self.level.name == "namespaces" else Path(order["home"])
+
+    def _common(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> Order:
+        source = self.snapshot.source if parent is None else parent / "work"
+        return {
+            "level": self.level.name,
+            "first": first,
+            "serve": serve,
+            "network": self.launcher.sandbox.network,
+            "hidden": [str(path) for path in self._hidden],
+            "shown": [str(path) for path in self.launcher.readable],
+            "workdir": str(self.snapshot.source),
+            "lower": str(self.snapshot.folder),
+            "overlay": self.level.overlay,
+            "borrowed": [str(self.snapshot.source / path) for path in self.snapshot.borrowed],
+            "size": min(self.launcher.disk, self.launcher.memory // 2),
+            "fonts": [str(path) for path in font_lists()],
+            "chdir": None,
+            "limits": {"processes": self._most_tasks},
+            "home": str(home),
+            "source": str(source),
+            "from": str(self.snapshot.folder if parent is None else source),
+            "landlock": self._landlock(home),
+        }
+
+    @property
+    def _most_tasks(self) -> int | None:
+        """Processes and threads of a branch and of its descendants, where they are not counted with the user's own."""
+        return self.launcher.most_tasks * _GENERATION if self.level.name == "namespaces" and counts_apart() else None
+
+    @property
+    def _hidden(self) -> tuple[Path, ...]:
+        files = self.launcher.files
+        return () if self.level.name == "open" else (*files.covered, *files.hidden, self.launcher.folder)
+
+    def _environ(self, home: Path) -> dict[str, str]:
+        private = Path(confine.HOME) if self.level.name == "namespaces" else home
+        environ = self.launcher.environ(private)
+        return {**environ, "TMPDIR": "/tmp"} if self.level.name == "namespaces" else environ
+
+    def _connection(self, home: Path) -> Order:
+        folder = Path(confine.HOME) if self.level.name == "namespaces" else home
+        return {"transport": "ipc", "ip": str(folder / "k" / "k"), "key": secrets.token_hex(16), **_PORTS}
+
+    def _view(self) -> Order:
+        """The mounts before and after the working directory is shown."""
+        view = View(
+            workdir=self.snapshot.source,
+            readable=(*self.launcher.readable, self.snapshot.folder),
+            borrowed=tuple(self.snapshot.source / path for path in self.snapshot.borrowed),
+            hidden=(*self.launcher.files.hidden, *self.snapshot.hidden),
+            covered=self.launcher.files.covered,
+            private=self.launcher.folder,
+            overlaid=True,
+        )
+        steps = plan(view, network=self.launcher.sandbox.network)
+        middle = next(number for number, step in enumerate(steps) if step.kind == "workdir")
+        borrowed = set(map(str, view.borrowed))
+        after = [step for step in steps[middle:] if step.target not in borrowed]
+        return {"plan": _written(steps[:middle]), "after": _written(after)}
+
+    def _landlock(self, home: Path) -> Order:
+        """What may be read and written; the folder of the run is readable only as far as the branch's own."""
+        if self.level.name != "landlock":
+            return {}
+        temporary = Path(gettempdir()).resolve()  # full of others' files, each of which would be listed
+        hidden = (*self._hidden, *self.snapshot.hidden)
+        needed = [path for folder in self.launcher.readable for path in around(hidden, folder)]
+        devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
+        return {
+            "readable": [str(path) for path in (*around((*hidden, temporary)), *needed, self.launcher.archive)],
+            "writable": [str(home), *devices],
+            "network": self.launcher.sandbox.network,
+        }
+
+
+def around(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
+    """The fewest files and folders that together are everything but what is hidden, as of now."""
+    if folder in hidden:
+        return []
+    if not any(path.is_relative_to(folder) for path in hidden):
+        return [folder]
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [path for entry in entries if not entry.is_symlink() for path in around(hidden, entry)]
+
+
+def _written(steps: Sequence[Mount]) -> list[list[str]]:
+    written = []
+    for step in steps:
+        if step.kind in _OWN_STEPS or (step.kind, step.target) == ("tmpfs", "/run"):
+            continue
+        kind, source = _STEPS.get(step.kind, (step.kind, step.source))
+        written.append([kind, _HIDDEN_SIZE if kind == "tmpfs" else source, step.target])
+    return written
+
+
+def _short(serial: int) -> str:
+    """Folder names in folders, for as many generations as there are: paths of sockets end at 107 characters."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # no name of a branch's own folders
+    text = ""
+    while serial:
+        serial, digit = divmod(serial, len(digits))
+        text = digits[digit] + text
+    return text or "0"

@@ -1,0 +1,192 @@
+"""The siblings of one run where states are branched by forking, and what happens when a state cannot be forked.
+
+The root is forked from the caller's live kernel, or from a fresh one that is started here, prepared, forked once and
+ended. When a library turns up that a fork does not carry, or a fork hangs, branches are made by re-running from then
+on: `fall_back` says why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import anyio
+import zmq.asyncio
+from anyio import to_thread
+from anyio.abc import TaskStatus
+
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.core.types import Environment
+from exploracoder_jupyter.kernels.agent_programs import inspect, interpreter_facts
+from exploracoder_jupyter.kernels.branching.fork_blocklist import known_suspects
+from exploracoder_jupyter.kernels.branching.fork_branch import Branches, ForkBranch
+from exploracoder_jupyter.kernels.branching.fork_request import Orders
+from exploracoder_jupyter.kernels.branching.forker import Forker
+from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
+from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
+from exploracoder_jupyter.kernels.processes.forked_process import Forked
+from exploracoder_jupyter.kernels.processes.resource_watchdog import Guard
+from exploracoder_jupyter.kernels.processes.spawned_process import Launch, start_sibling
+from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import MISSING
+from exploracoder_jupyter.kernels.sibling_factory import set_up
+from exploracoder_jupyter.kernels.sibling_kernel import Sibling
+from exploracoder_jupyter.kernels.zmq_context import end_context
+
+_KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the root comes from."""
+
+    live: LiveKernel | None = None
+    """The caller's kernel; `None`: a fresh one."""
+    setup: str = ""
+    """Code that a fresh kernel runs first."""
+    variables: Path | None = None
+    """Folder written by `kernel_agent.variable_transfer.dump`, loaded into a fresh kernel."""
+
+
+class ForkSiblings:
+    """The siblings of one run. An async context manager; to be entered and left by the same task."""
+
+    def __init__(self, sandbox: Sandbox, level: Level, *, workdir: Path, origin: Origin, state: str) -> None:
+        """`state` is recorded as `Environment.state`."""
+        self._sandbox, self._level, self._workdir = sandbox, level, workdir.resolve()
+        self._origin, self._state = origin, state
+        self._stack = AsyncExitStack()
+        self._rerun: RerunSiblings | None = None
+        self._falling = anyio.Lock()
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            paths = self._origin.live.paths if self._origin.live else ()
+            launcher = open_launcher(self._sandbox, workdir=self._workdir, paths=paths)
+            self._launcher: Launcher = await stack.enter_async_context(launcher)
+            self._tasks = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(self._tasks.cancel_scope.cancel)
+            await self._begin(stack)
+            self._environment = await self._ask_environment()
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return await self._stack.__aexit__(kind, error, traceback)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Sentences for the user: what experiments lack of the live kernel."""
+        if self._origin.live is None:
+            return ()
+        clauses = [hazard.what for hazard in self._origin.live.hazards]
+        clauses += [f"in experiments, {note}" for note in self._forker.notes]
+        return tuple(f"{clause[:1].upper()}{clause[1:]}." for clause in clauses)
+
+    async def root(self) -> ForkBranch:
+        """A branch in the initial state."""
+        return self._branches.root()
+
+    def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
+        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        return inspect(self._launcher, module, arguments, workdir=self._workdir)
+
+    def environment(self) -> Environment:
+        """Where the siblings run, and how far they are isolated."""
+        return self._environment
+
+    async def fall_back(self) -> RerunSiblings:
+        """The siblings that re-run, started at the first call."""
+        async with self._falling:
+            if self._rerun is None:
+                self._rerun = await self._tasks.start(self._keep_rerunning)
+            return self._rerun
+
+    async def _keep_rerunning(self, *, task_status: TaskStatus[RerunSiblings]) -> None:
+        origin = self._origin
+        siblings = RerunSiblings(self._sandbox, workdir=self._workdir, setup=origin.setup, variables=origin.variables)
+        async with siblings:
+            task_status.started(siblings)
+            await anyio.sleep_forever()
+
+    async def _begin(self, stack: AsyncExitStack) -> None:
+        launcher, sandbox = self._launcher, self._sandbox
+        context = zmq.asyncio.Context()
+        stack.callback(end_context, context)
+        snapshot = await to_thread.run_sync(
+            lambda: take_snapshot(
+                self._workdir,
+                launcher.folder / "files",
+                most_mb=sandbox.copy_mb,
+                hidden=(*launcher.files.hidden, launcher.folder),
+                borrow=self._level.name == "namespaces",
+            )
+        )
+        self._forker = Forker(Orders(launcher, snapshot, self._level), context, known_suspects())
+        root = await self._fork_root(context)
+        guard = Guard(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
+        self._tasks.start_soon(guard.run)
+        stack.push_async_callback(lambda: self._branches.close())
+        making = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(making.cancel_scope.cancel)  # what is being made is given up before the rest is ended
+        self._branches = Branches(
+            self._forker, root, guard, making, output_kb=sandbox.output_kb, fall_back=self.fall_back
+        )
+
+    async def _fork_root(self, context: zmq.asyncio.Context) -> Forked:
+        """The live kernel's fork, or that of a fresh one, which is started, prepared, forked and ended."""
+        if self._origin.live is not None:
+            return await self._forker.root(self._origin.live.fork, chdir=None)
+        fresh = await self._start_fresh(context)
+        try:
+            await set_up(fresh, self._origin.setup)
+            return await self._forker.root(
+                lambda address: set_up(fresh, f"get_ipython().explora_fork({address!r})"), chdir=self._workdir
+            )
+        finally:
+            with anyio.CancelScope(shield=True):
+                await fresh.close()
+
+    async def _start_fresh(self, context: zmq.asyncio.Context) -> Sibling:
+        """A kernel that is not confined, because it never runs anything that a model wrote."""
+        folder = self._launcher.folder / "z"
+        for name in ("tmp", "ipython", "matplotlib"):
+            (folder / name).mkdir(parents=True, mode=0o700)
+        bare = replace(self._launcher, isolation=Isolation(""))
+        variables = self._origin.variables
+        options = {
+            "output": self._sandbox.output_kb * 1000,
+            "variables": None if variables is None else str(variables),
+            "pickled": self._sandbox.pickle,
+            "forks": True,
+        }
+        command = [
+            *bare.interpreter.command,
+            str(bare.archive),
+            "{}",
+            "kernel_startup",
+            json.dumps(options),
+            *_KERNEL_ARGUMENTS,
+        ]
+        return await start_sibling(Launch(command, bare.environ(folder), folder, folder, supervised=False), context)
+
+    async def _ask_environment(self) -> Environment:
+        described = self._level.describe(network=self._sandbox.network)
+        unfiltered = "" if self._forker.orders.filter else MISSING
+        return Environment(
+            **await interpreter_facts(self.inspect),
+            kernel=self._launcher.interpreter.name,
+            isolation="; ".join(filter(None, [described, unfiltered, self._forker.orders.snapshot.note])),
+            branching="fork",
+            state=self._state,
+        )

@@ -1,0 +1,154 @@
+"""What is needed to start a sibling in some interpreter: the interpreter itself, and the code that is sent to it.
+
+The interpreter is the caller's own, or that of an installed kernelspec; nothing of ours has to be installed there,
+because the folder `inside` travels as one zip file. Kernels of other languages are refused by name.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import marshal
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from importlib.util import MAGIC_NUMBER, source_hash
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.time_limits import scale
+
+if TYPE_CHECKING:
+    from jupyter_client.kernelspec import KernelSpec
+
+_ASK_SECONDS: Final = 30
+_ASK_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
+_PYTHONS: Final = ("python", "python3")
+_ONLY_ITS_OWN: Final = {"PYTHONPATH": "", "PYTHONHOME": "", "VIRTUAL_ENV": ""}
+"""An interpreter that is named by its path imports what is installed for it, not what the caller has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """Where siblings run."""
+
+    name: str
+    """Of the kernelspec."""
+    command: tuple[str, ...]
+    """What starts Python: usually one path; wrappers such as `conda run` have more words."""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the kernelspec sets."""
+    paths: tuple[str, ...] = ()
+    """Prefixes and import path, which must stay readable."""
+
+
+def find_interpreter(kernel: str | None, python: str | None = None) -> Interpreter:
+    """The interpreter of the kernelspec, or of that absolute path with nothing of the caller's; else `python`, which
+    shares what the caller's variables say; else the caller's own. May start it once to ask for its paths; blocks.
+
+    Raises:
+        MissingMeans: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
+    """
+    if kernel is None and python not in (None, sys.executable):
+        return Interpreter("python3", (python,), paths=_paths_of(python, (python,)))
+    if kernel is None:
+        if importlib.util.find_spec("ipykernel") is None:
+            raise MissingMeans(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")
+        return Interpreter(
+            "python3",
+            (sys.executable,),
+            paths=(sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *sys.path),
+        )
+    if Path(kernel).is_absolute():
+        return Interpreter(kernel, (kernel,), _ONLY_ITS_OWN, _paths_of(kernel, (kernel,)))
+    spec = _find_spec(kernel)
+    command = _python_of(kernel, spec)
+    return Interpreter(kernel, command, dict(spec.env or {}), _paths_of(kernel, command))
+
+
+def _find_spec(kernel: str) -> KernelSpec:
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # with all that talks to kernels
+
+    manager = KernelSpecManager()
+    try:
+        return manager.get_kernel_spec(kernel)
+    except (NoSuchKernel, ValueError) as error:
+        installed = ", ".join(sorted(manager.find_kernel_specs())) or "none"
+        raise MissingMeans(f"There is no kernel {kernel!r}.", remedy=f"Installed: {installed}.") from error
+
+
+def _python_of(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
+    if spec.language.lower() != "python":
+        raise MissingMeans(f"The kernel {kernel!r} runs {spec.language}, not Python.", remedy="Name a Python kernel.")
+    argv = list(spec.argv)
+    module = argv[argv.index("-m") + 1 : argv.index("-m") + 2] if "-m" in argv else []
+    if not module or not module[0].startswith("ipykernel"):
+        raise MissingMeans(
+            f"The kernel {kernel!r} is not started as `python -m ipykernel_launcher`.", remedy="Name another."
+        )
+    command = argv[: argv.index("-m")]
+    return (sys.executable, *command[1:]) if command[0] in _PYTHONS else tuple(command)
+
+
+def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
+    """What the interpreter imports from. It is asked where nobody's modules lie: `-c` imports from its folder first."""
+    try:
+        done = subprocess.run(
+            [*command, "-c", _ASK_PATHS],
+            capture_output=True,
+            text=True,
+            timeout=scale(_ASK_SECONDS),
+            stdin=subprocess.DEVNULL,
+            cwd=sys.prefix,
+        )
+        return tuple(json.loads(done.stdout)) if done.returncode == 0 else _cannot_start(kernel, done.stderr)
+    except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:
+        return _cannot_start(kernel, getattr(error, "strerror", None) or str(error))
+
+
+def _cannot_start(kernel: str, why: str) -> tuple[str, ...]:
+    last = (why.strip().splitlines() or ["it gave no reason"])[-1]
+    raise MissingMeans(
+        f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Name another, or reinstall it."
+    )
+
+
+def write_inside(path: Path) -> Path:
+    """Write the zip of `exploracoder_jupyter.kernel_agent`, to be run as `python PATH MODULE ARGUMENT...`."""
+    inside = resources.files("exploracoder_jupyter.kernel_agent")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("exploracoder_jupyter/__init__.py", "")
+        for name, entry in _modules(inside, ""):
+            home = "" if name == "__main__.py" else "exploracoder_jupyter/kernel_agent/"
+            source = entry.read_bytes()
+            archive.writestr(f"{home}{name}", source)
+            archive.writestr(f"{home}{name}c", _compiled(source, f"{home}{name}"))
+    return path
+
+
+@cache
+def _compiled(source: bytes, name: str) -> bytes:
+    """The module in the compiled form (PEP 552, never checked) that an interpreter of this version takes, and any other
+    passes over.
+
+    Each sibling would compile it anew, which takes longer than all else that it does at its start.
+    """
+    unchecked = (1).to_bytes(4, "little")
+    code = compile(source, name, "exec", dont_inherit=True)
+    return MAGIC_NUMBER + unchecked + source_hash(source) + marshal.dumps(code)
+
+
+def _modules(folder: Traversable, home: str) -> Iterator[tuple[str, Traversable]]:
+    """The Python files below the folder, by relative path."""
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.endswith(".py"):
+            yield f"{home}{entry.name}", entry
+        elif entry.is_dir() and entry.name != "__pycache__":
+            yield from _modules(entry, f"{home}{entry.name}/")

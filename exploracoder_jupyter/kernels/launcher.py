@@ -1,0 +1,191 @@
+"""Everything that the siblings of one run have in common: interpreter, isolation, the code sent to them, a folder.
+
+A `Launcher` is opened once a run. It composes the command line of a process (confinement, interpreter, limits, module
+of `inside`) and owns the run's temporary folder, which is short-named because socket paths end at about 107
+characters, and private.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import anyio
+import psutil
+from anyio import to_thread
+
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_inside
+from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, harmless
+from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View, find_isolation, needed_by_interpreter
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
+from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles, find_visible_files
+
+_MEGABYTE: Final = 1 << 20
+_SHARE_OF_MACHINE: Final = 0.8
+_THREADS_PER_PROCESS: Final = 4
+_MOST_LARGE_FILES: Final = 4
+_LONGEST_FOLDER: Final = 60
+_PREFIX: Final = "xplora-"
+_STALE_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How processes of one run are started."""
+
+    sandbox: Sandbox
+    interpreter: Interpreter
+    isolation: Isolation
+    folder: Path
+    """Of the run; everything temporary is below it."""
+    archive: Path
+    """The zip of `inside`."""
+    files: VisibleFiles
+    filter: SyscallFilter | None = None
+    """For processes that are started; forks have one of their own."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that one sibling may use, never more than most of the machine."""
+        return min(self.sandbox.memory_mb * _MEGABYTE, int(psutil.virtual_memory().total * _SHARE_OF_MACHINE))
+
+    @property
+    def disk(self) -> int:
+        """Bytes that one sibling may have on disk: its copy of the working directory, and a few large files."""
+        return (self.sandbox.copy_mb + _MOST_LARGE_FILES * self.sandbox.file_mb) * _MEGABYTE
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """What must stay readable wherever it lies."""
+        return (*self.files.shown, self.archive)
+
+    def environ(self, private: Path) -> dict[str, str]:
+        """Environment of a process whose own writable folder is `private`."""
+        given = {name: value for name, value in self.interpreter.environ.items() if harmless(name, value)}
+        own = {
+            "IPYTHONDIR": str(private / "ipython"),
+            "MPLCONFIGDIR": str(private / "matplotlib"),
+            "TMPDIR": "/tmp" if self.isolation.mounts else str(private / "tmp"),
+        }
+        return {**allowed_environment(os.environ, network=self.sandbox.network), **given, **own}
+
+    def command(self, module: str, arguments: Sequence[str], view: View) -> list[str]:
+        """Command line that runs a module of `inside` within the view."""
+        limits = json.dumps({**self.limits(), "filter": self._filter()})
+        program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]
+        return self.isolation.command(program, view)
+
+    def _filter(self) -> str | None:
+        return None if self.filter is None else base64.b64encode(self.filter.program).decode()
+
+    @property
+    def most_tasks(self) -> int:
+        """Processes and threads of one sibling."""
+        return self.sandbox.processes * _THREADS_PER_PROCESS
+
+    def limits(self) -> dict[str, int | bool | None]:
+        """What each sibling puts on itself; see `kernel_agent.confinement.resource_limits.apply`."""
+        counted = self.isolation.counts_processes
+        return {
+            "memory": self.memory,
+            "cpu": self.sandbox.cpu_seconds,
+            "file": self.sandbox.file_mb * _MEGABYTE,
+            "open": self.sandbox.open_files,
+            "processes": self.most_tasks if counted else None,
+        }
+
+
+@asynccontextmanager
+async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str] = ()) -> AsyncIterator[Launcher]:
+    """A launcher for work in this folder; its own folder is removed at the end.
+
+    `paths`: what a live kernel imports from, beside what its interpreter does.
+
+    Raises:
+        MissingMeans: the kernel named in the settings cannot be used.
+    """
+    interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
+    isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
+    await to_thread.run_sync(_sweep)
+    folder = _make_folder()
+    with _lock(folder):
+        try:
+            archive = write_inside(folder / "inside.zip")
+            needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
+            files = await to_thread.run_sync(
+                lambda: find_visible_files(os.environ, workdir=workdir, needed=needed, allow_read=sandbox.allow_read)
+            )
+            compiled = compile_filter("bubblewrap" if isolation.mounts else "limits", network=sandbox.network)
+            yield Launcher(sandbox, interpreter, isolation, folder, archive, files, compiled)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(remove_tree, folder)
+
+
+def _parent() -> Path:
+    usual = Path(tempfile.gettempdir()).resolve()
+    return usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")
+
+
+def _make_folder() -> Path:
+    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent()))
+
+
+def _lock(folder: Path) -> BinaryIO:
+    """Mark the folder as used for as long as the returned file is open; the mark goes when this process is killed."""
+    file = (folder / "lock").open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return file
+
+
+def _sweep() -> None:
+    """Remove what a killed run has left behind."""
+    for lock in _parent().glob(f"{_PREFIX}*/lock"):
+        with suppress(OSError):
+            if lock.stat().st_uid != os.getuid() or time.time() - lock.stat().st_mtime < _STALE_SECONDS:
+                continue
+            with lock.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove_tree(lock.parent)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, also where what ran in it took its own permissions away. What cannot be removed is left."""
+
+    def mend(function: object, path: str, error: object) -> None:
+        place = Path(path)
+        with suppress(OSError):
+            if place != folder:  # what holds the folder is not ours to change
+                place.parent.chmod(0o700)
+            if place.is_symlink() or not place.is_dir():
+                place.unlink(missing_ok=True)
+                return
+            _open_up(place)
+            shutil.rmtree(place, ignore_errors=True)
+
+    try:
+        shutil.rmtree(folder, onerror=mend)
+    except RecursionError:  # folders in folders by the thousand, which the system's program can remove
+        subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
+
+
+def _open_up(folder: Path) -> None:
+    """Give this user all rights to the folder and to those in it."""
+    folder.chmod(0o700)
+    for parent, names, _ in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            if not path.is_symlink():
+                path.chmod(0o700)

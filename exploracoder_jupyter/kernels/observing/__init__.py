@@ -1,0 +1,1 @@
+"""From the messages of a kernel to an `Observation`."""

@@ -1,0 +1,99 @@
+"""What a sibling tells after each cell (`kernel_agent.reporting.cell_report`), read as if anybody had written it.
+
+Whatever is malformed is left out, and every text and list is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from exploracoder_jupyter.core.types import Change
+from exploracoder_jupyter.kernels.observing.output_text import TEXT_BUDGET, cut_middle, strip_ansi
+
+_HOW: Final = ("new", "rebound", "mutated")
+_MOST_CHANGES: Final = 60
+_MOST_LINES: Final = 20
+_MOST_FILES: Final = 60
+_LONGEST_NAME: Final = 200
+_LONGEST_SUMMARY: Final = 1000
+_LONGEST_LINE: Final = 300
+_ROOM: Final = 20_000
+"""Characters of all summaries together, of which a part is shown at a time."""
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+class Failure(NamedTuple):
+    """Why a cell failed, as a model is told it."""
+
+    report: str = ""
+    schema: str = ""
+    nearest: tuple[str, ...] = ()
+
+
+_NO_FAILURE: Final = Failure()
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """What a cell did, beside its outputs."""
+
+    changes: tuple[Change, ...] = ()
+    warnings: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    memory: int = 0
+    failure: Failure = _NO_FAILURE
+
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """New and rebound names with their types."""
+        return tuple((change.name, change.type) for change in self.changes if change.how != "mutated")
+
+
+def read(content: object) -> Aftermath:
+    """The message's content, as far as it has the agreed form."""
+    found = content if isinstance(content, dict) else {}
+    memory = found.get("memory")
+    return Aftermath(
+        tuple(_changes(found.get("changes"))),
+        tuple(_lines(found.get("warnings"))),
+        tuple(_lines(found.get("logs"))),
+        tuple(_lines(found.get("files"), _MOST_FILES)),
+        memory if type(memory) is int and 0 < memory < 2**53 else 0,
+        _failure(found.get("failure")),
+    )
+
+
+def _changes(found: object) -> Iterator[Change]:
+    room = _ROOM
+    for item in found[:_MOST_CHANGES] if isinstance(found, list) else []:
+        if not isinstance(item, dict) or item.get("how") not in _HOW:
+            continue
+        name, type_, before = (_text(item.get(key), _LONGEST_NAME) for key in ("name", "type", "before"))
+        summary, schema = (_text(item.get(key), min(room, _LONGEST_SUMMARY)) for key in ("summary", "schema"))
+        room = max(0, room - len(summary) - len(schema))
+        if name:
+            yield Change(name, item["how"], type_, summary, schema, before)
+
+
+def _lines(found: object, most: int = _MOST_LINES) -> Iterator[str]:
+    for item in found[:most] if isinstance(found, list) else []:
+        if line := _text(item, _LONGEST_LINE):
+            yield " ".join(line.split())
+
+
+def _failure(found: object) -> Failure:
+    if not isinstance(found, dict):
+        return _NO_FAILURE
+    report, schema = (_text(found.get(key), TEXT_BUDGET) for key in ("report", "schema"))
+    return Failure(report, schema, tuple(_lines(found.get("nearest"))))
+
+
+def _text(value: object, most: int) -> str:
+    if not isinstance(value, str) or most <= 0:
+        return ""
+    return cut_middle(_CONTROLS.sub("", strip_ansi(value)).strip(), most)

@@ -1,0 +1,135 @@
+"""From outputs to the texts that a model is shown of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from exploracoder_jupyter.core.types import Output
+
+TEXT_BUDGET: Final = 4000
+"""Characters of one observation that a model is shown."""
+
+LLM_MIME: Final = "text/llm+plain"
+"""What a value offers for models, preferred to `text/plain`."""
+
+SHORT: Final = 400
+"""Characters of a value's `text/plain` up to which it is shown beside that, if it says something else."""
+
+SCHEMA_MIME: Final = "application/vnd.exploracoder.schema+plain"
+"""The same without anything of the data."""
+
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
+_NO_WORDS = re.compile(
+    r"<Figure size .*>|<\S+ (?:object )?at 0x[0-9a-f]+>| at 0x[0-9a-f]+|^\s*\d+(?=\s)|\b(?:Name|Length|dtype|array)\b",
+    re.MULTILINE,
+)
+"""Of a `text/plain`: types and addresses, numbers of rows, and what stands around values."""
+_NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+_WORD = re.compile(r"[^\W\d]\w*")
+_FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
+_HEADING = re.compile(r"\A(\w[\w.]*) +Traceback \(most recent call last\)")
+_OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string>)")
+
+
+def strip_ansi(text: str) -> str:
+    """The text without terminal colours and other escape sequences."""
+    return _ANSI.sub("", text)
+
+
+def short_traceback(frames: Sequence[str]) -> str:
+    """IPython's traceback (a list of frames and headings) as plain text: user code whole, of libraries the last frame.
+
+    Frames left out are counted in their place.
+    """
+    plain = [strip_ansi(frame).strip("\n") for frame in frames]
+    kept: list[str] = []
+    skipped = 0
+    for index, frame in enumerate(plain):
+        last = index + 1 == len(plain) or not _FRAME.match(plain[index + 1])
+        if _FRAME.match(frame) and not _OWN_FRAME.match(frame) and not last:
+            skipped += 1
+            continue
+        if skipped:
+            kept.append(f"... {skipped} frames of libraries ...")
+            skipped = 0
+        if frame.strip("- ") and not frame.startswith("An exception has occurred, use %tb"):
+            kept.append(_HEADING.sub(r"\1 (most recent call last)", frame))
+    return "\n".join(kept)
+
+
+def shown_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
+    """What a model is shown of the outputs: streams and plain-text results, errors apart; head and tail if too long."""
+    parts = [strip_ansi(text).strip("\n") for text in map(_text_of, outputs) if text]
+    return cut_middle("\n".join(parts), budget)
+
+
+def schema_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
+    """What a model is shown of the outputs where no value is shared: how much was printed, and results by their schema.
+
+    A result that has none is left out.
+    """
+    return cut_middle("\n".join(filter(None, map(_schema_of, outputs))), budget)
+
+
+def for_people(output: Output) -> Output:
+    """The output without the texts that are meant for models."""
+    data = output.get("data")
+    if not isinstance(data, dict) or not {LLM_MIME, SCHEMA_MIME} & data.keys():
+        return output
+    return {**output, "data": {mime: value for mime, value in data.items() if mime not in (LLM_MIME, SCHEMA_MIME)}}
+
+
+def cut_middle(text: str, budget: int) -> str:
+    """The text, or its first and last parts with a note between them that says how much is missing."""
+    if len(text) <= budget:
+        return text
+    head = budget * 3 // 5
+    tail = budget - head
+    return f"{text[:head]}\n[... {len(text) - head - tail:,} characters left out ...]\n{text[-tail:]}"
+
+
+def _text_of(output: Output) -> str:
+    if output["output_type"] == "stream":
+        return overwritten(str(output["text"]))
+    told, plain = _told(output, LLM_MIME), _told(output, "text/plain")
+    if told and plain and (len(plain) > SHORT or not _adds(plain, told)):
+        return told
+    return "\n".join(filter(None, (told, plain)))
+
+
+def _adds(plain: str, told: str) -> bool:
+    """Whether a word or a number of the text is missing in the other one, or has fewer digits there."""
+    kept = _NO_WORDS.sub(" ", plain)
+    if {*_WORD.findall(kept.lower())} - {*_WORD.findall(told.lower())}:
+        return True
+    numbers = [float(one) for one in _NUMBER.findall(told)]
+    return any(not _is_among(one, numbers) for one in _NUMBER.findall(kept))
+
+
+def _is_among(number: str, others: Sequence[float]) -> bool:
+    places = len(number.partition(".")[2])
+    return any(round(other, places) == float(number) for other in others)
+
+
+def _schema_of(output: Output) -> str:
+    if output["output_type"] != "stream":
+        return strip_ansi(_told(output, SCHEMA_MIME)).strip("\n")
+    text = strip_ansi(overwritten(str(output["text"]))).strip("\n")
+    return f"[printed {_count(len(text), 'character')} in {_count(text.count(chr(10)) + 1, 'line')}]" if text else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _told(output: Output, mime: str) -> str:
+    data = output.get("data")
+    value = data.get(mime) if isinstance(data, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def overwritten(text: str) -> str:
+    """The text as a terminal leaves it when lines are rewritten after a carriage return (progress bars)."""
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

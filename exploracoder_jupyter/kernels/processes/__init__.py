@@ -1,0 +1,1 @@
+"""Processes of siblings: started or forked, watched, measured, ended."""

@@ -1,0 +1,153 @@
+"""A sibling's process that was started: by bubblewrap or bare, in a folder of its own, tied to this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import anyio
+import zmq.asyncio
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUse
+from exploracoder_jupyter.kernels.sibling_kernel import Sibling
+
+_REAP_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How to start one sibling."""
+
+    command: Sequence[str]
+    """Confinement, interpreter and start-up; `{connection_file}` is filled in."""
+    environ: dict[str, str]
+    cwd: Path
+    folder: Path
+    """The sibling's own folder, with a short path: sockets, connection file, log."""
+    supervised: bool
+    """Whether a supervisor (bubblewrap) is the root of the tree."""
+
+
+async def start_sibling(launch: Launch, context: zmq.asyncio.Context) -> Sibling:
+    """Start a kernel and wait until it answers.
+
+    Raises:
+        KernelError: it did not start; the message has the last line of its log.
+    """
+    manager = _manager(launch, context)
+    with anyio.CancelScope(shield=True):  # cut short in here, a process would be left that nobody knows
+        lifeline = await _launch(launch, manager)
+    return await Sibling.connected(manager.client(context=context), Started(launch, manager, lifeline))
+
+
+class Started:
+    """The process, its tree and what ties it to this one. See `sibling_kernel.Body`."""
+
+    def __init__(self, launch: Launch, manager: AsyncKernelManager, lifeline: int) -> None:
+        self._launch, self._manager, self._lifeline = launch, manager, lifeline
+        self._process: subprocess.Popen[bytes] = getattr(manager.provisioner, "process")  # noqa: B009
+        self._census = Census(self._process.pid)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process is there."""
+        return self._process.poll() is None
+
+    @property
+    def folder(self) -> Path:
+        """Its own folder, which holds all that it can write."""
+        return self._launch.folder
+
+    def use(self, *, most: int, doubtful: float) -> TreeUse:
+        """What its process tree uses; see `Census.take`."""
+        return self._census.take(most=most, doubtful=doubtful)
+
+    def owned(self) -> int:
+        """Bytes of memory that would be free without it."""
+        return self._census.owned()
+
+    async def end(self) -> None:
+        """Kill every process of the tree and wait until they are gone."""
+        await self._census.end(root_follows=self._launch.supervised)
+        with anyio.move_on_after(_REAP_SECONDS):
+            while self._process.poll() is None:
+                await anyio.sleep(_POLL_SECONDS)
+
+    async def release(self) -> None:
+        """Close the lifeline and the manager's resources."""
+        os.close(self._lifeline)
+        await self._manager.cleanup_resources()
+
+    def death(self) -> str:
+        """How it ended, in words."""
+        return describe_exit(self._process.poll(), supervised=self._launch.supervised)
+
+    def last_words(self) -> str:
+        """The last line of its log."""
+        with suppress(OSError):
+            lines = (self._launch.folder / "log").read_text(errors="replace").strip().splitlines()
+            if lines:
+                return lines[-1]
+        return "it gave no answer in time."
+
+
+class _OneKernel(KernelSpecManager):
+    """Knows the one kernel that is to be started."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        super().__init__()
+        self._spec = KernelSpec(argv=list(argv), display_name="sibling", language="python", interrupt_mode="message")
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        return self._spec
+
+
+def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager:
+    return AsyncKernelManager(
+        kernel_name="sibling",
+        kernel_spec_manager=_OneKernel(launch.command),
+        transport="ipc",
+        ip=str(launch.folder / "k"),
+        connection_file=str(launch.folder / "c.json"),
+        context=context,
+    )
+
+
+async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
+    """Start the process; the descriptor that it is tied to (`kernel_agent.confinement.lifeline`) and that is never
+    written to."""
+    theirs, ours = socket.socketpair()  # no pipe: anybody who sees one in `/proc` can open its other end
+    try:
+        with (launch.folder / "log").open("wb") as log:
+            await manager.start_kernel(
+                env=launch.environ, cwd=str(launch.cwd), stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=log
+            )
+    except (OSError, RuntimeError) as error:
+        ours.close()
+        raise KernelError(f"A sibling kernel could not be started: {error}.") from error
+    finally:
+        theirs.close()
+    return ours.detach()
+
+
+def describe_exit(status: int | None, *, supervised: bool) -> str:
+    """How a kernel process ended, in words. A supervisor reports signal `n` as status `128 + n`."""
+    if status is None:
+        return "the kernel is gone"
+    number = -status if status < 0 else status - 128 if supervised and status > 128 else 0
+    if number == signal.SIGXCPU:
+        return "the kernel used up its CPU seconds and was ended"
+    if number in set(signal.Signals):
+        return f"the kernel process was ended by {signal.Signals(number).name}"
+    return f"the kernel process exited with status {status}"

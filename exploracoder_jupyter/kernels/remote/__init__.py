@@ -1,0 +1,1 @@
+"""Siblings on another machine, behind a Jupyter Server or Kernel Gateway."""

@@ -1,0 +1,231 @@
+"""The server behind `Sandbox.gateway`, as HTTP: its kernelspecs, and what is known of a kernel of it.
+
+The requests are those of jupyter_server's own gateway client, which is imported when a gateway is opened and not
+before: it is an optional dependency. That client is configured by a singleton, so a process has one gateway at a time.
+Every fault of the server is one of our errors, with one sentence; the token is in none of them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import ipaddress
+import json
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from exploracoder_jupyter.core.errors import ExploraError, KernelError, MissingMeans, UsageError
+
+if TYPE_CHECKING:
+    from jupyter_server.gateway.managers import GatewayKernelManager
+
+TOKEN_VARIABLE: Final = "EXPLORACODER_GATEWAY_TOKEN"
+
+_KERNELS: Final = "/api/kernels"
+_CONNECT_SECONDS: Final = 10.0
+_REFUSED: Final = (401, 403)
+_GONE: Final = 404
+
+
+def gateway_token(environ: Mapping[str, str] | None = None) -> SecretStr | None:
+    """The token for the gateway, from the environment alone: never a setting, never recorded."""
+    token = (os.environ if environ is None else environ).get(TOKEN_VARIABLE)
+    return SecretStr(token) if token else None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How the server is spoken to."""
+
+    headers: Mapping[str, str] = field(repr=False)
+    """Of every request; the token is in them."""
+    verify: bool
+    """Whether the server's certificate is checked."""
+    ca: str | None
+    """File with certificates of authorities; none: the system's."""
+    certificate: str | None
+    """File with a certificate of the client's own."""
+    key: str | None
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON, token included: for a pipe, and for nothing else."""
+        return {**asdict(self), "headers": dict(self.headers)}
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A server that answered and has the kernelspec; made by `open_gateway`."""
+
+    url: str
+    kernel: str
+    """Name of the kernelspec on the server."""
+    access: Access
+
+    @property
+    def kernels(self) -> str:
+        """Address of the list of its kernels."""
+        return f"{self.url}{_KERNELS}"
+
+    @property
+    def host(self) -> str:
+        """Host and port, for people."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether what is sent can be read on the way: no encryption, to another machine."""
+        parts = urlsplit(self.url)
+        return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
+
+    async def manage(self, kernel: str) -> GatewayKernelManager:
+        """The manager of a kernel that was started.
+
+        Raises:
+            KernelError: the server does not say that it has it.
+        """
+        from jupyter_server.gateway.managers import GatewayKernelManager
+
+        manager = GatewayKernelManager()
+        manager.kernels_url = self.kernels
+        try:
+            await manager.start_kernel(kernel_id=kernel)
+        except Exception as error:
+            raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
+        if not manager.has_kernel:
+            raise KernelError(f"{self.host} does not know the kernel that it has just started.")
+        return manager
+
+    async def look(self, manager: GatewayKernelManager) -> str | None:
+        """The state that the server gives the kernel (`idle`, `busy`, `dead`, ...); `None` when it has it no more.
+
+        Raises:
+            KernelError: the server cannot be asked.
+        """
+        try:
+            model = await manager.refresh_model()
+        except Exception as error:
+            raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
+        return None if model is None else str(model.get("execution_state", ""))
+
+
+async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None) -> Gateway:
+    """Ask the server for its kernelspecs, and find the one that is wanted (none: the server's default).
+
+    Raises:
+        UsageError: this is no address of a server, or it holds a credential.
+        MissingMeans: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no such
+            kernelspec.
+    """
+    url = _checked(url)
+    if importlib.util.find_spec("jupyter_server") is None:
+        raise MissingMeans(
+            "A gateway needs the package jupyter-server, which is not installed here.",
+            remedy="Install it: pip install 'exploracoder-jupyter[remote]'.",
+        )
+    access = _configure(url, token)
+    found = await _kernelspecs(url, given=token is not None)
+    return Gateway(url, _chosen(found, kernel, urlsplit(url).netloc), access)
+
+
+def _checked(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError("The gateway is not an http:// or https:// address.", remedy="E.g. http://localhost:8888.")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise UsageError(
+            "The address of the gateway holds more than a server and a path, perhaps a token.",
+            remedy=f"Leave that away; the token belongs into the environment variable {TOKEN_VARIABLE}.",
+        )
+    return url.rstrip("/")
+
+
+def _configure(url: str, token: SecretStr | None) -> Access:
+    """Point jupyter_server's client at the server; it knows certificates and further headers from its environment."""
+    from jupyter_server.gateway.gateway_client import GatewayClient
+
+    for name in ("ServerApp", "tornado.application"):  # they print what we say in our own words
+        if not logging.getLogger(name).handlers:
+            logging.getLogger(name).addHandler(logging.NullHandler())
+    GatewayClient.clear_instance()
+    client = GatewayClient.instance(
+        url=url,
+        ws_url=f"ws{url.removeprefix('http')}",  # its default puts the whole path into lower case
+        auth_token=token.get_secret_value() if token else "",
+        kernels_endpoint=_KERNELS,
+        auth_scheme="token",
+        auth_header_key="Authorization",
+        connect_timeout=_CONNECT_SECONDS,
+    )
+    headers: dict[str, str] = json.loads(client.headers or "{}")
+    if token:
+        headers["Authorization"] = f"token {token.get_secret_value()}"
+    return Access(headers, client.validate_cert, client.ca_certs, client.client_cert, client.client_key)
+
+
+async def _kernelspecs(url: str, *, given: bool) -> dict[str, Any]:
+    from jupyter_server.gateway.gateway_client import gateway_request
+
+    try:
+        answer = json.loads((await gateway_request(f"{url}/api/kernelspecs", method="GET")).body)
+        if not isinstance(answer, dict) or not isinstance(answer["kernelspecs"], dict):
+            raise KeyError
+    except Exception as error:
+        raise _unusable(error, urlsplit(url).netloc, given=given) from error
+    return answer
+
+
+def _unusable(error: Exception, host: str, *, given: bool) -> ExploraError:
+    if isinstance(error, (KeyError, ValueError)) or (
+        _code(error) == _GONE and not isinstance(error.__cause__, OSError)
+    ):
+        return MissingMeans(
+            f"{host} does not answer as a Jupyter Server or Kernel Gateway does.", remedy="Check the address."
+        )
+    if _code(error) in _REFUSED:
+        what = "refuses the token" if given else "wants a token"
+        return MissingMeans(f"{host} {what}.", remedy=f"Set {TOKEN_VARIABLE} to a token of that server.")
+    return MissingMeans(
+        f"{host} cannot be reached: {_reason(error)}.", remedy="Start it, or check the address and the network."
+    )
+
+
+def _chosen(found: Mapping[str, Any], kernel: str | None, host: str) -> str:
+    specs = found["kernelspecs"]
+    name = kernel or str(found.get("default") or "python3")
+    installed = ", ".join(sorted(specs)) or "none"
+    if name not in specs:
+        raise MissingMeans(f"{host} has no kernel {name!r}.", remedy=f"It has: {installed}.")
+    language = str(specs[name].get("spec", {}).get("language", "python"))
+    if language.lower() != "python":
+        raise MissingMeans(
+            f"The kernel {name!r} at {host} runs {language}, not Python.",
+            remedy=f"Name another with --kernel: {installed}.",
+        )
+    return name
+
+
+def _code(error: Exception) -> int:
+    return int(getattr(error, "status_code", 0))
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, for people; of jupyter_server's long sentences only what tells something."""
+    cause = error.__cause__ or error
+    if isinstance(cause, OSError):
+        return cause.strerror or type(cause).__name__
+    code, message = getattr(cause, "code", None), getattr(cause, "message", None)
+    if code is None:
+        return str(cause) or type(cause).__name__
+    return str(message) if code == 599 else f"status {code}, {message}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

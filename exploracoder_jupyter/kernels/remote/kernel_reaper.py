@@ -1,0 +1,180 @@
+"""Starts remote kernels, and deletes them when this process is gone, however it went: a process that outlives it.
+
+The server gives a kernel its id in the answer to the request that starts it. Whoever waits for that answer must live
+longer than the run, or a kernel is left that nobody knows. So a small process asks, and reads a pipe whose other end
+only this process holds; at the pipe's end it has the server delete the kernels that were not deleted before. This file
+is also its program, run by path with nothing but the standard library; address and token come through the pipe, where
+no list of processes shows them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from contextlib import suppress
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.kernels.remote.gateway import Gateway
+
+_START_SECONDS: Final = 60.0
+_DELETE_SECONDS: Final = 15.0
+_TRIES: Final = 3
+_GONE: Final = 404
+
+Row = dict[str, Any]
+
+
+class CannotStart(Exception):
+    """The server did not start a kernel. The message says why, in a few words."""
+
+
+class Steward:
+    """The handle of that process. To be made in a running event loop."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+        self._loop = asyncio.get_running_loop()
+        self._numbers = count()
+        self._waiting: dict[int, asyncio.Future[Row]] = {}
+        self._reader = threading.Thread(target=self._read, daemon=True, name="steward")
+        self._reader.start()
+        self._say({"url": gateway.url, "kernel": gateway.kernel, **gateway.access.plain()})
+
+    async def start(self) -> str:
+        """Have a kernel started; its id.
+
+        Raises:
+            CannotStart: the server did not start one, or the process is gone.
+        """
+        number = next(self._numbers)
+        future = self._waiting[number] = self._loop.create_future()
+        if self._reader.is_alive():
+            self._say({"start": number})
+        else:
+            self._answer({"number": number, "why": "the process that starts kernels is gone"})
+        answer = await future
+        if "id" not in answer:
+            raise CannotStart(str(answer["why"]))
+        return str(answer["id"])
+
+    def forget(self, kernel: str) -> None:
+        """The kernel was deleted."""
+        self._say({"deleted": kernel})
+
+    def close(self) -> None:
+        """End it; blocks while it deletes what was not deleted."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        self._reader.join()
+        self._process.wait()
+
+    def _say(self, row: Row) -> None:
+        assert self._process.stdin is not None
+        with suppress(OSError):  # somebody has killed it: kernels end themselves after a while
+            self._process.stdin.write(json.dumps(row) + "\n")
+            self._process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines, suppress(RuntimeError):  # the loop is closed
+            for line in lines:
+                self._loop.call_soon_threadsafe(self._answer, json.loads(line))
+            self._loop.call_soon_threadsafe(self._give_up)
+
+    def _answer(self, row: Row) -> None:
+        future = self._waiting.pop(row["number"], None)
+        if future is not None and not future.done():
+            future.set_result(row)
+
+    def _give_up(self) -> None:
+        for number in tuple(self._waiting):
+            self._answer({"number": number, "why": "the process that starts kernels is gone"})
+
+
+class Service:
+    """What the process does."""
+
+    def __init__(self, server: Row, answers: TextIO) -> None:
+        self._server, self._answers = server, answers
+        self._kernels: set[str] = set()
+        self._ending = False
+        self._lock = threading.Lock()
+        context = ssl.create_default_context(cafile=server["ca"])
+        if server["certificate"]:
+            context.load_cert_chain(server["certificate"], server["key"])
+        if not server["verify"]:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        https = urllib.request.HTTPSHandler(context=context)
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), https)
+
+    def serve(self, lines: TextIO) -> None:
+        """Do what the lines say; at their end, delete what is left."""
+        for line in lines:
+            row = json.loads(line)
+            if "start" in row:
+                threading.Thread(target=self._start, args=(row["start"],)).start()
+            else:
+                with self._lock:
+                    self._kernels.discard(row["deleted"])
+        with self._lock:
+            self._ending, left = True, tuple(self._kernels)
+        for kernel in left:  # the process ends when all threads have: those that still start a kernel delete it
+            threading.Thread(target=self._delete, args=(kernel,)).start()
+
+    def _start(self, number: int) -> None:
+        body = json.dumps({"name": self._server["kernel"], "env": {}}).encode()
+        try:
+            with self._open("/api/kernels", "POST", body, _START_SECONDS) as answer:
+                kernel = json.load(answer)["id"]
+        except urllib.error.HTTPError as error:
+            row: Row = {"number": number, "why": f"status {error.code}, {error.reason}"}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            row = {"number": number, "why": str(error)}
+        else:
+            row = {"number": number, "id": kernel}
+        with self._lock:
+            late = self._ending
+            if "id" in row:
+                self._kernels.add(row["id"])
+            with suppress(OSError):  # nobody may be there to hear it
+                print(json.dumps(row), file=self._answers, flush=True)
+        if late and "id" in row:
+            self._delete(row["id"])
+
+    def _delete(self, kernel: str) -> None:
+        for attempt in range(_TRIES):
+            try:
+                self._open(f"/api/kernels/{kernel}", "DELETE", None, _DELETE_SECONDS).close()
+                return
+            except urllib.error.HTTPError as error:
+                if error.code == _GONE:
+                    return
+            except OSError:
+                pass
+            time.sleep(attempt + 1)
+
+    def _open(self, path: str, method: str, body: bytes | None, seconds: float) -> Any:
+        headers = {**self._server["headers"], "Content-Type": "application/json"}
+        request = urllib.request.Request(self._server["url"] + path, body, headers, method=method)
+        return self._opener.open(request, timeout=seconds)
+
+
+if __name__ == "__main__":
+    Service(json.loads(sys.stdin.readline()), sys.stdout).serve(sys.stdin)

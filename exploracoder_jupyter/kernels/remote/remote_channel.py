@@ -1,0 +1,88 @@
+"""The WebSocket of one remote kernel: jupyter_server's client for one, with what it lacks.
+
+The original sends no token, takes forty seconds of silence and any message with binary parts (widgets) for the end of
+the connection, and waits for messages by asking all the time. Here the token goes along, silence is silence, binary
+messages are let pass, and each message is handed to a function in the event loop as it comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import Any, Final
+
+import websocket
+from jupyter_server.gateway.managers import GatewayKernelClient, GatewayKernelManager
+
+from exploracoder_jupyter.kernels.remote.gateway import Access, Gateway
+
+_CONNECT_SECONDS: Final = 15.0
+_ALIVE_SECONDS: Final = 20
+
+
+class Channel(GatewayKernelClient):
+    """Sends requests to one kernel, and hands its messages to `take`; `None` is the last one."""
+
+    def __init__(
+        self, gateway: Gateway, manager: GatewayKernelManager, take: Callable[[dict[str, Any] | None], None]
+    ) -> None:
+        super().__init__(manager.kernel_id, session=manager.session)  # type: ignore[no-untyped-call, unused-ignore]
+        self._access, self._take = gateway.access, take
+        self._loop = asyncio.get_running_loop()
+        self._address = f"ws{gateway.kernels.removeprefix('http')}/{manager.kernel_id}/channels"
+
+    def open(self) -> None:
+        """Connect; blocks.
+
+        Raises:
+            OSError, websocket.WebSocketException: there is no connection.
+        """
+        self.channel_socket = websocket.create_connection(
+            self._address,
+            timeout=_CONNECT_SECONDS,
+            header=dict(self._access.headers),
+            enable_multithread=True,
+            sslopt=_tls(self._access),
+            sockopt=_socket_options(),
+        )
+        self.channel_socket.settimeout(None)  # a cell may be silent for long
+        self.response_router = Thread(target=self._hand_on, args=(self.channel_socket,), daemon=True, name="channel")
+        self.response_router.start()
+
+    def close(self) -> None:
+        """Disconnect; blocks for a moment. Idempotent."""
+        if self.channel_socket is not None:
+            self.channel_socket.abort()  # else the reading thread would wait for ever
+            assert self.response_router is not None
+            self.response_router.join()
+            self.channel_socket.shutdown()
+            self.channel_socket = self.response_router = None
+
+    def _hand_on(self, line: websocket.WebSocket) -> None:
+        with suppress(OSError, websocket.WebSocketException, RuntimeError):  # the line, or the loop, is closed
+            while raw := line.recv():
+                if isinstance(raw, str):
+                    with suppress(ValueError):
+                        self._loop.call_soon_threadsafe(self._take, json.loads(raw))
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._take, None)
+
+
+def _tls(access: Access) -> dict[str, Any]:
+    given = {"ca_certs": access.ca, "certfile": access.certificate, "keyfile": access.key}
+    options: dict[str, Any] = {name: path for name, path in given.items() if path}
+    return options if access.verify else {**options, "cert_reqs": ssl.CERT_NONE, "check_hostname": False}
+
+
+def _socket_options() -> list[tuple[int, int, int]]:
+    """The system is to notice that the other machine is gone, where it can, and to send small messages at once."""
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
+    for name, value in (("TCP_KEEPIDLE", _ALIVE_SECONDS), ("TCP_KEEPINTVL", _ALIVE_SECONDS), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):
+            options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
+    return options

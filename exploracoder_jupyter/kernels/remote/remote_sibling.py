@@ -1,0 +1,386 @@
+"""One remote sibling: a kernel of a server, prepared from afar, asked to run code, interrupted, deleted.
+
+The same promises as `sibling_kernel.Sibling`, with other means. The server is asked every two seconds whether it
+still has the
+kernel, and says by itself when it has restarted one that died; both mean that the state is lost. An interrupt is a
+request to the server, and so is the end.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import time
+import zlib
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from anyio import to_thread
+
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.kernels.observing.message_validation import encodable, understand
+from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.remote.gateway import Gateway
+from exploracoder_jupyter.kernels.remote.kernel_reaper import CannotStart, Steward
+from exploracoder_jupyter.kernels.remote.remote_payload import Parcel
+from exploracoder_jupyter.kernels.sibling_kernel import Cause, Ending
+
+if TYPE_CHECKING:
+    from jupyter_server.gateway.managers import GatewayKernelManager
+
+    from exploracoder_jupyter.kernels.remote.remote_channel import Channel
+
+PATIENCE_SECONDS: Final = 600.0
+"""A remote kernel that hears nothing of us for so long, beyond what it was told to expect, ends itself."""
+
+_PREPARE_SECONDS: Final = 60.0
+_GRACE_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = 2.0
+_ANSWER_SECONDS: Final = 5.0
+_DELETE_SECONDS: Final = 15.0
+_LARGEST: Final = 1 << 22
+_MOST_MISSED: Final = 3
+_LOST_IDLE_SECONDS: Final = 3.0
+_LAST_WORDS_SECONDS: Final = 0.1
+_SMALL: Final = 10_000
+_DEAD: Final = frozenset(["restarting", "autorestarting", "dead"])
+_GUEST: Final = "__import__('IPython').get_ipython().explora_guest"
+_LOST: Final = "the connection to the remote kernel was lost"
+_RESTARTED: Final = "the remote kernel ended; whatever its server has started in its place has none of its state"
+
+
+class RemoteSibling:
+    """A running remote kernel. Made by `start`; `close` is idempotent and must be awaited."""
+
+    def __init__(self, gateway: Gateway, manager: GatewayKernelManager, steward: Steward) -> None:
+        self._gateway, self._manager, self._steward = gateway, manager, steward
+        self._channel: Channel | None = None
+        self._request: _Request | None = None
+        self._closed = self._deleting = False
+        self.end_reason = ""
+        """Why the sibling was ended, or is dead; empty while it lives."""
+
+    @classmethod
+    async def start(cls, gateway: Gateway, parcel: Parcel, steward: Steward) -> RemoteSibling:
+        """Start a kernel and make it a sibling.
+
+        Raises:
+            KernelError: it did not start, cannot be reached, or could not be prepared.
+        """
+        with anyio.CancelScope(shield=True):  # cut short in here, a kernel would be left that nobody knows
+            try:
+                manager = await gateway.manage(await steward.start())
+            except CannotStart as error:
+                raise KernelError(f"{gateway.host} did not start a kernel: {error}.") from error
+        sibling = cls(gateway, manager, steward)
+        try:
+            await sibling._connect()
+            for code in parcel.code():
+                await sibling._demand(code)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await sibling.close()
+            raise
+        return sibling
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the kernel is there, as far as is known."""
+        return not self._closed and not self.end_reason
+
+    async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
+        """Run code; outputs go to the collector. Cancelling ends the sibling."""
+        started = time.monotonic()
+        request = _Request(collector)
+        try:
+            ending = await self._execute(request, code, timeout)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.close()
+            raise
+        finally:
+            self._request = None
+        ending.seconds = time.monotonic() - started
+        ending.reply = request.reply or {}
+        return ending
+
+    async def touch(self) -> None:
+        """Tell an idle kernel that the run is still there."""
+        if self.is_alive and self._request is None:
+            with suppress(KernelError):
+                await self._send(_expect(0.0), silent=True)
+
+    async def program(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[bytes, None]:
+        """Run a module of `inside` as a program beside the kernel; yields what it prints as it comes.
+
+        Raises:
+            KernelError: it failed, with its last words, or the kernel was lost.
+        """
+        await self._demand(f"{_GUEST}.start({module!r}, {list(arguments)!r})")
+        async with aclosing(self._pieces("read")) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def written(self, most: int) -> bytes:
+        """What was written in its working directory, at most so many bytes, as a compressed tar archive.
+
+        Raises:
+            KernelError: the kernel was lost.
+        """
+        await self._demand(f"{_GUEST}.pack({most})")
+        archive = bytearray()
+        async with aclosing(self._pieces("fetch")) as pieces:
+            async for piece in pieces:
+                archive += piece
+                if len(archive) > most + _LARGEST:  # what the cells have made of our code may go on for ever
+                    break
+        return bytes(archive)
+
+    async def _pieces(self, method: str) -> AsyncGenerator[bytes, None]:
+        """What the method of the guest gives until it says that this was all. Replies, unlike outputs, have no limit
+        of bytes a second on servers."""
+        while True:
+            answer = _unpacked(await self._demand("", wanted=f"{_GUEST}.{method}()"))
+            if answer.data:
+                yield answer.data
+            elif answer.status is not None:
+                break
+        if answer.status != 0:
+            raise KernelError(f"Reading the remote environment failed: {answer.words}")
+
+    async def end(self, reason: str) -> None:
+        """Have the server delete the kernel, and remember why. Where that fails, it is tried again at the very end."""
+        self.end_reason = self.end_reason or reason
+        if self._deleting:
+            return
+        self._deleting = True
+        with suppress(Exception), anyio.move_on_after(_DELETE_SECONDS):  # if not, the steward knows the kernel
+            await self._manager.shutdown_kernel()
+            self._steward.forget(str(self._manager.kernel_id))
+
+    async def close(self) -> None:
+        """Delete the kernel and disconnect. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        with anyio.CancelScope(shield=True):
+            await self.end("the branch was closed")
+            if self._channel is not None:
+                await to_thread.run_sync(self._channel.close)
+
+    async def _connect(self) -> None:
+        from exploracoder_jupyter.kernels.remote.remote_channel import Channel
+
+        self._channel = Channel(self._gateway, self._manager, self._take)
+        try:
+            await to_thread.run_sync(self._channel.open)
+        except Exception as error:
+            raise KernelError(f"No connection to a kernel of {self._gateway.host}: {error}.") from error
+
+    def _take(self, raw: dict[str, Any] | None) -> None:
+        if raw is None:
+            self._lost(_LOST)
+        elif _tells_death(raw):
+            self._lost(_RESTARTED)
+        elif self._request is not None:
+            self._request.take(raw)
+
+    def _lost(self, why: str) -> None:
+        self.end_reason = self.end_reason or why
+        if self._request is not None:
+            self._request.decide("died")
+            self._request.ended.set()
+
+    async def _send(self, code: str, *, silent: bool, wanted: str | None = None) -> str:
+        """Send an execute request; its id.
+
+        Raises:
+            KernelError: the connection is lost.
+        """
+        channel = self._channel
+        assert channel is not None
+
+        def send() -> str:
+            expressions = {"wanted": wanted} if wanted else {}
+            return str(
+                channel.execute(  # after an error, what is sent next must not be passed over as aborted
+                    code,
+                    silent=silent,
+                    store_history=not silent,
+                    user_expressions=expressions,
+                    allow_stdin=False,
+                    stop_on_error=False,
+                )
+            )
+
+        try:
+            return await to_thread.run_sync(send)
+        except Exception as error:  # the library's errors, the system's, and plain attribute errors of closed sockets
+            self._lost(_LOST)
+            raise KernelError(f"{self._gateway.host}: {_LOST}.") from error
+
+    async def _execute(self, request: _Request, code: str, timeout: float) -> Ending:
+        if not self.is_alive:
+            return Ending(note=self.end_reason)
+        self._request = request
+        try:
+            await self._send(_expect(timeout), silent=True)
+            request.begin(await self._send(encodable(code), silent=False))
+        except KernelError:
+            return Ending(note=self.end_reason)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch, request)
+            ending = await self._decide(request, timeout)
+            tasks.cancel_scope.cancel()
+        return ending
+
+    async def _demand(self, code: str, *, wanted: str | None = None) -> dict[str, Any]:
+        """Run code of ours; its reply.
+
+        Raises:
+            KernelError: it failed, or the kernel was lost.
+        """
+        request = self._request = _Request(Collector(_SMALL))
+        try:
+            request.begin(await self._send(code, silent=True, wanted=wanted))
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch, request)
+                with anyio.move_on_after(_PREPARE_SECONDS):
+                    await request.decided.wait()
+                tasks.cancel_scope.cancel()
+        finally:
+            self._request = None
+        if request.cause != "finished" or (request.reply or {}).get("status") != "ok":
+            raise KernelError(f"A kernel of {self._gateway.host} could not be prepared: {self._problem(request)}.")
+        return request.reply or {}
+
+    def _problem(self, request: _Request) -> str:
+        reply = request.reply or {}
+        if reply.get("ename"):
+            return f"{reply['ename']}: {reply.get('evalue', '')}"
+        return self.end_reason or "it gave no answer in time"
+
+    async def _decide(self, request: _Request, timeout: float) -> Ending:
+        with anyio.move_on_after(timeout):
+            await request.decided.wait()
+        cause: Cause = request.cause or "timeout"
+        if cause in ("timeout", "flooded"):
+            request.stopping = True
+            await self._stop(request)
+        if cause == "died":
+            await anyio.sleep(_LAST_WORDS_SECONDS)
+            await self.end(self.end_reason)
+        return Ending(cause, note=self.end_reason)
+
+    async def _stop(self, request: _Request) -> None:
+        with suppress(Exception), anyio.move_on_after(_ANSWER_SECONDS):  # lost is as good as not answered
+            await self._manager.interrupt_kernel()
+        with anyio.move_on_after(_GRACE_SECONDS):
+            await request.ended.wait()
+        if not request.ended.is_set():
+            await self.end("it did not answer to an interrupt and its kernel was ended")
+
+    async def _watch(self, request: _Request) -> None:
+        """Ask the server about the kernel now and then; and end a request whose last message got lost."""
+        missed = 0
+        while True:
+            await anyio.sleep(_LOOK_SECONDS)
+            try:
+                with anyio.fail_after(_ANSWER_SECONDS):
+                    state = await self._gateway.look(self._manager)
+                missed = 0
+            except (KernelError, TimeoutError):
+                missed += 1
+                if missed == _MOST_MISSED:
+                    self._lost(f"{_LOST}: {self._gateway.host} does not answer")
+                continue
+            if state is None:
+                self._lost("the server has this kernel no more")
+            elif state in _DEAD:
+                self._lost(_RESTARTED)
+            elif request.reply is not None and time.monotonic() - request.touched > _LOST_IDLE_SECONDS:
+                request.finish()
+
+
+class _Request:
+    """One execute request under way."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.id, self.collector = "", collector
+        self.decided, self.ended = anyio.Event(), anyio.Event()
+        self.cause: Cause | None = None
+        self.reply: dict[str, Any] | None = None
+        self.idle = self.stopping = False
+        self.touched = time.monotonic()
+        self._early: list[dict[str, Any]] = []
+
+    def begin(self, id: str) -> None:
+        """The request has been sent under this id; an answer may be here already."""
+        self.id = id
+        for raw in self._early:
+            self.take(raw)
+        self._early.clear()
+
+    def take(self, raw: dict[str, Any]) -> None:
+        if not self.id:
+            self._early.append(raw)
+            return
+        message = understand(raw)
+        if message is None or message.request != self.id:
+            return
+        self.touched = time.monotonic()
+        if message.kind == "execute_reply":
+            self.reply = message.content
+        elif message.kind == "status":
+            self.idle = self.idle or message.content.get("execution_state") == "idle"
+        else:
+            self.collector.add(message.kind, message.content)
+        if self.idle and self.reply is not None:
+            self.finish()
+        elif self.collector.flooded and not self.stopping:
+            self.decide("flooded")
+
+    def finish(self) -> None:
+        self.decide("finished")
+        self.ended.set()
+
+    def decide(self, cause: Cause) -> None:
+        self.cause = self.cause or cause
+        self.decided.set()
+
+
+def _expect(seconds: float) -> str:
+    return f"{_GUEST}.expect({seconds + PATIENCE_SECONDS})"
+
+
+def _tells_death(raw: dict[str, Any]) -> bool:
+    """Whether the server, and not code in the kernel, says that the kernel died: such a message answers nothing."""
+    content = raw.get("content")
+    return (
+        raw.get("msg_type") == "status"
+        and not raw.get("parent_header")
+        and isinstance(content, dict)
+        and content.get("execution_state") in _DEAD
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What `kernel_agent.adopted_kernel` packs."""
+
+    data: bytes
+    status: int | None
+    words: str
+
+
+def _unpacked(reply: dict[str, Any]) -> _Answer:
+    try:
+        text = reply["user_expressions"]["wanted"]["data"]["text/plain"]
+        answer = json.loads(zlib.decompressobj().decompress(base64.b64decode(ast.literal_eval(text)), _LARGEST))
+        return _Answer(base64.b64decode(answer["data"]), answer["status"], str(answer["words"]))
+    except (KeyError, TypeError, ValueError, SyntaxError, zlib.error) as error:
+        raise KernelError("The remote kernel gave an answer that cannot be read.") from error

@@ -1,0 +1,1 @@
+"""What siblings may see, use and reach on this machine."""

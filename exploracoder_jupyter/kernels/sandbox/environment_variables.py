@@ -1,0 +1,137 @@
+"""What a sibling may know of its surroundings: environment variables by allow-list, and the credentials hidden from it.
+
+The lists are data. A variable passes if it is named here and neither its name nor its value looks like a secret; a
+path is hidden if it is named here and exists, whatever else of the home folder is shown (see `visible_files`).
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from jupyter_core.paths import jupyter_runtime_dir
+
+from exploracoder_jupyter.core.settings import config_path
+
+_ALLOWED: Final = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|"
+    r"VIRTUAL_ENV|CONDA_(PREFIX|DEFAULT_ENV|EXE|PYTHON_EXE|SHLVL)|PYTHON(PATH|HOME|HASHSEED|UTF8|IOENCODING|WARNINGS)|"
+    r"(DY)?LD_LIBRARY_PATH|LD_PRELOAD|(OMP|MKL|OPENBLAS|NUMEXPR|NUMBA|RAYON|POLARS|VECLIB)_\w+|"
+    r"CUDA\w*|NVIDIA_\w+|ROCM_\w+|HIP_\w+|XLA_\w+|JAX_\w+|TF_(CPP|XLA|ENABLE|FORCE|GPU|NUM)_\w+|KERAS_(BACKEND|HOME)|"
+    r"MPL(CONFIGDIR|STYLE)|FONTCONFIG_\w+|XDG_(CACHE|CONFIG|DATA)_(HOME|DIRS)|XDG_DATA_DIRS|"
+    r"HF_(HOME|HUB_CACHE|HUB_OFFLINE|DATASETS_CACHE)|TORCH_HOME|NLTK_DATA|SCIKIT_LEARN_DATA|"
+    r"JAVA_HOME|SPARK_HOME|R_HOME|JULIA_DEPOT_PATH|GDAL_\w+|PROJ_\w+|GEOS_\w+|"
+    r"SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NIX_\w+|LOCALE_ARCHIVE"
+)
+_PROXIES: Final = re.compile(r"(HTTP|HTTPS|NO|ALL)_PROXY", re.IGNORECASE)
+_SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|SESSION", re.IGNORECASE)
+_SECRET_VALUE: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@|^(sk|ghp|gho|glpat|hf|xox[bp])[-_]\w{8,}|-----BEGIN")
+_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_MOST_THREADS: Final = 4
+
+# fmt: off
+_HIDDEN: Final = (
+    ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".oci", ".boto", ".s3cfg", ".netrc", ".pgpass", ".my.cnf",
+    ".npmrc", ".pypirc", ".pip", ".env", ".git-credentials", ".vault-token", ".terraform.d", ".databrickscfg",
+    ".kaggle", ".huggingface", ".openai", ".anthropic", ".password-store", ".1password", ".mozilla", ".thunderbird",
+    ".jupyter", ".ipython", ".bash_history", ".zsh_history", ".python_history", ".psql_history", ".config/gcloud",
+    ".config/gh", ".config/hub", ".config/git/credentials", ".config/op", ".config/rclone", ".config/pip",
+    ".config/openai", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
+    ".config/exploracoder_jupyter", ".config/containers/auth.json", ".cargo/credentials", ".cargo/credentials.toml",
+    ".cache/huggingface/token", ".cache/mozilla", ".cache/google-chrome", ".cache/chromium", "snap/firefox",
+    "snap/chromium", ".local/share/keyrings", ".local/share/kwalletd", ".local/share/jupyter/runtime", ".var/app",
+)
+# fmt: on
+"""Below the home folder. Jupyter's runtime folder holds the keys of running kernels, its history what was typed."""
+
+_MOVED: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
+"""Variables that name another folder for one below the home folder."""
+
+_NAMED: Final = {
+    **dict.fromkeys(
+        ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "GNUPGHOME", "KUBECONFIG", "NETRC", "PGPASSFILE", "PGSERVICEFILE"), ("",)
+    ),
+    **dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"), ("",)),
+    **dict.fromkeys(
+        ("GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "AZURE_CONFIG_DIR", "OCI_CONFIG_FILE"), ("",)
+    ),
+    **dict.fromkeys(("BOTO_CONFIG", "RCLONE_CONFIG", "GH_CONFIG_DIR", "PIP_CONFIG_FILE", "HF_TOKEN_PATH"), ("",)),
+    **dict.fromkeys(("NPM_CONFIG_USERCONFIG", "DATABRICKS_CONFIG_FILE", "VAULT_TOKEN_FILE"), ("",)),
+    "DOCKER_CONFIG": ("config.json",),
+    "KAGGLE_CONFIG_DIR": ("kaggle.json",),
+    "HF_HOME": ("token", "stored_tokens"),
+    "CARGO_HOME": ("credentials", "credentials.toml"),
+}
+"""Variables that name a file or a folder with credentials, or a folder in which these files hold them."""
+
+
+def allowed_environment(environ: Mapping[str, str], *, network: bool) -> dict[str, str]:
+    """The variables that a sibling gets, with few threads for numerical libraries unless the user says otherwise.
+
+    Several siblings run at once, and each thread of a numerical library reserves memory that counts as used.
+    """
+    passed = {name: value for name, value in environ.items() if _allowed(name, value, network=network)}
+    threads = str(max(1, min(_MOST_THREADS, os.cpu_count() or 1)))
+    return {**dict.fromkeys(_THREADS, threads), **passed}
+
+
+def _allowed(name: str, value: str, *, network: bool) -> bool:
+    if not harmless(name, value):
+        return False
+    return bool(_ALLOWED.fullmatch(name)) or (network and bool(_PROXIES.fullmatch(name)))
+
+
+def harmless(name: str, value: str) -> bool:
+    """Whether neither the variable's name nor its value looks like a secret."""
+    return not _SECRET_NAME.search(name) and not _SECRET_VALUE.search(value)
+
+
+def hidden_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Existing files and folders that hold credentials, symbolic links resolved, none of them twice."""
+    homes = home_folders(environ)
+    found = {path.resolve() for path in _candidates(environ) if _exists(path)}
+    found = {path for path in found if not any(home.is_relative_to(path) for home in homes)}
+    return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))
+
+
+def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
+    for home in _homes(environ):
+        yield from (home / name for name in _HIDDEN)
+    yield config_path()
+    yield config_path().parent if config_path().parent.name == "exploracoder_jupyter" else config_path()
+    yield Path(jupyter_runtime_dir())
+    yield from _moved(environ)
+    for name, files in _NAMED.items():
+        for place in filter(None, environ.get(name, "").split(os.pathsep)):
+            yield from (Path(place, file) for file in files)
+
+
+def _moved(environ: Mapping[str, str]) -> Iterator[Path]:
+    for variable, usual in _MOVED.items():
+        if environ.get(variable):
+            beside = (name for name in _HIDDEN if name.startswith(f"{usual}/"))
+            yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)
+
+
+def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """The user's home folders, symbolic links resolved: what `HOME` says, and what the account says."""
+    return tuple(sorted({home.resolve() for home in _homes(environ)}))
+
+
+def _homes(environ: Mapping[str, str]) -> set[Path]:
+    homes = {Path(environ["HOME"])} if environ.get("HOME") else set()
+    with suppress(KeyError):  # a user id without an account, as containers have
+        homes.add(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    return {home for home in homes if home != Path("/")}
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.is_file() or path.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,80 @@
+"""How far a fork can be confined on this machine, found by trying it.
+
+Three levels, from strongest to weakest: `namespaces` (own view of files, own processes, own network), `landlock` (a
+copied working directory and rights taken away), `limits` (a copied working directory, a scrubbed environment, limits).
+Kernels that are started, not forked, are confined by bubblewrap: see `isolation`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from exploracoder_jupyter.core.time_limits import scale
+
+LevelName = Literal["namespaces", "landlock", "limits", "open"]
+"""`open` is never found, only asked for: a fork that may do whatever the kernel that it is forked from may do."""
+
+_PROBE_SECONDS: Final = 20
+_USEFUL_LANDLOCK: Final = 3
+"""Version of the interface from which truncation, too, can be forbidden."""
+_SCOPED_LANDLOCK: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What was found."""
+
+    name: LevelName
+    overlay: bool = False
+    """Whether the working directory can be overlaid; else each branch copies it."""
+    why: str = ""
+    """Why it is not a stronger one."""
+    scoped: bool = False
+    """Landlock only: whether signals to other processes can be forbidden."""
+
+    def describe(self, *, network: bool) -> str:
+        """One line for people."""
+        net = "network allowed" if network else "no network"
+        match self.name:
+            case "namespaces":
+                files = "overlaid" if self.overlay else "copied"
+                return (
+                    f"namespaces: {net}, own processes, read-only files, {files} working directory, "
+                    "home folder hidden, limits"
+                )
+            case "landlock":
+                tcp = net if network else "no TCP"
+                signals = "" if self.scoped else ", other processes can be signalled"
+                return (
+                    f"landlock: {tcp}, read-only files, copied working directory, home folder hidden, limits{signals} "
+                    f"({self.why})"
+                )
+            case "open":
+                return "not confined: the same files, network and rights"
+            case "limits":
+                return f"limits and a copied working directory only ({self.why}): files and network are within reach"
+
+
+def find_level(archive: Path) -> Level:
+    """The best level that works here. Runs a probe of about 50 ms from the zip of `inside`; blocks."""
+    if not sys.platform.startswith("linux"):
+        return Level("limits", why="namespaces are Linux's")
+    command = [sys.executable, str(archive), "{}", "confinement.sandbox_probe"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL
+        )
+        found = json.loads(done.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        return Level("limits", why=f"they could not be tried: {error}")
+    if not found["namespaces"]:
+        return Level("namespaces", overlay=found["overlay"])
+    why = f"namespaces are refused here: {found['namespaces']}"
+    if found["landlock"] >= _USEFUL_LANDLOCK:
+        return Level("landlock", why=why, scoped=found["landlock"] >= _SCOPED_LANDLOCK)
+    return Level("limits", why=why)

@@ -1,0 +1,133 @@
+"""Which files of the user experiments see: the home folder is covered, but for what they need.
+
+They need the interpreter with its packages (editable ones lie anywhere), what environment variables that they have
+name, what libraries have downloaded, the project around the working directory, and what the user names by
+`--allow-read`. Within all of that, files that usually hold credentials stay hidden. Where the working directory is the
+home folder itself, nothing in it that begins with a dot is shown, with the same exceptions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from exploracoder_jupyter.kernels.sandbox.credential_files import holds_credentials
+from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, hidden_paths, home_folders
+
+_PROJECT_MARKS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
+_MOST_FOLDERS: Final = 5_000
+"""A project with more is not shown: it cannot be searched for credentials in a short time."""
+_NO_FILES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
+
+# fmt: off
+_DOWNLOADED: Final = (
+    ".cache/huggingface/hub", ".cache/huggingface/datasets", ".cache/torch", ".cache/fontconfig", ".cache/uv",
+    ".cache/matplotlib", ".cache/whisper", ".config/matplotlib", ".fonts", ".local/share/fonts", ".keras/datasets",
+    ".keras/models", "nltk_data", "scikit_learn_data", "seaborn-data", "tensorflow_datasets",
+)
+# fmt: on
+"""Below the home folder: models, data sets and fonts that libraries load, which have no network to load them from."""
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleFiles:
+    """What is shown and what is not. Of folders in one another, the innermost counts."""
+
+    covered: tuple[Path, ...]
+    """Folders that appear empty but for what is shown in them."""
+    shown: tuple[Path, ...]
+    hidden: tuple[Path, ...]
+    """Files and folders that appear empty, wherever they are."""
+    workdir: Path = Path()
+
+    def covers(self, path: str) -> bool:
+        """Whether there is something at this path, relative to the working directory, that experiments do not see.
+
+        What begins with a dot is nobody's business, its existence included.
+        """
+        place = Path(os.path.normpath(self.workdir / path))
+        if any(part.startswith(".") for part in place.parts):
+            return False
+        ends = {**dict.fromkeys(self.covered, True), **dict.fromkeys((*self.shown, self.workdir), False)}
+        around = next((ends[part] for part in (place, *place.parents) if part in ends), False)
+        return around and os.access(place, os.F_OK)
+
+
+def find_visible_files(
+    environ: Mapping[str, str], *, workdir: Path, needed: Iterable[Path], allow_read: Iterable[str] = ()
+) -> VisibleFiles:
+    """The files that experiments see. Reads folders; blocks.
+
+    `needed`: what the interpreter imports from, as `needed_by_interpreter` has it. `allow_read`: what the user names,
+    relative to the working directory.
+    """
+    homes = home_folders(environ)
+    covered = tuple(home for home in homes if os.path.isdir(home) and not home.is_relative_to(workdir))  # noqa: PTH112
+    project, credentials = _project(workdir, homes)
+    candidates = [*needed, *_named(environ), *_downloaded(homes), *_linked_sources(needed), *project]
+    found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
+    named = _with_targets(workdir / Path(path).expanduser() for path in allow_read)
+    hidden = {*hidden_paths(environ), *credentials, *_dot_entries(homes, covered)} - named
+    return VisibleFiles(covered, tuple(sorted(_with_targets(found) | named)), tuple(sorted(hidden)), workdir)
+
+
+def _with_targets(paths: Iterable[Path]) -> set[Path]:
+    """Those that exist, and where their symbolic links lead."""
+    found = {path for path in paths if os.access(path, os.F_OK)}  # `Path.exists` raises where it may not look
+    return found | {path.resolve() for path in found}
+
+
+def _named(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Files and folders that variables name which experiments have, too."""
+    for name, value in allowed_environment(environ, network=False).items():
+        if name not in _NO_FILES:
+            yield from (Path(part) for part in value.split(os.pathsep) if part.startswith("/"))
+
+
+def _downloaded(homes: Iterable[Path]) -> Iterator[Path]:
+    return (home / name for home in homes for name in _DOWNLOADED)
+
+
+def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
+    """Sources of packages that are installed as editable (PEP 610), which the import path need not hold."""
+    for folder in needed:
+        for pattern in ("*.dist-info/direct_url.json", "lib/python*/site-packages/*.dist-info/direct_url.json"):
+            for record in folder.glob(pattern):
+                with suppress(OSError, ValueError, AttributeError):
+                    content = json.loads(record.read_text())
+                    if content.get("dir_info", {}).get("editable"):
+                        yield Path(unquote(urlsplit(content["url"]).path))
+
+
+def _project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """The outermost folder around the working directory that is a project's, with the credentials in it."""
+    marked = [
+        folder
+        for folder in workdir.parents
+        if any(folder.is_relative_to(home) and folder != home for home in homes) and _is_project(folder)
+    ]
+    if not marked:
+        return [], []
+    folders = list(islice(os.walk(marked[-1]), _MOST_FOLDERS + 1))
+    if len(folders) > _MOST_FOLDERS:
+        return [], []
+    files = (Path(parent, name) for parent, _, names in folders for name in names)
+    return [marked[-1]], [path.resolve() for path in files if holds_credentials(path) and path.is_file()]
+
+
+def _is_project(folder: Path) -> bool:
+    return any((folder / mark).exists() for mark in _PROJECT_MARKS)
+
+
+def _dot_entries(homes: Iterable[Path], covered: Iterable[Path]) -> Iterator[Path]:
+    """What begins with a dot in the homes that are not covered."""
+    for home in set(homes).difference(covered):
+        with suppress(OSError):
+            yield from (entry for entry in home.iterdir() if entry.name.startswith("."))

@@ -1,0 +1,118 @@
+"""Copies what a sibling wrote in its working directory out of it: files that are new or differ from the snapshot.
+
+The sibling may still be at work and may mean harm: folders are walked by descriptor and no link is followed, so that
+nothing outside the copy is ever read. What is no regular file, what has no name in UTF-8 and what exceeds the bounds
+stays behind, small files first.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+
+_MOST_FILES: Final = 1000
+_CHUNK: Final = 1 << 20
+_CACHES: Final = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache"])
+_OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A regular file of the sibling's working directory."""
+
+    path: Path
+    """Relative."""
+    size: int
+    changed: int
+
+
+def copy_written(work: Path, snapshot: Snapshot, folder: Path, *, most_mb: int) -> tuple[str, ...]:
+    """Copy the files of `work` that differ from the snapshot into the folder, which is made if there are any.
+
+    Returns:
+        Their relative paths, sorted.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    found = [file for file in _files(work, set(snapshot.borrowed)) if _differs(work, file, snapshot.folder)]
+    room, copied = most_mb * 1_000_000, []
+    for file in sorted(found, key=lambda file: (file.size, file.path))[:_MOST_FILES]:
+        taken = _copy(work, file.path, folder / file.path, room)
+        if taken is not None:
+            room -= taken
+            copied.append(file.path.as_posix())
+    return tuple(sorted(copied))
+
+
+def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_Found]:
+    for parent, folders, names, handle in os.fwalk(work, follow_symlinks=False):
+        relative = Path(parent).relative_to(work)
+        folders[:] = [name for name in folders if name not in _CACHES and relative / name not in borrowed]
+        for name in names:
+            path = relative / name
+            try:
+                path.as_posix().encode()
+                state = os.stat(name, dir_fd=handle, follow_symlinks=False)
+            except (OSError, UnicodeEncodeError):
+                continue
+            if stat.S_ISREG(state.st_mode) and path not in borrowed:
+                yield _Found(path, state.st_size, state.st_mtime_ns)
+
+
+def _differs(work: Path, file: _Found, snapshot: Path) -> bool:
+    """Whether it is not in the snapshot, whose folders and files nobody but us writes, or has another content."""
+    try:
+        before = (snapshot / file.path).lstat()
+    except OSError:
+        return True
+    if not stat.S_ISREG(before.st_mode) or before.st_size != file.size:
+        return True
+    return before.st_mtime_ns != file.changed and _content(work, file.path) != (snapshot / file.path).read_bytes()
+
+
+def _content(work: Path, path: Path) -> bytes | None:
+    try:
+        with os.fdopen(_open(work, path), "rb") as source:
+            return source.read()
+    except OSError:
+        return None
+
+
+def _copy(work: Path, path: Path, target: Path, room: int) -> int | None:
+    """Copy one file and return its bytes; `None` when it cannot be read or does not fit."""
+    try:
+        source = os.fdopen(_open(work, path), "rb")
+    except OSError:
+        return None
+    with source:
+        if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+            return None
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as copy:
+            taken = 0
+            while taken <= room and (chunk := source.read(min(_CHUNK, room - taken + 1))):
+                taken += copy.write(chunk)
+    if taken > room:
+        target.unlink()
+        return None
+    return taken
+
+
+def _open(work: Path, path: Path) -> int:
+    """Open a file below `work`, one folder after another, following no link."""
+    handle = os.open(work, _OPEN | os.O_DIRECTORY)
+    try:
+        for part in path.parts[:-1]:
+            inner = os.open(part, _OPEN | os.O_DIRECTORY, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        return os.open(path.name, _OPEN, dir_fd=handle)
+    finally:
+        os.close(handle)

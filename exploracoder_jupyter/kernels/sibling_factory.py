@@ -1,0 +1,152 @@
+"""Makes siblings for one run: each in its own folder, with its own copy of the working directory, limits and setup."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+import anyio
+import zmq.asyncio
+from anyio import to_thread
+
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
+from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.processes.spawned_process import Launch, start_sibling
+from exploracoder_jupyter.kernels.sandbox.isolation import View
+from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, copy_snapshot
+from exploracoder_jupyter.kernels.sibling_kernel import Sibling
+from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
+
+_SETUP_SECONDS: Final = 60.0
+_KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled=False")
+
+
+@dataclass(slots=True)
+class SiblingFactory:
+    """Starts siblings and disposes of them."""
+
+    launcher: Launcher
+    snapshot: Snapshot
+    context: zmq.asyncio.Context
+    setup: str = ""
+    """Code that every sibling runs first."""
+    variables: Path | None = None
+    """Folder written by `kernel_agent.variable_transfer.dump`, loaded into every sibling."""
+    _serial: count[int] = field(default_factory=count)
+    _folders: dict[int, Path] = field(default_factory=dict)
+
+    async def start(self) -> Sibling:
+        """A fresh sibling, its variables loaded and its setup run.
+
+        Raises:
+            KernelError: it did not start, or the setup failed.
+        """
+        folder = self.launcher.folder / f"s{next(self._serial)}"
+        try:
+            await to_thread.run_sync(self._prepare, folder)
+            sibling = await start_sibling(self._launch(folder), self.context)
+        except BaseException as error:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(remove_tree, folder)
+            if isinstance(error, OSError):  # a full disk, above all
+                raise KernelError(f"A sibling kernel could not be started: {_reason(error)}.") from error
+            raise
+        self._folders[id(sibling)] = folder
+        try:
+            await set_up(sibling, self.setup)
+        except BaseException:
+            await self.dispose(sibling)
+            raise
+        return sibling
+
+    async def dispose(self, sibling: AnySibling) -> None:
+        """End the sibling and remove its folder. Idempotent; not cut short by cancellation."""
+        with anyio.CancelScope(shield=True):
+            await sibling.close()
+            folder = self._folders.pop(id(sibling), None)
+            if folder is not None:
+                await to_thread.run_sync(remove_tree, folder)
+
+    def workdir(self, sibling: AnySibling) -> Path:
+        """The sibling's own copy of the working directory, as seen from here."""
+        return self._folders[id(sibling)] / "work"
+
+    def _prepare(self, folder: Path) -> None:
+        for name in ("tmp", "ipython", "matplotlib"):
+            (folder / name).mkdir(parents=True, mode=0o700)
+        folder.chmod(0o700)
+        copy_snapshot(self.snapshot, folder / "work")
+        for fonts in font_lists():
+            shutil.copy2(fonts, folder / "matplotlib")
+
+    def _launch(self, folder: Path) -> Launch:
+        mounts = self.launcher.isolation.mounts
+        return Launch(
+            command=self.launcher.command("kernel_startup", [self._options(), *_KERNEL_ARGUMENTS], self._view(folder)),
+            environ=self.launcher.environ(folder),
+            cwd=folder if mounts else folder / "work",
+            folder=folder,
+            supervised=mounts,
+        )
+
+    def _options(self) -> str:
+        return json.dumps(
+            {
+                "output": self.launcher.sandbox.output_kb * 1000,
+                "variables": None if self.variables is None else str(self.variables),
+                "pickled": self.launcher.sandbox.pickle,
+                "reap": not self.launcher.isolation.mounts,
+            }
+        )
+
+    def _view(self, folder: Path) -> View:
+        source = self.snapshot.source
+        variables = () if self.variables is None else (self.variables,)
+        return View(
+            workdir=source,
+            copy=folder / "work",
+            temporary=folder / "tmp",
+            writable=(folder,),
+            readable=(*self.launcher.readable, *variables),
+            borrowed=tuple(source / path for path in self.snapshot.borrowed),
+            hidden=(*self.launcher.files.hidden, *self.snapshot.hidden),
+            covered=self.launcher.files.covered,
+            private=self.launcher.folder,
+            shared_memory=self.launcher.memory // 4,
+        )
+
+
+async def set_up(sibling: AnySibling, code: str) -> None:
+    """Run the code that every sibling runs first, if there is any.
+
+    Raises:
+        KernelError: it failed.
+    """
+    if not code:
+        return
+    collector = Collector(10_000)
+    ending = await sibling.execute(code, timeout=scale(_SETUP_SECONDS), collector=collector)
+    if ending.cause != "finished" or ending.reply.get("status") != "ok":
+        why = collector.error.headline if collector.error else ending.note or ending.cause
+        raise KernelError(f"The code that prepares each sibling failed: {why}.")
+
+
+def _reason(error: OSError) -> str:
+    """What went wrong, for people; copying a folder gives a list of all that could not be copied."""
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list) and error.args[0]:
+        return str(error.args[0][0][-1])
+    return str(error)
+
+
+def font_lists() -> list[Path]:
+    """Matplotlib's lists of fonts, if the user has them: each sibling would spend seconds to make its own."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get("MPLCONFIGDIR") or home / "matplotlib")
+    return sorted(folder.glob("fontlist-*.json"))

@@ -1,0 +1,275 @@
+"""One sibling kernel, however it was made: asked to run code, watched, ended with everything it started.
+
+`Sibling.execute` is three things at once: the reply, the outputs, and whether the process is still there. Whatever
+happens first decides: the end, a timeout or a flood of output (an interrupt, then the end of the tree), or death, which
+is noticed from the process and not by waiting. Nothing that the code does raises here. What differs between a process
+that was started and one that was forked is its `Body`.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol
+
+import anyio
+import zmq
+from jupyter_client.asynchronous.client import AsyncKernelClient
+
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.kernels.observing.message_validation import Message, encodable, understand
+from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.processes.process_tree import TreeUse
+
+Cause = Literal["finished", "timeout", "flooded", "died"]
+
+_START_SECONDS: Final = 60.0
+_ASK_AGAIN_SECONDS: Final = (0.03, 0.04, 0.08, 0.2, 0.5)
+_GRACE_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 0.05
+_LOST_IDLE_SECONDS: Final = 2.0
+_LAST_WORDS_SECONDS: Final = 0.1
+
+
+class Body(Protocol):
+    """The process of a sibling and all that it started."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the kernel's process is there."""
+        ...
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder on disk that holds all that it can write; `None` where that is memory of a bounded size."""
+        ...
+
+    def use(self, *, most: int, doubtful: float) -> TreeUse:
+        """What the process tree uses; see `Census.take`."""
+        ...
+
+    def owned(self) -> int:
+        """Bytes of memory that would be free without it, files in memory included. Slow for a large process."""
+        ...
+
+    async def end(self) -> None:
+        """Kill every process of the tree and wait until they are gone."""
+        ...
+
+    async def release(self) -> None:
+        """Close what was held for it here."""
+        ...
+
+    def death(self) -> str:
+        """How it ended, in words."""
+        ...
+
+    def last_words(self) -> str:
+        """The last line that a kernel which did not start left behind."""
+        ...
+
+
+@dataclass(slots=True)
+class Ending:
+    """How an execution ended."""
+
+    cause: Cause = "died"
+    reply: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    note: str = ""
+
+
+class Sibling:
+    """A running kernel. `close` is idempotent and must be awaited."""
+
+    def __init__(self, client: AsyncKernelClient, body: Body) -> None:
+        self._client, self.body = client, body
+        self._closed = False
+        self.end_reason = ""
+        """Why the sibling was ended, or is dead; empty while it lives."""
+
+    @classmethod
+    async def connected(cls, client: AsyncKernelClient, body: Body) -> Sibling:
+        """The sibling, as soon as it answers. It is ended when that does not happen.
+
+        Raises:
+            KernelError: it did not start; the message has the last line of its log.
+        """
+        sibling = cls(client, body)
+        try:
+            await sibling._wait_until_ready()
+        except BaseException as error:
+            with anyio.CancelScope(shield=True):
+                await sibling.close()
+            if isinstance(error, zmq.ZMQError):  # no descriptors are left, above all
+                raise KernelError(f"A sibling kernel could not be reached: {error}.") from error
+            raise
+        return sibling
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process is there."""
+        return not self._closed and self.body.is_alive
+
+    @property
+    def folder(self) -> Path | None:
+        """Its own folder on disk, if it has one: that holds all that it can write."""
+        return self.body.folder
+
+    def use(self, *, most: int, doubtful: float) -> TreeUse:
+        """What its process tree uses; see `Census.take`."""
+        return self.body.use(most=most, doubtful=doubtful)
+
+    async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
+        """Run code; outputs go to the collector. Cancelling ends the sibling."""
+        if not self.is_alive:
+            return Ending(note=self.end_reason or self.body.death())
+        started = time.monotonic()
+        try:
+            id_ = self._client.execute(  # after an error, what is sent next must not be passed over as aborted
+                encodable(code), store_history=True, allow_stdin=False, stop_on_error=False
+            )
+        except zmq.Again:
+            await self.end("earlier code broke its connection, and its kernel was ended")
+            return Ending(note=self.end_reason)
+        request = _Request(id_, collector)
+        try:
+            async with anyio.create_task_group() as readers:
+                readers.start_soon(self._read_reply, request)
+                readers.start_soon(self._read_outputs, request)
+                readers.start_soon(self._watch, request)
+                ending = await self._decide(request, timeout)
+                readers.cancel_scope.cancel()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self.close()
+            raise
+        ending.seconds = time.monotonic() - started
+        ending.reply = request.reply or {}
+        return ending
+
+    async def end(self, reason: str) -> None:
+        """Kill the process tree and remember why."""
+        self.end_reason = self.end_reason or reason
+        await self.body.end()
+
+    async def close(self) -> None:
+        """End the tree and release sockets. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        with anyio.CancelScope(shield=True):
+            try:
+                with suppress(OSError):  # of an engine without descriptors: what is released below ends by itself
+                    await self.end("the branch was closed")
+            finally:
+                self._client.stop_channels()
+                await self.body.release()
+
+    async def _wait_until_ready(self) -> None:
+        self._client.start_channels(stdin=False, hb=False)
+        for channel in (self._client.shell_channel, self._client.control_channel):
+            channel.socket.sndtimeo = (
+                0  # code in the sibling can break the connection: then sending would wait for ever
+            )
+        with anyio.move_on_after(scale(_START_SECONDS)):
+            patience = iter(_ASK_AGAIN_SECONDS)
+            while self.is_alive:
+                with anyio.move_on_after(next(patience, _ASK_AGAIN_SECONDS[-1])):
+                    await self._handshake()
+                    return
+        raise KernelError(f"A sibling kernel did not start: {self.body.last_words()}")
+
+    async def _handshake(self) -> None:
+        """One question answered on both channels: outputs sent before a subscription is in place are lost."""
+        asked = self._client.kernel_info()
+        for get in (self._client.get_shell_msg, self._client.get_iopub_msg):
+            while not ((message := await _get(get)) and message.request == asked):
+                pass
+
+    async def _decide(self, request: _Request, timeout: float) -> Ending:
+        with anyio.move_on_after(timeout):
+            await request.decided.wait()
+        cause: Cause = request.cause or "timeout"
+        if cause in ("timeout", "flooded"):
+            request.stopping = True
+            await self._stop(request)
+        if cause == "died" or not self.is_alive:
+            await anyio.sleep(_LAST_WORDS_SECONDS)
+        return Ending(cause, note=self.end_reason or ("" if self.is_alive else self.body.death()))
+
+    async def _stop(self, request: _Request) -> None:
+        # Signals do not reach through a process namespace, messages do.
+        with suppress(zmq.Again):
+            self._client.control_channel.send(self._client.session.msg("interrupt_request"))
+        with anyio.move_on_after(scale(_GRACE_SECONDS)):
+            await request.ended.wait()
+        if not request.ended.is_set():
+            await self.end("it did not answer to an interrupt and its kernel was ended")
+
+    async def _read_reply(self, request: _Request) -> None:
+        while True:
+            message = await _get(self._client.get_shell_msg)
+            if message and message.request == request.id:
+                request.reply = message.content
+                request.touched = time.monotonic()
+                request.finish_if_complete()
+                return
+
+    async def _read_outputs(self, request: _Request) -> None:
+        while True:
+            message = await _get(self._client.get_iopub_msg)
+            if message and message.request == request.id:
+                request.take(message.kind, message.content)
+
+    async def _watch(self, request: _Request) -> None:
+        while True:
+            await anyio.sleep(_POLL_SECONDS)
+            if not self.is_alive:
+                request.decide("died")
+                request.ended.set()
+            elif request.reply is not None and time.monotonic() - request.touched > _LOST_IDLE_SECONDS:
+                request.idle = True  # a flood makes sockets drop messages, and the last one may be among them
+                request.finish_if_complete()
+
+
+class _Request:
+    """One execute request under way."""
+
+    def __init__(self, id: str, collector: Collector) -> None:
+        self.id, self.collector = id, collector
+        self.decided, self.ended = anyio.Event(), anyio.Event()
+        self.cause: Cause | None = None
+        self.reply: dict[str, Any] | None = None
+        self.idle = self.stopping = False
+        self.touched = time.monotonic()
+
+    def take(self, kind: str, content: dict[str, Any]) -> None:
+        self.touched = time.monotonic()
+        if kind == "status":
+            self.idle = self.idle or content.get("execution_state") == "idle"
+            self.finish_if_complete()
+            return
+        self.collector.add(kind, content)
+        if self.collector.flooded and not self.stopping:
+            self.decide("flooded")
+
+    def finish_if_complete(self) -> None:
+        if self.idle and self.reply is not None:
+            self.decide("finished")
+            self.ended.set()
+
+    def decide(self, cause: Cause) -> None:
+        self.cause = self.cause or cause
+        self.decided.set()
+
+
+async def _get(receive: Any) -> Message | None:
+    """The next message; `None` for one that is not signed or not a message (code in the sibling can send anything)."""
+    try:
+        return understand(await receive(timeout=None))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None

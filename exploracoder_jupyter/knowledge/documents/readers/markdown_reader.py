@@ -1,0 +1,193 @@
+"""Markdown: its sections, and the APIs that headings, lists, tables and fenced stubs describe."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from textwrap import indent
+
+from markdown_it import MarkdownIt
+
+from exploracoder_jupyter.core.types import ApiDoc, Parameter
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, programs
+from exploracoder_jupyter.knowledge.documents.readers import rst_reader
+from exploracoder_jupyter.knowledge.documents.readers.written_signatures import Signature, api, declared, stubs
+from exploracoder_jupyter.knowledge.extraction import api_parameters
+
+_FRONT = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
+_ROW = re.compile(
+    r"(?:[-*+]\s+|\|\s*|\d+[.)]\s+)(?:\*\*|__)?`(?P<code>[^`\n]+)`(?:\*\*|__)?\s*(?:[:|]|—|–|--?)\s*(?P<about>[^|\n]*)"
+)
+_DECORATION = re.compile(r"[`*\\]|\s*(?:\{[^{}]*\}|¶|#+\s*$)|\[(?:source|link)\]|<[^<>]*>")
+_SHOWN = re.compile(rf"`([^`]*)`|{_DECORATION.pattern}")
+"""Marks of a heading, which in code are none."""
+_KIND = re.compile(r"^(?:(?:async|class|static)?\s*(?:function|method|property|attribute)|class)\s+")
+_FIELD = re.compile(
+    r"\s*(?:[-*+]|\|)\s+(?:\*\*)?`?(?P<name>\*{0,2}[A-Za-z_]\w*)`?(?:\*\*)?\s*(?:[(|]\s*(?P<type>[^()|]{1,80})[)]?\s*)?"
+    r"(?:[:|]|—|–|--?)\s+(?P<about>[^|\n]+)"
+)
+_FILES = re.compile(r"\.(?:md|rst|txt|py|pyi|json|ya?ml|toml|ini|cfg|html?|csv|ipynb|sh|com|org|io|net)$")
+_PYTHON = frozenset(("", "python", "py", "python3", "pycon", "pyi"))
+_MOST_ROWS = 3_000
+_MOST_PARTS = 5_000
+_MOST_BELOW = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A heading with what stands under it until the next one."""
+
+    title: str
+    level: int
+    line: int
+    text: str
+    codes: tuple[str, ...]
+    """Its fenced Python."""
+    directives: tuple[str, ...]
+    """Its directives of MyST, as reST."""
+
+
+def read(text: str) -> Page:
+    """The page of a Markdown text."""
+    parts = _parts(_FRONT.sub(lambda front: "\n" * front[0].count("\n"), text))
+    title = next((part.title for part in parts if part.title), "")
+    sections = [Section(part.title or title, part.text, f"line {part.line + 1}") for part in parts]
+    apis = [api for at, owner in enumerate(_owners(parts)) for api in _apis(parts, at, owner)]
+    apis += [api for part in parts for code in part.directives for api in rst_reader.read(code).apis]
+    return Page(
+        title=plain(title),
+        sections=tuple(replace(section, title=plain(section.title)) for section in sections if section.text.strip()),
+        apis=tuple(apis),
+        programs=programs(text),
+    )
+
+
+def plain(title: str) -> str:
+    """A heading without its marks."""
+    return _DECORATION.sub("", title).strip()
+
+
+def _parts(text: str) -> list[_Part]:
+    tokens = MarkdownIt("commonmark", {"maxNesting": 40}).disable(["html_block", "inline"]).parse(text)
+    lines = text.splitlines()
+    heads = [
+        (tokens[at + 1].content.strip(), int(token.tag[1:]), token.map[0], token.map[1])
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.map and token.level == 0
+    ]
+    blocks = [(token.map[0], token.info, token.content) for token in tokens if token.type == "fence" and token.map]
+    heads = [("", 0, 0, 0), *heads[:_MOST_PARTS]]
+    ends = [*(head[2] for head in heads[1:]), len(lines)]
+    rows = [at for at, _, _ in blocks]
+    return [
+        _part(head, "\n".join(lines[head[3] : end]), blocks[bisect_left(rows, head[3]) : bisect_left(rows, end)])
+        for head, end in zip(heads, ends, strict=True)
+    ]
+
+
+def _part(head: tuple[str, int, int, int], text: str, blocks: Sequence[tuple[int, str, str]]) -> _Part:
+    title, level, line, _ = head
+    codes = tuple(code for _, info, code in blocks if _is_python(info))
+    directives = tuple(_directive(info, code) for _, info, code in blocks if info.startswith("{"))
+    return _Part(title, level, line, text.strip("\n"), codes, directives)
+
+
+def _is_python(info: str) -> bool:
+    return (info.split() or [""])[0].lower().strip("{}.") in _PYTHON
+
+
+def _directive(info: str, code: str) -> str:
+    """A directive of MyST as reST: the braces hold its name, its argument follows."""
+    name, _, argument = info[1:].partition("}")
+    options = "".join(takewhile(lambda line: line.startswith(":"), code.splitlines(keepends=True)))
+    body = f"{options}\n{code[len(options) :]}"
+    return code if name == "eval-rst" else f".. {name}::{argument}\n{indent(body, '   ')}"
+
+
+def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
+    part = parts[at]
+    place = f"line {part.line + 1}"
+    own = _headed(part)
+    if own:
+        above = owner if "." not in own.name else ""
+        told = _whole(parts, at)
+        made = api(f"{above}{own.name}", "method" if above else own.kind, own.signature, told, place=place)
+        yield replace(made, parameters=tuple(_fields(told, own.signature)))
+    for one in (one for code in part.codes for one in stubs(code)):
+        if not own or one.path != own.name:
+            yield replace(one, description=one.description or _prose(part), origin=place)
+    for row, about in _rows(part):
+        yield api(row.name, row.kind, row.signature, about, place=place)
+
+
+def _headed(part: _Part) -> Signature | None:
+    """What the section is about, where that is an API."""
+    found = titled(part.title) if part.title else None
+    return found if found and found.signature not in ("", "()") else _named_in_fence(part) or found
+
+
+def titled(title: str) -> Signature | None:
+    """What a heading declares: a signature, or a dotted name in code that is no file's."""
+    name = _SHOWN.sub(lambda shown: shown[1] or "", title).strip()
+    found = declared(name)
+    if found:
+        return found if found.signature or name.startswith("class ") else None
+    if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name) and not _FILES.search(name):
+        return declared(f"function {name}") if name.rpartition(".")[2].islower() else declared(f"class {name}")
+    return None
+
+
+def _named_in_fence(part: _Part) -> Signature | None:
+    """The signature that opens the section's first code, where the heading is the name of it."""
+    name = _KIND.sub("", plain(part.title)).rpartition(".")[2].removesuffix("()")
+    if not name.isidentifier() or not part.codes:
+        return None
+    found = declared(part.codes[0].strip().removesuffix("...").split("\n\n")[0])
+    return found if found and found.name.rpartition(".")[2] == name else None
+
+
+def _owners(parts: Sequence[_Part]) -> Iterator[str]:
+    """For each section the class whose section it is in, with a dot."""
+    above: list[tuple[int, str]] = []
+    for part in parts:
+        above = [(level, name) for level, name in above if level < part.level]
+        yield next((name for _, name in reversed(above) if name), "")
+        found = _headed(part)
+        above.append((part.level, f"{found.name}." if found and found.kind == "class" else ""))
+
+
+def _whole(parts: Sequence[_Part], at: int) -> str:
+    """The section with those below it that describe no API of their own."""
+    said = [parts[at].text]
+    for part in parts[at + 1 : at + 1 + _MOST_BELOW]:
+        if part.level <= parts[at].level or _headed(part):
+            break
+        said.append(f"{plain(part.title)}:\n{part.text}")
+    return "\n\n".join(filter(None, said))
+
+
+def _fields(text: str, signature: str) -> Iterator[Parameter]:
+    """What a list says of parameters: `- host (str): where to`."""
+    names = {row.name.lstrip("*") for row in api_parameters.written(signature)} if signature else set()
+    for line in text.splitlines()[:_MOST_ROWS]:
+        row = _FIELD.match(line)
+        if row and row["name"].lstrip("*") in names:
+            yield Parameter(row["name"], (row["type"] or "").strip("` "), about=row["about"].strip())
+
+
+def _prose(part: _Part) -> str:
+    return re.sub(r"^(```|~~~).*?^\1\s*$", "", part.text, flags=re.DOTALL | re.MULTILINE).strip()
+
+
+def _rows(part: _Part) -> Iterator[tuple[Signature, str]]:
+    """What lists and tables declare, with what they say of it."""
+    fenced = False
+    for line in part.text.splitlines()[:_MOST_ROWS]:
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        row = None if fenced else _ROW.match(line.strip())
+        found = declared(row["code"]) if row else None
+        if row and found and found.signature:
+            yield found, row["about"].strip()

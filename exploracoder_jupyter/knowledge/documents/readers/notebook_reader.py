@@ -1,0 +1,45 @@
+"""Notebooks: their Markdown with the code cells as fenced code between it. Outputs are left out, nothing is run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from exploracoder_jupyter.knowledge.documents.document_page import Page, sound
+from exploracoder_jupyter.knowledge.documents.readers import markdown_reader
+
+_MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
+
+
+def read(text: str) -> Page:
+    """The page of a notebook.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        content = json.loads(text)
+        cells = content.get("cells") or [cell for sheet in content.get("worksheets", ()) for cell in sheet["cells"]]
+        told = "\n\n".join(_cells(cells))
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError("no notebook") from error
+    page = markdown_reader.read(sound(told))
+    return replace(page, sections=tuple(replace(section, place=_place(section.place)) for section in page.sections))
+
+
+def _place(line: str) -> str:
+    """Lines are of the text that was made of it: nobody could find them."""
+    return line.replace("line", "part")
+
+
+def _cells(cells: list[dict[str, object]]) -> Iterator[str]:
+    for cell in cells:
+        source = cell.get("source", cell.get("input", ""))
+        text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+        if cell["cell_type"] == "markdown":
+            yield text
+        elif cell["cell_type"] == "code" and not text.startswith("%%") and (code := _MAGIC.sub("", text).strip()):
+            fence = "~~~~" if "```" in code else "```"
+            yield f"{fence}python\n{code}\n{fence}"

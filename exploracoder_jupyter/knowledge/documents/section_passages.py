@@ -1,0 +1,74 @@
+"""Sections as passages: short enough for a prompt, never cut within a block of code unless that is too long itself."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from exploracoder_jupyter.core.types import Passage
+from exploracoder_jupyter.knowledge.documents.document_page import Page, Section
+
+LONGEST = 1_800
+"""Characters of a passage."""
+SHORTEST = 40
+"""What is shorter is a heading's leftover."""
+
+_FENCE = re.compile(r"^[ \t]*(```|~~~)")
+
+
+def passages_of(file: str, page: Page) -> Iterator[Passage]:
+    """The passages of a document; `file` names it."""
+    seen: Counter[str] = Counter()
+    for section in page.sections:
+        for text in pieces(section.text):
+            if len(text) < SHORTEST:
+                continue
+            place = f"{file}{_place(section)}"
+            seen[place] += 1
+            origin = place if seen[place] == 1 else f"{place}, part {seen[place]}"
+            yield Passage("documentation", _title(page, section, file), text, origin, code=section.code)
+
+
+def pieces(text: str) -> Iterator[str]:
+    """A text in parts of at most `LONGEST` characters, at blank lines where that can be."""
+    part = ""
+    for block in _blocks(text):
+        if part and len(part) + len(block) + 2 > LONGEST:
+            yield part
+            part = ""
+        part = f"{part}\n\n{block}" if part else block
+        while len(part) > LONGEST:
+            cut = part.rfind("\n", LONGEST // 2, LONGEST)
+            cut = cut if cut > 0 else LONGEST
+            yield part[:cut].strip("\n")
+            part = part[cut:].strip("\n")
+    if part.strip():
+        yield part
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """What blank lines part; a fenced block is one."""
+    block: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        if mark := _FENCE.match(line):
+            fence = mark[1] if not fence else ("" if mark[1] == fence else fence)
+        if line.strip() or fence:
+            block.append(line)
+        elif block:
+            yield "\n".join(block)
+            block = []
+    if block:
+        yield "\n".join(block)
+
+
+def _place(section: Section) -> str:
+    if not section.place:
+        return ""
+    return section.place if section.place.startswith("#") else f", {section.place}"
+
+
+def _title(page: Page, section: Section, file: str) -> str:
+    words = dict.fromkeys(filter(None, (page.title, section.title)))
+    return ": ".join(words)[:200] or file

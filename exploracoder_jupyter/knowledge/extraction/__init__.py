@@ -1,0 +1,1 @@
+"""Reading an installed library: its public API, parameters, examples and overview."""

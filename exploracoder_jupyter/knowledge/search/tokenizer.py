@@ -1,0 +1,62 @@
+"""Words of documentation and of queries: one tokenizer for the lexical and the dense indexes.
+
+Identifiers count whole and in parts (`read_csv`, `read`, `csv`; `DataFrame`, `data`, `frame`); words are stemmed
+lightly, so that "grouping" meets "group"; words that say nothing of what an API does are dropped. The built-in word
+vectors are of these terms: a change here asks for new ones (`scripts/words.py`) and a new `api_index.FORMAT`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*|\d+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_STOP = frozenset(
+    """a about above after all also am an and any are as at be because been before being below between both but by can
+    could did do does doing down during each either else etc few for from further had has have having here how however i
+    if in into is it its itself just may me might more most must my need no nor not now of off on once only or other our
+    out over own please same shall should so some such than that the their them then there these they this those through
+    thus to too under until up upon us use used uses using very via want was way we were what when where whether which
+    while who whom why will with within without would yes you your yourself
+    example examples note notes parameter parameters param params return returns returned see following given ie eg code
+    function method class object default optional none true false self""".split()  # noqa: SIM905
+)
+_ENDINGS = (
+    ("ations", "ate"), ("ation", "ate"), ("ities", "ity"), ("ements", "e"), ("ement", "e"),
+    ("ingly", ""), ("edly", ""), ("ings", ""), ("ing", ""), ("ied", "y"), ("ies", "y"),
+    ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"),
+    ("ers", ""), ("ed", ""), ("er", ""), ("es", "e"), ("s", ""),
+)  # fmt: skip
+
+
+def tokens(text: str) -> list[str]:
+    """The index terms of a text, in its order, with repetitions."""
+    return [term for word in _WORD.findall(text) for term in _terms(word)]
+
+
+@lru_cache(maxsize=200_000)
+def _terms(word: str) -> tuple[str, ...]:
+    parts = [part.lower() for part in _PART.findall(word)]
+    stems = [stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit())]
+    whole = word.lower().strip("_")
+    if len(parts) > 1 and whole not in _STOP:
+        return (whole, *stems)
+    return tuple(stems)
+
+
+def stem(word: str) -> str:
+    """A word without its inflection: `grouped`, `grouping` and `groups` give `group`."""
+    if len(word) < 4 or word.endswith(("ss", "us", "is")):
+        return word
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return _rounded(word[: -len(ending)] + instead)
+    return _rounded(word)
+
+
+def _rounded(word: str) -> str:
+    """Without a doubled last letter or a silent `e`, which inflection takes away as well."""
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] if len(word) > 3 and word[-1] == "e" else word

@@ -1,0 +1,91 @@
+"""Code that ran in earlier explorations as a source: searched, added to, and forgotten."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import anyio.to_thread
+
+from exploracoder_jupyter.core.types import Passage, ScoredPassage, Sharing, Snippet, SourceKind
+from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
+from exploracoder_jupyter.knowledge.sources.credential_removal import Clean, cleaned, secret_literals
+from exploracoder_jupyter.knowledge.sources.ranked_passages import Ranked
+from exploracoder_jupyter.knowledge.sources.snippet_store import Kept, SnippetStore
+
+_LONGEST_CODE = 20_000
+_LONGEST_TEXT = 2_000
+
+
+class SnippetSource:
+    """The snippets of these versions of libraries, by import name. Satisfies `Source`.
+
+    `sharing` says what a model may be told: what showed values is neither kept nor told below `values`. `clean` takes
+    secrets out of what is kept; `latent` is the embedder of the libraries' documentation.
+    """
+
+    kind: SourceKind = "snippet"
+
+    def __init__(
+        self,
+        store: SnippetStore,
+        versions: Mapping[str, str],
+        *,
+        sharing: Sharing = "values",
+        clean: Clean = lambda text: text,
+        latent: Latent | None = None,
+    ) -> None:
+        self._store = store
+        self._versions = versions
+        self._sharing = sharing
+        self._clean = clean
+        self._latent = latent
+        self._ranked = Ranked(())
+
+    async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
+        """At most k snippets that may help, best first; these count as used."""
+        return await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
+
+    async def learn(self, snippets: Sequence[Snippet]) -> None:
+        """Keep code that ran."""
+        wanted = [self._kept(one) for one in snippets if one.code.strip() and len(one.code) <= _LONGEST_CODE]
+        await anyio.to_thread.run_sync(self._store.keep, wanted, self._sharing)
+
+    async def forget(self, origins: Sequence[str]) -> None:
+        """Drop the snippets of passages with these origins."""
+        found = (re.match(r"snippet (\w+) ", origin) for origin in origins)
+        await anyio.to_thread.run_sync(self._store.drop, [match[1] for match in found if match])
+
+    def _search(self, query: str, k: int) -> list[ScoredPassage]:
+        passages = tuple(_passage(kept, self._sharing) for kept in self._store.of(self._versions, self._sharing))
+        if passages != self._ranked.passages:
+            self._ranked = Ranked(passages, self._latent)
+        found = self._ranked.search(query, k)
+        self._store.used([hit.passage.origin.split()[1] for hit in found])
+        return found
+
+    def _kept(self, snippet: Snippet) -> Snippet:
+        literals = secret_literals(snippet.code)
+        return replace(
+            snippet,
+            title=cleaned(snippet.title, self._clean, literals)[:_LONGEST_TEXT],
+            code=cleaned(snippet.code, self._clean, literals),
+            observed=cleaned(snippet.observed, self._clean, literals)[:_LONGEST_TEXT]
+            if self._sharing == "values"
+            else "",
+        )
+
+
+def _passage(kept: Kept, sharing: Sharing) -> Passage:
+    one = kept.snippet
+    shown = "\n".join(f"# {line}" for line in one.observed.splitlines()) if sharing == "values" else ""
+    return Passage(
+        source="snippet",
+        title=one.title,
+        text=f"{one.code.rstrip()}\n# It showed:\n{shown}" if shown else one.code,
+        origin=f"snippet {kept.id} of {one.library} {one.version}, Python {one.python}",
+        apis=one.apis,
+        code=True,
+        version=one.version,
+    )

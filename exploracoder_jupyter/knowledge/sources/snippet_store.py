@@ -1,0 +1,146 @@
+"""Code that ran, kept on disk for later tasks, in a file that processes share.
+
+It is no cache, for it cannot be made again. Where nothing can be read or written, nothing is kept and everything still
+works.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from exploracoder_jupyter.core.sqlite_store import BRIEF_WAIT, WAIT, KeptFile
+from exploracoder_jupyter.core.types import Sharing, Snippet
+from exploracoder_jupyter.knowledge.knowledge_cache import digest
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+
+MOST = 200
+"""Snippets kept of one library."""
+_DAY = 86_400.0
+_OUTDATED = 30 * _DAY
+"""How long snippets of another version stay unused: another environment may still have that version."""
+_LEVELS: dict[Sharing, int] = {"none": 0, "schema": 1, "values": 2}
+_SNIPPET: TypeAdapter[Snippet] = TypeAdapter(Snippet)
+
+_MIGRATIONS = (
+    "CREATE TABLE snippets (id TEXT PRIMARY KEY, library TEXT NOT NULL, version TEXT NOT NULL,"
+    " level INTEGER NOT NULL, seen REAL NOT NULL, uses INTEGER NOT NULL, body TEXT NOT NULL)",
+)
+"""Applied in order, each once; only ever appended to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A snippet as it is kept."""
+
+    id: str
+    snippet: Snippet
+    seen: float
+    """When it last ran or was found, in seconds since the epoch."""
+    uses: int
+    """How often it ran again or was found."""
+
+
+class SnippetStore:
+    """The kept snippets of all libraries. No method but `clear` raises for what the disk or the file does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = KeptFile(path, _MIGRATIONS)
+
+    def keep(self, snippets: Sequence[Snippet], sharing: Sharing) -> None:
+        """Keep these; those that are kept already count as used. `sharing`: what the model that wrote them was told.
+
+        Of each library the ones go that were not used for longest, a use counting as a day, and those of other
+        versions that nothing used for a month.
+        """
+        now = time.time()
+        rows = [
+            (_id(one), one.library, one.version, _LEVELS[sharing], now, _SNIPPET.dump_json(one).decode())
+            for one in snippets
+        ]
+
+        def write(db: sqlite3.Connection) -> None:
+            db.executemany(
+                "INSERT INTO snippets VALUES (?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO UPDATE"
+                " SET seen = excluded.seen, uses = uses + 1, level = min(level, excluded.level),"
+                " body = CASE WHEN excluded.level < level THEN excluded.body ELSE body END",
+                rows,
+            )
+            for library, version in {(one.library, one.version) for one in snippets}:
+                db.execute(
+                    "DELETE FROM snippets WHERE library = ? AND version != ? AND seen < ?",
+                    (library, version, now - _OUTDATED),
+                )
+                db.execute(
+                    "DELETE FROM snippets WHERE library = ?1 AND id NOT IN (SELECT id FROM snippets WHERE library = ?1"
+                    f" ORDER BY seen + {_DAY} * min(uses, 30) DESC, rowid DESC LIMIT ?2)",
+                    (library, MOST),
+                )
+
+        self._file.attempt(write, None)
+
+    def of(self, versions: Mapping[str, str], sharing: Sharing) -> list[Kept]:
+        """Those of exactly these versions of libraries, by import name, that may be told where so much is shared, in
+        the order in which they came."""
+        where = " OR ".join("(library = ? AND version = ?)" for _ in versions) or "0"
+        pairs = [text for pair in versions.items() for text in pair]
+        return self._read(f"({where}) AND level <= ? ORDER BY rowid", [*pairs, _LEVELS[sharing]])
+
+    def all(self, library: str | None = None) -> list[Kept]:
+        """All of a library, or of every one, the last used first."""
+        order = "ORDER BY seen DESC, rowid"
+        return self._read(f"library = ? {order}", [library]) if library else self._read(f"1 {order}", [])
+
+    def used(self, ids: Collection[str]) -> None:
+        """Say that these were found."""
+        rows = [(time.time(), id_) for id_ in ids]
+        update = "UPDATE snippets SET seen = ?, uses = uses + 1 WHERE id = ?"
+        self._file.attempt(lambda db: db.executemany(update, rows), None, wait=BRIEF_WAIT)
+
+    def drop(self, ids: Collection[str]) -> None:
+        """Keep these no longer."""
+        rows = [(id_,) for id_ in ids]
+        self._file.attempt(lambda db: db.executemany("DELETE FROM snippets WHERE id = ?", rows), None)
+
+    def clear(self, library: str | None = None) -> int:
+        """Remove all of a library, or everything, files that were set aside included; how many snippets that were.
+
+        Raises:
+            OSError, sqlite3.Error: they could not be removed.
+        """
+        self.all()  # which sets an unsound file aside
+        if not library:
+            self._file.forget_unsound()
+        if not self.path.exists():
+            return 0
+        where, values = ("library = ?", (library,)) if library else ("1", ())
+        with closing(self._file.connect(WAIT)) as db, db:
+            return db.execute(f"DELETE FROM snippets WHERE {where}", values).rowcount
+
+    def _read(self, where: str, values: Sequence[object]) -> list[Kept]:
+        statement = f"SELECT id, body, seen, uses FROM snippets WHERE {where}"
+        if not self.path.exists():
+            return []
+        rows: list[tuple[str, str, float, int]] = self._file.attempt(
+            lambda db: db.execute(statement, values).fetchall(), [], wait=BRIEF_WAIT
+        )
+        return [kept for row in rows if (kept := _kept(*row))]
+
+
+def _id(snippet: Snippet) -> str:
+    """The same for code that differs in layout and comments only."""
+    return digest(snippet.library, snippet.version, fingerprint(snippet.code))[:12]
+
+
+def _kept(id_: str, body: str, seen: float, uses: int) -> Kept | None:
+    try:
+        return Kept(id_, _SNIPPET.validate_json(body), seen, uses)
+    except ValidationError:
+        return None

@@ -1,0 +1,238 @@
+"""A connection to one endpoint: makes requests through `openai`, which is imported at the first use.
+
+Failures are values (`Fault`), because exceptions of the client must not leave this module, not even as the context of
+another: they hold requests, and requests hold the key. A request is repeated after 408, 409, 429, 5xx, a timeout or a
+lost connection, with backoff, within the endpoint's limit of retries. The client could do that too, but then neither
+the number of requests nor the reason for a wait would be known.
+
+Three limits of time hold for an exchange: connecting takes ten seconds at most, the endpoint may send nothing for its
+`timeout` at most, and all of it, retries and waits included, ends at the deadline that the caller sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+
+import anyio
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.llm import endpoint_presets, fault_detection, traffic_limits
+from exploracoder_jupyter.llm.async_closing import Closing
+from exploracoder_jupyter.llm.endpoint_faults import Fault, Where, explain, key_remedy
+from exploracoder_jupyter.llm.traffic_limits import CURRENT, Report, SilenceReporter, Traffic, format_seconds
+from exploracoder_jupyter.llm.untyped_json import as_list, as_object
+
+if TYPE_CHECKING:
+    import httpx2
+    import openai
+
+_CONNECT_SECONDS = 10.0
+_LOOK_SECONDS = 5.0
+"""For asking which models there are: a courtesy that must not take long."""
+_SHORT_WAIT = 3.0
+"""Seconds of waiting before a retry that need no report."""
+
+_NO_KEY = "not-needed"
+"""What servers without keys are sent: the client insists on one."""
+
+_T = TypeVar("_T")
+_END: Final = object()
+
+Stream: TypeAlias = "AsyncGenerator[JsonValue | Fault]"
+"""Chunks, each an object; a fault at the end says that it broke off."""
+
+Answer: TypeAlias = "JsonValue | Stream | Fault"
+
+
+class Connection(Closing):
+    """The client, and what to say when it fails. Close it, or use it as an async context.
+
+    `report` receives a sentence when the endpoint is silent for a while, or a retry has to wait.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        secrets: Secrets,
+        *,
+        model: str,
+        report: Report | None = None,
+        http_client: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self._key = _key(endpoint, secrets)
+        self._retries = endpoint.retries
+        self._report = report or (lambda sentence: None)
+        self.where = Where(
+            url=endpoint_presets.shown(endpoint.base_url),
+            model=model,
+            key=self._key is not None,
+            timeout=endpoint.timeout,
+        )
+        self._client = _client(endpoint, self._key or _NO_KEY, http_client)
+
+    async def chat(self, body: dict[str, Any], *, deadline: float) -> Answer:
+        """Make a chat request: a stream if the body asks for one, else the whole reply. A stream must be closed.
+
+        Every chunk, and the whole reply, is an object; its `choices`, where it has any, are a list.
+        """
+        import openai
+
+        exchange = Traffic(deadline)
+        if body.get("stream"):
+            form = openai.AsyncStream[object]
+            post = self._client.post
+            answer = await self._request(
+                exchange, lambda: post("/chat/completions", cast_to=object, body=body, stream=True, stream_cls=form)
+            )
+            return answer if isinstance(answer, Fault) else self._chunks(answer, exchange)
+        return await self._post(exchange, "/chat/completions", body)
+
+    async def embeddings(self, texts: Sequence[str]) -> JsonValue | Fault:
+        """Vectors of the texts. As numbers, not as base64, which some servers do not know."""
+        body: dict[str, Any] = {"input": list(texts), "model": self.where.model, "encoding_format": "float"}
+        return await self._post(Traffic(anyio.current_time() + 2 * self.where.timeout), "/embeddings", body)
+
+    async def models(self) -> tuple[str, ...] | Fault:
+        """The names of the models that the endpoint lists. Asked once, with little patience."""
+        patience = min(_LOOK_SECONDS, self.where.timeout)
+        brief = self._client.with_options(timeout=patience)
+        exchange = Traffic(anyio.current_time() + patience)
+        answer = await self._request(exchange, lambda: brief.get("/models", cast_to=object), retries=0)
+        if isinstance(answer, Fault):
+            return answer
+        page = cast(JsonValue, answer)
+        rows = page.get("data") if isinstance(page, dict) else None
+        if not isinstance(rows, list):
+            return self._alien(exchange, fault_detection.wrong_shape(page) or "its list of models is not one")
+        return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
+
+    async def explained(self, fault: Fault) -> EndpointError:
+        """The error to raise for a fault; asks for the list of models where that helps."""
+        listed = await self.models() if fault.status == 404 else ()
+        return explain(fault, self.where, () if isinstance(listed, Fault) else listed)
+
+    def report_retry(self, fault: Fault, seconds: float = 0.0) -> None:
+        """Report that the endpoint is asked again after this fault, and in how many seconds."""
+        when = f" in {format_seconds(seconds)}" if seconds else ""
+        self._report(f"{explain(fault, self.where).message.rstrip('.')}; trying again{when}")
+
+    async def aclose(self) -> None:
+        """Close the client. Idempotent."""
+        with anyio.CancelScope(shield=True):
+            await self._client.close()
+
+    async def _post(self, exchange: Traffic, path: str, body: dict[str, Any]) -> JsonValue | Fault:
+        answer = await self._request(exchange, lambda: self._client.post(path, cast_to=object, body=body))
+        if isinstance(answer, Fault):
+            return answer
+        value = cast(JsonValue, answer)
+        return self._problem(value, exchange) or value
+
+    async def _chunks(self, stream: openai.AsyncStream[object], exchange: Traffic) -> Stream:
+        """The chunks of a stream; if it breaks off, a fault is the last. Closes it."""
+        try:
+            chunks, received = aiter(stream), None
+            while not isinstance(received, Fault):
+                received = await self._next(chunks, exchange)
+                if received is _END:
+                    return
+                yield cast("JsonValue | Fault", received)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await stream.close()
+
+    async def _next(self, chunks: AsyncIterator[object], exchange: Traffic) -> object:
+        """The next chunk, a fault, or `_END`."""
+        # A server that always has something more to read leaves a deadline no chance to cancel.
+        with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
+            if not exchange.left:
+                return Fault("unfinished").measured(exchange)
+            try:
+                chunk = cast(JsonValue, await anext(chunks))
+            except StopAsyncIteration:
+                return _END
+            except fault_detection.errors() as error:
+                return fault_detection.fault_of(error, exchange, self._key)
+            return self._problem(chunk, exchange) or chunk
+        return Fault("unfinished").measured(exchange)
+
+    async def _request(
+        self, exchange: Traffic, send: Callable[[], Awaitable[_T]], *, retries: int | None = None
+    ) -> _T | Fault:
+        """The response to a request, which is repeated where that may help, or the fault that remains."""
+        limit = self._retries if retries is None else retries
+        token = CURRENT.set(exchange)
+        try:
+            with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
+                while True:
+                    exchange.sent()
+                    answer = await self._once(exchange, send)
+                    if not isinstance(answer, Fault) or not answer.passing or exchange.requests > limit:
+                        return answer
+                    if not await self._waits(answer, exchange):
+                        return answer
+        finally:
+            CURRENT.reset(token)
+        return Fault("unfinished" if exchange.answered else "silent").measured(exchange)
+
+    async def _once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
+        try:
+            return await send()
+        except fault_detection.errors() as error:
+            return fault_detection.fault_of(error, exchange, self._key)
+
+    async def _waits(self, fault: Fault, exchange: Traffic) -> bool:
+        """Wait before the next request; false at once where that would take too long."""
+        seconds = fault.wait_before(exchange.requests)
+        if seconds > min(self.where.timeout, exchange.left):
+            return False
+        if seconds > _SHORT_WAIT or fault.silence > _SHORT_WAIT:
+            self.report_retry(fault, seconds)
+        exchange.sleeping = True
+        await anyio.sleep(seconds)
+        exchange.sleeping = False
+        return True
+
+    def _reporting(self, exchange: Traffic) -> SilenceReporter:
+        return SilenceReporter(exchange, self.where.url, timeout=self.where.timeout, report=self._report)
+
+    def _problem(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
+        """What is wrong with a reply whose status says success: not an object, or an error, as gateways send it."""
+        if wrong := fault_detection.wrong_shape(answer):
+            return self._alien(exchange, wrong)
+        reply = as_object(answer)
+        if not reply.get("error") or as_list(reply.get("choices")):
+            return None
+        return fault_detection.reported_error(reply["error"], self._key).measured(exchange)
+
+    def _alien(self, exchange: Traffic, text: str) -> Fault:
+        return Fault("alien", text).measured(exchange)
+
+
+def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:
+    import openai
+
+    # A proxy of the environment cannot reach this machine's own address.
+    trust = not endpoint_presets.is_local(endpoint.base_url)
+    http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
+    traffic_limits.install(http_client)
+    return openai.AsyncOpenAI(
+        api_key=key,
+        base_url=endpoint_presets.address(endpoint.base_url),
+        timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
+        max_retries=0,
+        default_headers={"Accept-Encoding": "identity"},
+        http_client=http_client,
+    )
+
+
+def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
+    key = secrets.api_key.get_secret_value().strip() if secrets.api_key else ""
+    if not key and endpoint_presets.address(endpoint.base_url) == endpoint_presets.OPENAI:
+        raise EndpointError(f"No key is configured for {endpoint_presets.OPENAI}.", remedy=key_remedy())
+    if not (key.isascii() and key.isprintable()):
+        raise EndpointError("The configured key holds characters that no key has.", remedy=key_remedy())
+    return key or None

@@ -1,0 +1,226 @@
+"""What went wrong at an endpoint, as one plain sentence with a remedy.
+
+A `Fault` is the neutral form of a failed request: no client object, no header, no key. `explain` turns it into the
+error that the user sees; its numbers were measured. A key that a server echoes is struck out, and what a server says
+about a key is not quoted.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Literal
+from urllib.parse import urlsplit
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.settings import config_path
+from exploracoder_jupyter.core.wording import by_front_end
+from exploracoder_jupyter.llm.traffic_limits import Traffic, format_seconds
+
+_LONGEST = 300
+"""Characters of a server's own words that are quoted."""
+
+_MOST_NAMES = 12
+
+_BACKOFF = 0.5
+"""Seconds before the first retry; doubles."""
+_MOST_BACKOFF = 8.0
+
+Kind = Literal[
+    "status",
+    "unreachable",
+    "unresolved",
+    "tls",
+    "no connection",
+    "silent",
+    "stalled",
+    "unfinished",
+    "closed",
+    "cut",
+    "too large",
+    "redirect",
+    "alien",
+]
+"""What happened. `no connection`: none within the limit; `silent`: no answer began; `stalled`: an answer began, and
+then nothing more came; `unfinished`: the deadline passed; `closed`: the connection was lost before an answer; `cut`:
+within one; `alien`: something answered, but not as an OpenAI-compatible endpoint does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A request that failed for good."""
+
+    kind: Kind
+    text: str = ""
+    """The server's or the operating system's words, the key struck out."""
+    status: int = 0
+    parameter: str = ""
+    """The request's parameter that the server blames, if it says."""
+    passing: bool = False
+    """Whether the same request may succeed later."""
+    retry_after: float | None = None
+    """Seconds that the server asks to wait."""
+    requests: int = 0
+    """How many requests were sent."""
+    seconds: float = 0.0
+    """How long it took from the first one on."""
+    silence: float = 0.0
+    """How long the endpoint had sent nothing at the end."""
+    received: int = 0
+    """Bytes of the last response."""
+
+    def measured(self, exchange: Traffic) -> Fault:
+        """This fault with what was measured of its exchange."""
+        return replace(
+            self,
+            requests=exchange.requests,
+            seconds=exchange.seconds,
+            silence=exchange.silent,
+            received=exchange.received,
+        )
+
+    def after(self, earlier: Fault | None) -> Fault:
+        """This fault with the requests and seconds of an earlier one added."""
+        if earlier is None:
+            return self
+        return replace(self, requests=self.requests + earlier.requests, seconds=self.seconds + earlier.seconds)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more is to be asked: the deadline has passed, or asking again would cost as much."""
+        return self.kind in ("unfinished", "too large")
+
+    def wait_before(self, retry: int) -> float:
+        """Seconds to wait before this retry, counted from 1."""
+        backoff = min(_BACKOFF * 2 ** (retry - 1), _MOST_BACKOFF)
+        return self.retry_after or backoff * random.uniform(0.75, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What was asked: for the sentence."""
+
+    url: str
+    """As `endpoint_presets.shown` gives it."""
+    model: str
+    key: bool
+    """Whether a key is configured."""
+    timeout: float
+    """Seconds that the endpoint may send nothing."""
+
+
+def explain(fault: Fault, where: Where, models: Sequence[str] = ()) -> EndpointError:
+    """The error for the user. `models` are those that the endpoint lists, if it was asked."""
+    if fault.kind == "status":
+        return _refusal(fault, where, models)
+    what, remedy = _EXPLAINED[fault.kind]
+    sentence = what.format(
+        because=_because(fault.text),
+        text=fault.text,
+        host=_host(where.url),
+        silence=format_seconds(fault.silence),
+        seconds=format_seconds(fault.seconds),
+        requests=f" and {fault.requests} requests" if fault.requests > 1 else "",
+        tries=f" ({_tries(fault)})" if fault.requests > 1 else "",
+    )
+    return EndpointError(f"{where.url} {sentence}.", remedy=remedy)
+
+
+def _host(url: str) -> str:
+    """The name in an address, or all of it where it is none."""
+    with suppress(ValueError):
+        return urlsplit(url).hostname or url
+    return url
+
+
+_LOADED = "Check that the model is loaded, or raise the endpoint's timeout."
+_RUNNING = "Check base_url, and that the server is running."
+_LOG = "Look at the server's own log, or try again later."
+
+_EXPLAINED: dict[Kind, tuple[str, str]] = {
+    "unreachable": ("cannot be reached{tries}{because}", _RUNNING),
+    "unresolved": ("cannot be reached, because the name {host} is not known{tries}{because}", _RUNNING),
+    "tls": (
+        "was reached, but no secure connection could be made{because}",
+        "Check that base_url begins with the right one of http:// and https://, and the server's certificate.",
+    ),
+    "no connection": ("accepted no connection within {silence}{tries}", _RUNNING),
+    "silent": ("sent no answer within {silence}{tries}", _LOADED),
+    "stalled": ("stopped in the middle of its reply and sent nothing for {silence}{tries}", _LOADED),
+    "unfinished": ("had not completed its reply after {seconds}{requests}", _LOADED),
+    "closed": ("closed the connection without an answer{tries}", _LOG),
+    "cut": ("closed the connection in the middle of its reply{tries}", _LOG),
+    "too large": ("sent too much: {text}", "Check that base_url is the address of a language model."),
+    "redirect": (
+        "redirects to another server, {text}, which was not asked",
+        "Set base_url to that address if you trust it.",
+    ),
+    "alien": ("does not answer as an OpenAI-compatible endpoint{because}", "Check base_url; it usually ends in /v1."),
+}
+
+
+def _refusal(fault: Fault, where: Where, models: Sequence[str]) -> EndpointError:
+    if fault.status in (401, 403):
+        return EndpointError(
+            f"{where.url} refused the key ({fault.status})."
+            if where.key
+            else f"{where.url} wants a key ({fault.status}), and none is configured.",
+            remedy=key_remedy(),
+        )
+    if fault.status == 404:
+        return _missing(fault, where, models)
+    if fault.status == 429:
+        return EndpointError(
+            f"{where.url} refuses more requests now (429, {_tries(fault)}){_because(fault.text)}.",
+            remedy="Wait, use fewer candidates, or check the account's quota.",
+        )
+    if fault.status >= 500:
+        return EndpointError(
+            f"{where.url} failed ({fault.status}, {_tries(fault)}){_because(fault.text)}.", remedy=_LOG
+        )
+    return EndpointError(
+        f"{where.url} refused the request ({fault.status}){_because(fault.text)}.",
+        remedy=f"Check that {where.model!r} is a chat model with room for the prompt.",
+    )
+
+
+def _missing(fault: Fault, where: Where, models: Sequence[str]) -> EndpointError:
+    if models and where.model not in models:
+        more = ", ..." if len(models) > _MOST_NAMES else ""
+        return EndpointError(
+            f"{where.url} has no model {where.model!r}.",
+            remedy=f"It has: {', '.join(models[:_MOST_NAMES])}{more}.",
+        )
+    return EndpointError(
+        f"{where.url} has no such address, or no model {where.model!r} (404){_because(fault.text)}.",
+        remedy="Check base_url, which usually ends in /v1, and the model's name.",
+    )
+
+
+def key_remedy() -> str:
+    """Where a key is set."""
+    names = "EXPLORACODER_API_KEY or OPENAI_API_KEY in the environment"
+    otherwise = f"{names}, or api_key in {config_path()}"
+    return by_front_end(terminal=f"Set {otherwise}.", notebook=f"Run `%explora config key`, or set {otherwise}.")
+
+
+def quoted(text: str, key: str | None) -> str:
+    """A server's words on one line, shortened, the key struck out."""
+    if key:
+        text = text.replace(key, "[key]")
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+
+
+def _because(text: str) -> str:
+    return f": {text.rstrip('.')}" if text else ""
+
+
+def _tries(fault: Fault) -> str:
+    """How often it was asked, with the seconds that this took and the wait that the server asks for, if of note."""
+    times = "tried once" if fault.requests < 2 else f"tried {fault.requests} times"
+    spent = f" in {format_seconds(fault.seconds)}" if fault.requests > 1 and fault.seconds >= 1 else ""
+    wait = fault.retry_after if fault.retry_after and fault.retry_after >= 1 else None
+    return times + spent + (f", it asks for a wait of {format_seconds(wait)}" if wait else "")

@@ -1,0 +1,173 @@
+"""Turns exceptions of the client, and replies that are none, into faults: what happened, as far as it was measured."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import os
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.llm.endpoint_faults import Fault, Kind, quoted
+from exploracoder_jupyter.llm.traffic_limits import (
+    EncodingRefused,
+    RedirectRefused,
+    ResponseRefused,
+    ResponseTooLarge,
+    Traffic,
+)
+from exploracoder_jupyter.llm.untyped_json import as_object, as_text, json_type
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+def errors() -> tuple[type[Exception], ...]:
+    """The exceptions that mean a fault of the endpoint; a body that is nested too deeply is a RecursionError."""
+    import openai
+
+    return (openai.OpenAIError, ResponseRefused, ValueError, RecursionError)
+
+
+def fault_of(error: Exception, exchange: Traffic, key: str | None) -> Fault:
+    """The fault that an exception of the client means."""
+    return _fault(error, exchange, key).measured(exchange)
+
+
+def wrong_shape(answer: JsonValue) -> str:
+    """Why this is no reply of such an endpoint; empty if it is one."""
+    if isinstance(answer, str):
+        return "it sent a web page" if answer.lstrip().startswith("<") else "it sent no JSON"
+    if not isinstance(answer, dict):
+        return f"its reply is {json_type(answer)}, not an object"
+    choices = answer.get("choices")
+    return "" if choices is None or isinstance(choices, list) else f"its `choices` are {json_type(choices)}, not a list"
+
+
+def reported_error(error: JsonValue, key: str | None) -> Fault:
+    """The fault of a reply that holds an error though its status says success."""
+    code = as_object(error).get("code")
+    status = code if type(code) is int and 400 <= code < 600 else 502
+    return Fault("status", quoted(_words(error), key), status, passing=False)
+
+
+def _fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
+    import openai
+
+    match error:
+        case ResponseTooLarge():
+            return Fault("too large", str(error))
+        case RedirectRefused():
+            return Fault("redirect", quoted(str(error), key))
+        case EncodingRefused():
+            return Fault("alien", quoted(f"its response is compressed ({error}), which was not asked for", key))
+        case openai.APITimeoutError() | openai.APIConnectionError():
+            return _connection_fault(error.__cause__, exchange, key)
+        case openai.APIStatusError():
+            return _refusal(error.response, error.body, error.param, key)
+        case openai.APIError():  # within a stream
+            return reported_error(_json(error.body) or str(error), key)
+        case RecursionError():
+            return Fault("alien", "its reply is nested too deeply")
+        case UnicodeDecodeError():
+            return Fault("alien", "its reply is not UTF-8")
+    return Fault("alien", quoted(f"its reply is not JSON ({error})", key))
+
+
+def _refusal(response: httpx2.Response, body: object, parameter: str | None, key: str | None) -> Fault:
+    status, advice = response.status_code, response.headers.get("x-should-retry")
+    passing = advice == "true" if advice in ("true", "false") else status in (408, 409, 429) or status >= 500
+    return Fault(
+        "status",
+        quoted(_words(_json(body)), key),
+        status,
+        as_text(_json(parameter)),
+        passing=passing,
+        retry_after=_retry_after(response.headers),
+    )
+
+
+def _connection_fault(cause: BaseException | None, exchange: Traffic, key: str | None) -> Fault:
+    import httpx2
+
+    text, kind = quoted(_root(cause), key), _kind(cause, exchange)
+    unfit = (httpx2.UnsupportedProtocol, httpx2.TooManyRedirects, httpx2.DecodingError)
+    if isinstance(cause, unfit):
+        return Fault("alien", text)
+    return Fault(kind, text if kind in ("unreachable", "unresolved", "tls") else "", passing=kind != "tls")
+
+
+def _kind(cause: BaseException | None, exchange: Traffic) -> Kind:
+    import httpx2
+
+    match cause:
+        case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+            return "no connection"
+        case httpx2.TimeoutException():
+            return "stalled" if exchange.answered else "silent"
+        case httpx2.ConnectError() | httpx2.ProxyError():
+            return _unconnected(cause)
+    return "cut" if exchange.answered else "closed"
+
+
+def _unconnected(cause: BaseException) -> Kind:
+    for error in _chain(cause):
+        if isinstance(error, ssl.SSLError):
+            return "tls"
+        if isinstance(error, socket.gaierror):
+            return "unresolved"
+    return "unreachable"
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            yield from _chain(error.exceptions[0])
+        error = error.__cause__ or error.__context__
+
+
+def _root(cause: BaseException | None) -> str:
+    """The operating system's words where there are any: those of the client are about its own attempts."""
+    for error in _chain(cause):
+        if isinstance(error, (ssl.SSLError, socket.gaierror)) and error.strerror:
+            return error.strerror
+        if isinstance(error, OSError) and error.errno:
+            return os.strerror(error.errno)
+    return str(cause or "")
+
+
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    """Seconds that the server asks to wait, if it asks."""
+    given = headers.get("retry-after", "")
+    seconds = _number(headers.get("retry-after-ms", "")) / 1000
+    if math.isnan(seconds):
+        seconds = _number(given)
+    if math.isnan(seconds) and (date := email.utils.parsedate_tz(given)):
+        seconds = email.utils.mktime_tz(date) - time.time()
+    return seconds if 0 < seconds < math.inf else None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _words(body: JsonValue) -> str:
+    """What the server says, if it says it in words."""
+    if isinstance(body, dict):
+        said = body.get("message") or body.get("detail") or body.get("error") or ""
+        return said if isinstance(said, str) else str(said)
+    text = as_text(body)
+    return "" if text.lstrip().startswith("<") else text
+
+
+def _json(body: object) -> JsonValue:
+    return body if isinstance(body, (dict, str)) else None

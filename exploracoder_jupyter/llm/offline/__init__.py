@@ -1,0 +1,5 @@
+"""The embedded model that is no language model: retrieval, documented examples, signatures and the values at hand."""
+
+from exploracoder_jupyter.llm.offline.offline_model import OfflineModel
+
+__all__ = ["OfflineModel"]

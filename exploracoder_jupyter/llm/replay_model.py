@@ -1,0 +1,136 @@
+"""Models that give recorded replies again: all of a run's, or those that need not be asked for once more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+import anyio
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.types import Exchange, Message, Usage
+from exploracoder_jupyter.pipeline.ports import Model, ModelRequest, Reply
+from exploracoder_jupyter.pipeline.prompting.tool_call_text import asked
+
+
+class ReplayModel:
+    """Answers by step, subject and what the model said before, in the order of the recording; each exchange is given
+    once.
+
+    What it said before tells apart the choices that each went on by itself after looking something up. Where the run
+    takes another course than the recorded one, the next exchange of the same step answers. The recorded usage comes
+    with the first reply. With `paced`, replies take as long as they did.
+    """
+
+    def __init__(self, exchanges: Sequence[Exchange], *, paced: bool = False) -> None:
+        self._left = list(exchanges)
+        self._name = exchanges[0].model if exchanges else "replay"
+        self._paced = paced
+
+    @property
+    def name(self) -> str:
+        """The recorded model's name."""
+        return self._name
+
+    async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
+        """Yield the recorded replies.
+
+        Raises:
+            EndpointError: nothing is recorded for this request, or it failed when it was recorded.
+        """
+        exchange = self._next(request)
+        pause = exchange.usage.seconds / max(len(exchange.replies), 1) if self._paced else 0.0
+        if not exchange.replies:
+            await anyio.sleep(pause)
+            raise EndpointError(f"The recorded request had no reply: {exchange.problem or 'it was cut off'}.")
+        for reply in _replies(exchange):
+            await anyio.sleep(pause)
+            yield reply
+
+    def _next(self, request: ModelRequest) -> Exchange:
+        same_step = [exchange for exchange in self._left if exchange.step == request.step]
+        same = [exchange for exchange in same_step if exchange.subject == request.subject]
+        said = _said(request.messages)
+        going_on = [exchange for exchange in same if _said(exchange.messages) == said]
+        found = next(iter(going_on or same or same_step), None)
+        if found is None:
+            name = f"subtask {request.subject}" if request.subject.isdigit() else request.subject
+            where = f" for {name}" if name else ""
+            if not self._left:
+                raise EndpointError(f"The recorded run had no further reply{where}.")
+            raise EndpointError(f"The recorded run was not asked what is asked now{where}.")
+        self._left.remove(found)
+        return found
+
+
+class RememberingModel:
+    """Gives what a model of the same name has said to the same request before, each exchange once and at no cost; all
+    else is asked of the model itself. What asked for a look-up is given only where that is answered.
+    """
+
+    def __init__(
+        self, model: Model, exchanges: Sequence[Exchange], *, clean: Callable[[str], str] = lambda text: text
+    ) -> None:
+        """`clean` makes texts comparable: with those of the exchanges as they were recorded, and without what may
+        differ."""
+        self._model = model
+        self._clean = clean
+        whole = [one for one in exchanges if one.replies and one.problem != "interrupted"]
+        self._known = [(one, self._asked(one.messages)) for one in whole]
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self._model.name
+
+    async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
+        """Yield the known replies, or those that the model gives now.
+
+        Raises:
+            EndpointError: from the model.
+        """
+        if known := self._take(request):
+            for reply in _replies(known):
+                yield replace(reply, usage=Usage())
+            return
+        async with aclosing(self._model.complete(request)) as replies:  # type: ignore[type-var]  # a generator
+            async for reply in replies:
+                yield reply
+
+    def _take(self, request: ModelRequest) -> Exchange | None:
+        wanted = self._asked(request.messages) if self._known else ()
+        for place, (exchange, known) in enumerate(self._known):
+            alike = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
+            if alike and known == wanted and (request.tools or not _looks_up(exchange)):
+                del self._known[place]
+                return exchange
+        return None
+
+    def _asked(self, messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
+        return tuple((message.role, self._clean(message.content)) for message in messages)
+
+
+def _looks_up(exchange: Exchange) -> bool:
+    """Whether a reply asks for an API before it goes on."""
+    return any(exchange.calls) or any(asked(text) for text in exchange.replies)
+
+
+def _replies(exchange: Exchange) -> list[Reply]:
+    """The recorded replies; the first one has all of the recorded usage."""
+    usage = [exchange.usage, *(Usage() for _ in exchange.replies)]
+    calls = exchange.calls or ((),) * len(exchange.replies)
+    return [
+        Reply(index, text, usage[index], "" if calls[index] else _problem(exchange, text), calls[index])
+        for index, text in enumerate(exchange.replies)
+    ]
+
+
+def _said(messages: Sequence[Message]) -> list[Message]:
+    """The model's own part of a conversation."""
+    return [message for message in messages if message.role == "assistant"]
+
+
+def _problem(exchange: Exchange, text: str) -> str:
+    """The exchange's problem, where it is plain which reply had it."""
+    return exchange.problem if len(exchange.replies) == 1 or not text.strip() else ""

@@ -1,0 +1,127 @@
+"""Takes the answer to one chat request and delivers its choices as replies, each as soon as it is complete.
+
+The choice that is the last one to be complete waits for the end of the stream, where the server tells the cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.types import Usage
+from exploracoder_jupyter.llm.endpoint_faults import Fault
+from exploracoder_jupyter.llm.reply_choices import CHARACTERS_PER_TOKEN, Bill, Choice, Growing, whole
+from exploracoder_jupyter.llm.untyped_json import as_object
+from exploracoder_jupyter.pipeline.merged_streams import Put
+from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.llm.endpoint_connection import Stream
+
+_MOST_CHARACTERS = 1_000_000
+"""Of one choice in a stream, reasoning included: more than any model's limit for a reply."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A model request on its way: what it has cost and not yet said, and which of its choices are lost."""
+
+    request: ModelRequest
+    deadline: float
+    """The time by which it ends, whatever the endpoint does."""
+    owed: Usage = field(default_factory=Usage)
+    lost: dict[int, EndpointError] = field(default_factory=dict)
+    broken: bool = False
+    """Whether the stream of all choices broke off."""
+    fault: Fault | None = None
+    """Why it did."""
+
+    def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
+        """The reply for a choice; what is owed is said with it."""
+        said, self.owed = (usage or Usage()) + self.owed, Usage()
+        return Reply(index, choice.text, said, choice.problem, choice.calls)
+
+    @property
+    def characters(self) -> int:
+        """Length of the prompt."""
+        return sum(len(message.content) for message in self.request.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """How an answer ended."""
+
+    ended: bool
+    """It came to an end in order, as far as the wire can tell."""
+    shown: int
+    """How many choices the server began."""
+    complete: int
+    fault: Fault | None = None
+    """Why it did not."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether no choice was left halfway: some servers' connections end in order when they break off."""
+        return self.ended and self.complete >= self.shown
+
+
+class Delivery:
+    """The delivery of one HTTP request's choices: the server's choice i is the reply `indexes[i]`."""
+
+    def __init__(self, asked: Asked, indexes: Sequence[int], put: Put[Reply]) -> None:
+        self._asked = asked
+        self._indexes = indexes
+        self._put = put
+        self._bill = Bill(asked.characters)
+        self._most = _MOST_CHARACTERS * len(indexes)
+        if (left := asked.request.tokens_left) is not None:
+            self._most = min(self._most, int(left * CHARACTERS_PER_TOKEN))
+        self._complete = 0
+        self._last: Choice | None = None
+
+    async def receive(self, answer: JsonValue | Stream) -> Received:
+        """Deliver what is complete. A stream that passes the deadline, or the budget, is cut, its choices truncated."""
+        if isinstance(answer, AsyncGenerator):
+            return await self._receive_stream(answer)
+        choices = whole(answer)
+        self._take(choices)
+        self._settle(as_object(answer).get("usage"), sum(choice.raw for choice in choices))
+        return Received(True, len(choices), self._complete)
+
+    async def _receive_stream(self, stream: Stream) -> Received:
+        growing, fault = Growing(), None
+        async with aclosing(stream) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, Fault):
+                    fault = chunk
+                    break
+                self._take(growing.feed(chunk))
+                if growing.characters > self._most:
+                    fault = Fault("too large", f"its reply has more than {growing.characters:,} characters")
+                    break
+        if fault and fault.is_final:
+            self._take(growing.cut())
+        self._settle(growing.usage, growing.characters)
+        return Received(fault is None, growing.begun, self._complete, fault)
+
+    def _take(self, choices: Iterable[Choice]) -> None:
+        for choice in choices:
+            if choice.index >= len(self._indexes):
+                continue
+            self._complete += 1
+            if self._complete == len(self._indexes):
+                self._last = choice
+            else:
+                self._put(self._asked.reply(self._indexes[choice.index], choice, self._bill.part(choice)))
+
+    def _settle(self, counted: JsonValue, characters: int) -> None:
+        rest = self._bill.rest(counted, characters)
+        if self._last is None:
+            self._asked.owed += rest
+        else:
+            self._put(self._asked.reply(self._indexes[self._last.index], self._last, rest))

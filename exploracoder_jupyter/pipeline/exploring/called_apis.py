@@ -1,0 +1,125 @@
+"""Which documented APIs a snippet really calls.
+
+Names rooted in imports are resolved exactly; a method call is resolved through the type of its variable where an
+observation told it, else through the recommended methods of that name. Cheap, syntactic and honest: what cannot be
+resolved is not counted.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from exploracoder_jupyter.core.types import ApiDoc, Experience
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.ports import Knowledge
+
+
+@heuristic("looking for the APIs that code calls", lambda *args, **kwargs: ())
+def apis_used(
+    code: str,
+    knowledge: Knowledge,
+    *,
+    recommended: Iterable[ApiDoc] = (),
+    types: Mapping[str, str] | None = None,
+    before: Iterable[str] = (),
+) -> tuple[str, ...]:
+    """Paths of the APIs that the code calls, in order of first appearance.
+
+    `types` maps variables to type paths, as observed (`{"G": "networkx.classes.graph.Graph"}`); `before` is what ran
+    in the session before it, whose imports still hold.
+    """
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    aliases = {**_imported(before), **_imports(tree)}
+    methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            path = _resolve(node.func, aliases, types or {}, methods, knowledge)
+            if path:
+                found[path] = None
+    return tuple(found)
+
+
+@heuristic("looking for the APIs that code calls", lambda code: ())
+def called(code: str) -> tuple[str, ...]:
+    """Names of what the code calls, in order of first appearance: paths from imports on; of methods the last part."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
+    aliases = _imports(tree)
+    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    names = (_name(func, aliases) for func in calls)
+    return tuple(dict.fromkeys(name for name in names if name and not hasattr(builtins, name)))
+
+
+def _name(func: ast.expr, aliases: Mapping[str, str]) -> str:
+    chain = _chain(func)
+    if chain and chain[0] in aliases:
+        return ".".join([aliases[chain[0]], *chain[1:]])
+    return func.attr if isinstance(func, ast.Attribute) else "".join(chain[-1:])
+
+
+def known_types(experience: Iterable[Experience]) -> dict[str, str]:
+    """Variables with their types as the experience so far showed them; what failed is gone with its branch."""
+    return {name: kind for item in experience if item.observation.ran for name, kind in item.observation.names}
+
+
+def _imported(codes: Iterable[str]) -> dict[str, str]:
+    """Names that these cells have imported, with their paths."""
+    found: dict[str, str] = {}
+    for code in codes:
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            found |= _imports(ast.parse(code))
+    return found
+
+
+def _imports(tree: ast.AST) -> dict[str, str]:
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                aliases[name.asname or name.name.partition(".")[0]] = (
+                    name.name if name.asname else name.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            aliases.update({name.asname or name.name: f"{node.module}.{name.name}" for name in node.names})
+    return aliases
+
+
+def _resolve(
+    func: ast.expr,
+    aliases: Mapping[str, str],
+    types: Mapping[str, str],
+    methods: Mapping[str, str],
+    knowledge: Knowledge,
+) -> str | None:
+    chain = _chain(func)
+    if chain and chain[0] in aliases:
+        return _known(".".join([aliases[chain[0]], *chain[1:]]), knowledge)
+    if len(chain) == 2 and chain[0] in types:
+        exact = _known(f"{types[chain[0]]}.{chain[1]}", knowledge)
+        if exact:
+            return exact
+    return methods.get(func.attr) if isinstance(func, ast.Attribute) else None
+
+
+def _chain(node: ast.expr) -> list[str]:
+    """`a.b.c` as its parts; empty when it is not rooted in a name."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
+
+
+def _known(path: str, knowledge: Knowledge) -> str | None:
+    api = knowledge.lookup(path)
+    return api.path if api else None

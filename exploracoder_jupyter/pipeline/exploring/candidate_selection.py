@@ -1,0 +1,84 @@
+"""Selection by evidence: which of a subtask's experiences is carried forward, and why.
+
+The paper takes a random candidate that ran, valid output first (section 3.4). Here the order is: it ran > others that
+ran agree with it > assertions of its own held > its output is informative > it uses recommended APIs > it is shorter.
+The reasons are recorded.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from exploracoder_jupyter.core.types import Experience, Selection
+from exploracoder_jupyter.pipeline.exploring.output_similarity import agree, informative, shown
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.solving.assert_rewrite import can_fail
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Evidence:
+    """What speaks for an experience; compares in the order of its fields."""
+
+    ran: bool
+    agreeing: int
+    """How many other candidates that ran show the same."""
+    asserted: bool
+    """Whether it asserts something of its result, which held."""
+    informative: bool
+    recommended: int
+    """How many recommended APIs it really calls."""
+    brevity: int
+    """Minus the length of the code."""
+
+
+@heuristic("selecting a candidate", lambda experiences, recommended: _first(experiences))
+def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tuple[Experience, Selection]:
+    """The best experience (the first one among equals) with the reasons. Needs at least one experience."""
+    evidence = [_evidence(item, experiences, set(recommended)) for item in experiences]
+    best = max(range(len(experiences)), key=lambda i: (evidence[i], -i))
+    chosen = experiences[best]
+    ran = sum(item.ran for item in evidence)
+    return chosen, Selection(chosen.subtask.id, chosen.candidate.id, _reasons(evidence[best], chosen, ran))
+
+
+def _first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
+    """The first that ran, else the first."""
+    chosen = next((item for item in experiences if item.observation.ran), experiences[0])
+    return chosen, Selection(chosen.subtask.id, chosen.candidate.id, ("ran" if chosen.observation.ran else "none ran",))
+
+
+def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str]) -> Evidence:
+    observation = item.observation
+    agreeing = sum(agree(item, other) for other in all_ if other is not item) if observation.ran else 0
+    used = len(recommended.intersection(item.apis))
+    asserted = observation.ran and _asserts(item.candidate.code)
+    informs = informative(shown(observation))
+    return Evidence(observation.ran, agreeing, asserted, informs, used, -len(item.candidate.code))
+
+
+@heuristic("looking for assertions", lambda code: False)
+def _asserts(code: str) -> bool:
+    """Whether it holds an assertion that is sure to be run, and that could fail."""
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    assertions = [node for node in body if isinstance(node, ast.Assert)]
+    names = [inner for node in assertions for inner in ast.walk(node.test) if isinstance(inner, ast.Name)]
+    return bool(names) and can_fail(ast.Module([*assertions], []))
+
+
+def _reasons(evidence: Evidence, chosen: Experience, ran: int) -> tuple[str, ...]:
+    if not evidence.ran:
+        return ("none ran", "its failure is kept as experience")
+    reasons = ["ran" if ran > 1 else "the only one that ran"]
+    if evidence.agreeing:
+        reasons.append(f"gives the same as {evidence.agreeing} other{'s' if evidence.agreeing > 1 else ''}")
+    if evidence.asserted:
+        reasons.append("its own assertion held")
+    reasons.append("informative output" if evidence.informative else "no informative output")
+    if evidence.recommended:
+        reasons.append(f"uses {evidence.recommended} recommended API{'s' if evidence.recommended > 1 else ''}")
+    return tuple(reasons)

@@ -1,0 +1,84 @@
+"""Carrying a known candidate forward: run again in a branch of its own, without asking the model.
+
+It is one that the user chose, or what the run that this one goes on from had come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from exploracoder_jupyter.core.events import (
+    CandidateProposed,
+    CandidateSelected,
+    Notice,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.core.types import ApiDoc, Candidate, Selection, Subtask
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
+from exploracoder_jupyter.pipeline.exploring.subtask_exploration import finish
+from exploracoder_jupyter.pipeline.prompting.passage_packing import distinct
+from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
+from exploracoder_jupyter.pipeline.run_plan import Carried
+from exploracoder_jupyter.pipeline.step_context import Run, State, merged, still_wanted
+
+_CHOSEN = "chosen by the user"
+_GIVEN = "carried over from the earlier run"
+
+
+async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | None:
+    """The state after what is known for this subtask; `None` if nothing is, or if it fails now and did not before."""
+    agenda = run.agenda
+    if chosen := agenda.chosen.pop(subtask.id, None):
+        apis = _known(run, chosen.apis)
+        return await _run_again(run, state, Search(run, subtask, apis), chosen.candidate, _CHOSEN)
+    if carried := agenda.given.pop(subtask.id, None):
+        return await _take_over(run, state, subtask, carried)
+    return None
+
+
+async def _take_over(run: Run, state: State, subtask: Subtask, carried: Carried) -> State | None:
+    """The state after what an earlier run came to, with what was found for it there."""
+    recommended = tuple(item.api for item in carried.apis)
+    found = replace(
+        state,
+        retrieved=merged(state.retrieved, _known(run, carried.retrieved)),
+        passages=distinct((*state.passages, *carried.passages)),
+    )
+    if not carried.code:
+        run.emit(SubtaskFinished(subtask.id, carried.status, carried.reason))
+        return found
+    id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
+    candidate = Candidate(id_, subtask.id, carried.code, parent=state.after)
+    run.emit(SubtaskStarted(subtask.id, carried.apis))
+    run.emit(CandidateProposed(candidate))
+    search = Search(run, subtask, recommended, carried.passages)
+    reason = _CHOSEN if carried.chosen else _GIVEN
+    return await _run_again(run, found, search, candidate, reason, may_fail=carried.status == "failed")
+
+
+async def _run_again(
+    run: Run, state: State, found: Search, candidate: Candidate, reason: str, *, may_fail: bool = False
+) -> State | None:
+    attempt = Attempt.of(run, state, found)
+    winner: str | None = None
+    try:
+        await attempt.again(candidate)
+        await still_wanted()
+        if not attempt.experiences:
+            run.meter.check()  # that is why it was not run
+        if attempt.none_ran and not may_fail:
+            run.emit(Notice(f"Candidate {candidate.id} does not run now: the subtask is explored.", "warning"))
+            return None
+        winner = None if attempt.none_ran else candidate.id
+        run.emit(CandidateSelected(Selection(candidate.subtask, candidate.id, (reason,))))
+        finish(run, attempt.experiences[-1])
+    finally:
+        await attempt.close_losers(winner)
+    return state.learn(attempt.experiences[-1], attempt.branches[winner] if winner else state.branch)
+
+
+def _known(run: Run, paths: Iterable[str]) -> tuple[ApiDoc, ...]:
+    """The APIs of these paths that the libraries have now."""
+    return tuple(api for api in map(run.knowledge.lookup, paths) if api)

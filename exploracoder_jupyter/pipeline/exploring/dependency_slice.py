@@ -1,0 +1,112 @@
+"""Cells made whole: which of the cells before one it needs to run in a fresh session, and what is lacking then.
+
+Syntactic: names that a cell reads are looked for where cells before it bind them, or were seen to change them.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from exploracoder_jupyter.core.types import Experience
+
+GIVEN: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
+"""Names that a cell has without binding them."""
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+class Names(NamedTuple):
+    """Names at the level of a module."""
+
+    read: frozenset[str]
+    bound: frozenset[str]
+
+
+def whole(cells: Sequence[Experience]) -> str:
+    """The code of the last cell with that of those before it that it needs, in order, nothing imported twice."""
+    last = cells[-1].candidate.code
+    kept, wanted = [last], set(lacking(last) or ())
+    for item in reversed(cells[:-1]):
+        code = item.candidate.code
+        if wanted & {*names_in(code).bound, *(change.name for change in item.observation.changes)}:
+            wanted |= lacking(code) or set()
+            kept = [code, *(other for other in kept if other != code)]
+    return "\n\n".join(_importing_once(kept))
+
+
+def self_contained(code: str) -> bool:
+    """Whether the code reads no name that it has not bound before, as far as can be told without running it."""
+    return lacking(code) == set()
+
+
+def lacking(code: str) -> set[str] | None:
+    """What the code reads and has not bound before; `None` where it cannot be read itself."""
+    try:
+        body = [(statement, names_in(ast.unparse(statement))) for statement in ast.parse(code).body]
+    except _UNREADABLE:
+        return None
+    known, missing = set(GIVEN), set[str]()
+    for statement, names in body:
+        reads_first = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+        missing |= names.read - known - (set() if reads_first else names.bound)
+        known |= names.bound
+    return missing
+
+
+def repeats(code: str, other: str) -> bool:
+    """Whether every statement of the code stands in the other too."""
+    statements = _statements(code)
+    return bool(statements) and statements <= _statements(other)
+
+
+def _statements(code: str) -> set[str]:
+    try:
+        return {ast.dump(statement) for statement in ast.parse(code).body}
+    except _UNREADABLE:
+        return set()
+
+
+def names_in(code: str) -> Names:
+    """What the code reads and binds at the level of the module; nothing where it cannot be read."""
+    try:
+        table = symtable.symtable(code, "cell", "exec")
+    except _UNREADABLE:
+        return Names(frozenset(), frozenset())
+    bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
+    changed = {node.target for node in ast.walk(ast.parse(code)) if isinstance(node, ast.AugAssign)}
+    added = {target.id for target in changed if isinstance(target, ast.Name)} & bound
+    return Names(frozenset({*_read(table), *added}), frozenset(bound))
+
+
+def _read(table: symtable.SymbolTable) -> Iterator[str]:
+    top = table.get_type() == "module"
+    yield from (one.get_name() for one in table.get_symbols() if one.is_referenced() and (top or one.is_global()))
+    for inner in table.get_children():
+        yield from _read(inner)
+
+
+def _importing_once(codes: Iterable[str]) -> Iterator[str]:
+    """The codes without top-level imports that an earlier one has."""
+    seen: set[str] = set()
+    for code in codes:
+        lines = code.splitlines()
+        for node, alone in _imports(code):
+            if alone and ast.dump(node) in seen:
+                lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+            seen.add(ast.dump(node))
+        if text := "\n".join(lines).strip("\n"):
+            yield text
+
+
+def _imports(code: str) -> list[tuple[ast.stmt, bool]]:
+    """Imports at the top level, each with whether it has its lines to itself."""
+    try:
+        body = ast.parse(code).body
+    except _UNREADABLE:
+        return []
+    lines = [line for node in body for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
+    found = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return [(node, lines.count(node.lineno) == 1) for node in found]

@@ -1,0 +1,154 @@
+"""What candidates show of their results, whether it tells something, and whether two of them show the same.
+
+What was printed counts, else what the names hold. Two values are the same if they are equal, numbers compared as
+numbers; two texts if most of their facts are the same in the same order, and no name holds another kind of thing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from itertools import islice
+
+from exploracoder_jupyter.core.types import Experience, Observation
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+
+_FACT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^'\n]*'|\"[^\"\n]*\"|\b(?:True|False)\b")
+"""A quotation ends on its line: an apostrophe in prose begins none that goes on to the next one."""
+_MOST_FACTS = 400
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_TYPE = re.compile(r"[A-Za-z_][\w.]*:? ")
+_NO_ROWS = re.compile(r"Empty DataFrame\s+Columns: [^\n]*\s+Index: \[[^\n]*")
+_NOTHING = re.compile(
+    r"(?:[A-Za-z_][\w.]*:? )?(?:None|nan|empty|\[\]|\{\}|\(\)|''|\"\"|\w+\(\)|\w+\(\[\].*\)|<module .*>)|module: .*"
+)
+_EMPTY = re.compile(r"\b0 (?:nodes|rows|items|values)\b|, empty$")
+_NO_DATA = ("module", "type", "ABCMeta", "EnumType", "function", "builtin_function_or_method", "method", "NoneType")
+_KINDS = {"int": "number", "float": "number", "complex": "number", "tuple": "sequence", "list": "sequence"}
+
+
+@heuristic("comparing outputs", lambda one, other: False)
+def agree(one: Experience, other: Experience) -> bool:
+    """Whether both ran and show the same of their results. What one has printed and the other has bound to a name can
+    be the same; what is empty is the same as nothing."""
+    if not (one.observation.ran and other.observation.ran):
+        return False
+    left, right = shown(one.observation), shown(other.observation)
+    if not (informative(left) and informative(right)) or _contradict(one.observation, other.observation):
+        return False
+    values = _value(left), _value(right)
+    if None not in values:
+        return values[0] == values[1]
+    return _plain(left) == _plain(right) or (
+        _mostly_alike(_facts(left), _facts(right)) and not _disjoint(one.observation, other.observation)
+    )
+
+
+@heuristic("judging how informative an output is", lambda text: bool(text.strip()))
+def informative(text: str) -> bool:
+    """Whether it tells something: more than `None`, modules and what is empty."""
+    plain = _NO_ROWS.sub("[]", without_addresses(text)).strip()
+    heads = [line.strip() for line in plain.splitlines() if line.strip() and not line.startswith(" ")]
+    return any(not _NOTHING.fullmatch(head) and not _EMPTY.search(head) for head in heads)
+
+
+def without_addresses(text: str) -> str:
+    """The text with object addresses left out, so that two runs of one thing read alike."""
+    return _ADDRESS.sub("", text)
+
+
+@heuristic("choosing what an output shows", lambda observation: observation.text)
+def shown(observation: Observation) -> str:
+    """What it shows of the results: its outputs if they tell something, else what the changed names hold."""
+    if informative(observation.text):
+        return observation.text
+    data = [change for change in observation.changes if _kind(change.type)]
+    return "\n".join(change.summary for change in data if change.summary)
+
+
+def _plain(text: str) -> str:
+    return " ".join(without_addresses(text).split())
+
+
+def _facts(text: str) -> list[object]:
+    """Numbers, quoted strings and truth values, in their order."""
+    found = islice(_FACT.finditer(without_addresses(text)), _MOST_FACTS)
+    return [_fact(match.group()) for match in found]
+
+
+def _fact(item: str) -> object:
+    if item[0] in "-0123456789":
+        return float(item)
+    value = _literal(item)
+    return item[1:-1] if value is None else value
+
+
+def _mostly_alike(left: list[object], right: list[object]) -> bool:
+    """Measured against the longer one, so that one fact does not agree with every richer output that holds it."""
+    blocks = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks) * 2 > max(len(left), len(right))
+
+
+def _value(text: str) -> object:
+    """The value that the text is a literal of, perhaps after its type, or that a summary shows; `None` if none is."""
+    values = (_literal(literal) for literal in _literals(text.strip()))
+    return next((value for value in values if value is not None), None)
+
+
+def _literal(text: str) -> object:
+    """The value that the text is a literal of, in its normal form; `None` if it is none."""
+    try:
+        return _normal(ast.literal_eval(text))
+    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
+        return None
+
+
+def _literals(text: str) -> Iterator[str]:
+    yield text
+    if type_ := _TYPE.match(text):
+        yield text[type_.end() :]
+    head, _, rest = text.partition("\n")
+    if re.match(r"(?:list|tuple|set|dict): \d+ items?", head):
+        line = rest.partition("\n")[0].strip()
+        yield f"{{{line}}}" if head.startswith("dict") else line
+
+
+def _normal(value: object) -> object:
+    """Equal for values that a person would call the same."""
+    if isinstance(value, bool):
+        return ("bool", value)
+    if isinstance(value, (int, float)):
+        return float(f"{value:.9g}")
+    if isinstance(value, (list, tuple)):
+        return tuple(_normal(item) for item in value)
+    if isinstance(value, set):
+        return frozenset(_normal(item) for item in value)
+    if isinstance(value, dict):
+        return frozenset((_normal(key), _normal(item)) for key, item in value.items())
+    return value
+
+
+def _contradict(one: Observation, other: Observation) -> bool:
+    """Whether a name holds one kind of thing here and another there."""
+    left, right = _types(one), _types(other)
+    return any(_kind(left[name]) != _kind(right[name]) for name in left.keys() & right.keys())
+
+
+def _disjoint(one: Observation, other: Observation) -> bool:
+    """Whether both hold results, and none of the same kind."""
+    left, right = (set(filter(None, map(_kind, _types(item).values()))) for item in (one, other))
+    return bool(left and right) and not left & right
+
+
+def _types(observation: Observation) -> Mapping[str, str]:
+    return {**dict(observation.names), **{change.name: change.type for change in observation.changes}}
+
+
+def _kind(type_: str) -> str:
+    """What a type counts as; empty for what is no data."""
+    last = type_.rpartition(".")[2]
+    if last in _NO_DATA:
+        return ""
+    return "number" if type_.startswith("numpy.") and last[-1:].isdigit() else _KINDS.get(last, last)

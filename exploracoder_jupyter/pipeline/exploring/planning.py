@@ -1,0 +1,123 @@
+"""Planning: the library introduction `s`, the few-shot planners `D`, the subtasks (ExploraCoder, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.core.events import KnowledgeSearched, LibraryRead, Notice, PlanMade
+from exploracoder_jupyter.core.types import Introduction, Overview, Passage, Plan, Planner, Subtask
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_text
+from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
+from exploracoder_jupyter.pipeline.prompting.reply_forms import (
+    MarkedReply,
+    PlannersReply,
+    PlanReply,
+    SearchingPlanReply,
+)
+from exploracoder_jupyter.pipeline.prompting.reply_repair import unbroken
+from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gathered
+from exploracoder_jupyter.pipeline.retrieval.web_query_filter import sendable
+from exploracoder_jupyter.pipeline.step_context import Run
+
+
+async def introduce(run: Run) -> Introduction:
+    """The introduction of the run that this one goes on from, else the one kept for these library versions and this
+    model, else a new one, which is kept."""
+    knowledge = run.knowledge
+    introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
+    if introduction is None:
+        overview = knowledge.overview()
+        introduction = Introduction(await _summary(run, overview), await _planners(run, overview))
+        knowledge.keep_introduction(run.model.name, introduction)
+    run.emit(LibraryRead(tuple(knowledge.libraries), knowledge.size, introduction))
+    return introduction
+
+
+async def _summary(run: Run, overview: Overview) -> str:
+    if not overview.text.strip():
+        return "(The library has no introductory documentation.)"
+    try:
+        return await ask_text(run, "introduce", IntroduceInputs(run.task.libraries, overview.text))
+    except ReplyError:
+        return shorten(overview.text, 1500)
+
+
+async def _planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
+    count = run.settings.planners
+    if not overview.examples or not count:
+        return ()
+    inputs = PlannersInputs(run.task.libraries, overview.examples[:12], count)
+    try:
+        reply = await ask_json(run, "planners", inputs, PlannersReply)
+    except ReplyError:
+        return ()
+    return tuple(Planner(item.requirement, tuple(item.steps)) for item in reply.planners[:count])
+
+
+async def make_plan(run: Run, introduction: Introduction) -> None:
+    """The subtasks. A plan that stays unusable becomes one subtask, the task itself, and a notice says so."""
+    inputs = PlanInputs(
+        run.task,
+        introduction,
+        run.settings.subtasks,
+        await _passages(run),
+        online="web" in run.soup.kinds,
+        context_tokens=run.retrieval.context_tokens,
+    )
+    try:
+        planned = _planned(await _subtasks(run, inputs))[: inputs.most]
+    except ReplyError as error:
+        run.emit(
+            Notice(f"The plan could not be used ({error.message}) The task is explored as one subtask.", "warning")
+        )
+        planned = []
+    titles, queries = [title for title, _ in planned], sendable(run, [query for _, query in planned])
+    run.agenda.plan = Plan(run.agenda.subtasks(titles or [run.task.text.strip()], queries))
+    run.emit(PlanMade(run.agenda.plan))
+
+
+async def _passages(run: Run) -> tuple[Passage, ...]:
+    """What the soup has for the task."""
+    passages = await gathered(run, run.task.text)
+    if passages:
+        run.emit(KnowledgeSearched("plan", 0, "task", run.task.text, (), passages))
+    return passages
+
+
+async def _subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | MarkedReply]:
+    if inputs.online:
+        return (await ask_json(run, "plan", inputs, SearchingPlanReply)).subtasks
+    return (await ask_json(run, "plan", inputs, PlanReply)).subtasks
+
+
+def _planned(items: Sequence[str | MarkedReply]) -> list[tuple[str, str]]:
+    """The titles that are not blank, each with what to search the web for, which may be nothing."""
+    pairs = [(item, "") if isinstance(item, str) else (item.subtask, item.search) for item in items]
+    return [(title, query) for text, query in pairs for title in titles_of([text])]
+
+
+def revise(run: Run, subtask: Subtask, titles: Sequence[str], reason: str) -> None:
+    """Replace the subtasks after `subtask`, within the limits on revisions and subtasks."""
+    agenda, wanted = run.agenda, titles_of(titles)
+    done = agenda.plan.subtasks[: agenda.plan.subtasks.index(subtask) + 1]
+    unchanged = wanted == [item.title for item in agenda.plan.subtasks[len(done) :]]
+    room = run.settings.subtasks - len(done)
+    if unchanged or not may_revise(run) or len(wanted) > room:
+        return
+    online = {item.title: item.online for item in agenda.plan.subtasks}
+    revised = agenda.subtasks(wanted, [online.get(title, "") for title in wanted])
+    agenda.plan = Plan((*done, *revised), agenda.plan.revision + 1)
+    agenda.revisions += 1
+    run.emit(PlanMade(agenda.plan, reason))
+
+
+def may_revise(run: Run) -> bool:
+    """Whether the model may change what remains of the plan: only so often, and never what the user has written."""
+    return run.agenda.revisions < run.settings.plan_revisions and not run.agenda.fixed
+
+
+def titles_of(texts: Sequence[str]) -> list[str]:
+    """The texts as titles of subtasks, one line each; blank ones are left out."""
+    return [title for title in map(unbroken, texts) if title]

@@ -1,0 +1,191 @@
+"""Chain of API Exploration: m candidates for a subtask, each run in a branch of its own (section 3.4).
+
+A candidate starts as soon as its reply is complete. Exact duplicates are run once. When none ran, help is searched for
+again, and `debug` repairs them. One experience is selected and its branch becomes the start of the next subtask; the
+others are closed, but stay on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from exploracoder_jupyter.core.errors import BudgetSpent, EndpointError
+from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
+from exploracoder_jupyter.core.settings import OFFLINE
+from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
+from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
+from exploracoder_jupyter.pipeline.exploring.output_similarity import without_addresses
+from exploracoder_jupyter.pipeline.exploring.planning import revise
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
+from exploracoder_jupyter.pipeline.prompting.passage_packing import distinct
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs
+from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
+from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Advice, recommend
+from exploracoder_jupyter.pipeline.retrieval.snippet_learning import forget_stale
+from exploracoder_jupyter.pipeline.step_context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.task_groups import task_group
+
+
+async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
+    """Explore one subtask and return the state after it."""
+    advice = await recommend(run, state, subtask)
+    await still_wanted()
+    state = replace(
+        state,
+        retrieved=merged(state.retrieved, advice.retrieved),
+        passages=distinct((*state.passages, *advice.passages)),
+    )
+    if advice.remaining is not None:
+        revise(run, subtask, advice.remaining, advice.reason)
+    if advice.satisfied:
+        run.emit(SubtaskFinished(subtask.id, "skipped", advice.reason or "earlier work already shows its result"))
+        return state
+    run.emit(SubtaskStarted(subtask.id, advice.apis))
+    return await _experiment(run, state, subtask, advice)
+
+
+async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) -> State:
+    apis = tuple(item.api for item in advice.apis)
+    found = Search(run, subtask, apis, advice.passages, advice.retrieved)
+    attempt = Attempt.of(run, state, found)
+    winner: str | None = None
+    try:
+        await _propose(attempt)
+        if not attempt.experiences:
+            await _propose(attempt)
+        for round_ in range(1, run.settings.debug_rounds + 1):
+            await _mend(attempt, round_)
+        await forget_stale(run, found.passages, attempt.experiences)
+        await still_wanted()
+        if not attempt.experiences:
+            return _give_up(run, state, subtask, attempt.problem)
+        chosen, selection = select(attempt.experiences, [api.path for api in found.apis])
+        run.emit(CandidateSelected(selection))
+        winner = chosen.candidate.id if chosen.observation.ran else None
+        _expect_next(attempt, winner)
+        finish(run, chosen)
+    finally:
+        await attempt.close_losers(winner)
+    state = replace(
+        state,
+        retrieved=merged(state.retrieved, found.apis),
+        passages=distinct((*found.passages, *state.passages)),
+    )
+    if winner is None:
+        return state.learn(chosen, state.branch)
+    return state.learn(chosen, attempt.branches[winner])
+
+
+def _expect_next(attempt: Attempt, winner: str | None) -> None:
+    """Let branches for the next subtask be made ready while the model is asked; after the last one the root is next."""
+    run, state = attempt.run, attempt.state
+    if attempt.subtask.id != run.agenda.plan.subtasks[-1].id:
+        base = attempt.branches[winner] if winner else state.branch
+        base.expect(run.settings.candidates)
+
+
+def finish(run: Run, chosen: Experience) -> None:
+    """Tell how the subtask of a selected candidate ended."""
+    status: SubtaskStatus = "done" if chosen.observation.ran else "failed"
+    error = chosen.observation.error
+    reason = "" if chosen.observation.ran else (error.headline if error else chosen.observation.note)
+    run.emit(SubtaskFinished(chosen.subtask.id, status, reason))
+
+
+def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
+    reason = "the model gave no code that could be run"
+    run.emit(SubtaskFinished(subtask.id, "failed", f"{reason}: {problem}" if problem else reason))
+    return replace(state, codeless=(*state.codeless, problem)) if problem else state
+
+
+async def _propose(attempt: Attempt) -> None:
+    run, state, subtask = attempt.run, attempt.state, attempt.subtask
+    hint = run.agenda.hints.get(subtask.id, "")
+    tests = run.settings.tests
+    inputs = ProposeInputs(
+        run.task,
+        subtask,
+        state.introduction,
+        attempt.found.apis,
+        state.experience,
+        hint,
+        tests,
+        passages=attempt.found.passages,
+        context_tokens=run.retrieval.context_tokens,
+    )
+    async with task_group() as group:
+        async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
+            id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
+            group.start_soon(attempt.trial, _candidate(id_, state, subtask, draft))
+    await attempt.settle()
+
+
+def _candidate(
+    id_: str, state: State, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None
+) -> Candidate:
+    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.after)
+
+
+async def _mend(attempt: Attempt, round_: int) -> None:
+    """One round of self-debug where it is needed, after a search by what was wrong.
+
+    Each distinct failure of the round before is repaired once (section 3.4). Where candidates ran and none shows a
+    result, the best of them is written anew, once.
+    """
+    latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
+    if attempt.none_ran:
+        await _repair_each(attempt, distinct_failures(latest), round_)
+    elif round_ == 1 and attempt.tells_nothing and attempt.run.model.name != OFFLINE:
+        best, _ = select(latest, [api.path for api in attempt.found.apis])
+        with suppress(BudgetSpent, EndpointError):  # what ran is still selected; the next request to the model raises
+            await _repair_each(attempt, [best], round_)
+
+
+async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
+    """Search by the first of them, and repair them all."""
+    if failures:
+        await attempt.found.again(failures[0])
+    attempt.state.branch.expect(len(failures))
+    async with task_group() as group:
+        for failed in failures:
+            group.start_soon(_repair, attempt, failed, round_)
+    await attempt.settle()
+
+
+async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
+    run, subtask = attempt.run, attempt.subtask
+    inputs = DebugInputs(
+        run.task,
+        subtask,
+        attempt.found.apis,
+        attempt.state.experience,
+        failed,
+        run.settings.tests,
+        passages=attempt.found.passages,
+        context_tokens=run.retrieval.context_tokens,
+    )
+    first = failed.candidate.id.partition("r")[0]
+    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed.candidate.id)]
+    for draft in drafts[:1]:
+        id_ = f"{first}r{round_}"
+        candidate = _candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed.candidate.id)
+        await attempt.trial(candidate)
+
+
+def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
+    """One experience per kind of failure: candidates that failed alike are repaired once, the shortest of them."""
+    by_kind: dict[str, Experience] = {}
+    for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
+        by_kind.setdefault(failure(item), item)
+    return list(by_kind.values())
+
+
+@heuristic("comparing failures", lambda item: item.observation.status)
+def failure(item: Experience) -> str:
+    """The kind of a failure: status and the first line of the error."""
+    error = item.observation.error
+    return without_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())

@@ -1,0 +1,106 @@
+"""An API as a prompt tells it: its documentation whole where that is short, else what matters most of it.
+
+A long docstring is mostly prose around its parameters. Cut in the middle it loses just those; so what it does comes
+first, then the parameters in brief, what it returns, and one example where there is room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from exploracoder_jupyter.core.types import ApiDoc, Parameter
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+
+_SECTION = re.compile(
+    r"^[ \t]*(?:parameters|args|arguments|returns?|yields?|raises|examples?)[ \t]*:?[ \t]*$|^[ \t]*:\w+[ :]",
+    re.I | re.M,
+)
+"""Where a docstring ends to say what it is about."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_LONGEST_PARAMETER: Final = 400
+_LONGEST_BRIEF: Final = 130
+_LONGEST_RETURNS: Final = 200
+
+
+@heuristic("describing an API", lambda api: f"- {api.path}")
+def row(api: ApiDoc) -> str:
+    """Path, signature and first sentence, on a line."""
+    return f"- {api.path}{ended(api.signature, 160)}: {ended(api.summary, 200)}"
+
+
+@heuristic("describing an API", lambda api, most: f"### {api.path}")
+def in_full(api: ApiDoc, most: int) -> str:
+    """The API with about `most` characters of its documentation."""
+    warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""
+    return f"### {api.path}{shorten(api.signature, 400)}{warning}\n{_about(api, most)}"
+
+
+def ended(text: str, most: int) -> str:
+    """On a line, with dots where it is cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most].rstrip()} ..."
+
+
+def squeezed(text: str) -> str:
+    """Without any space, so that two texts compare whatever their layout."""
+    return "".join(text.split())
+
+
+def _about(api: ApiDoc, most: int) -> str:
+    if len(api.description) <= most:
+        return "\n".join([api.description, *_example(api, most - len(api.description), api.description)])
+    if not api.parameters:
+        return shorten(api.description, most)
+    parts = [_lead(api.description, most // 3)]
+    parts += _parameters(api.parameters, most * 2 // 3 - len(parts[0]) // 2)
+    parts += [f"Returns: {ended(api.returns, _LONGEST_RETURNS)}"] if api.returns else []
+    parts += _example(api, most - sum(map(len, parts)))
+    return "\n".join([*parts, f"(shortened: {len(api.description)} characters in all)"])
+
+
+def _lead(description: str, most: int) -> str:
+    """What comes before the first section, as far as its sentences fit; the first one in any case."""
+    found = _SECTION.search(description)
+    text = " ".join(description[: found.start() if found else None].split())
+    kept, *rest = _SENTENCE.split(text)
+    for sentence in rest:
+        if len(kept) + len(sentence) >= most:
+            break
+        kept = f"{kept} {sentence}"
+    return shorten(kept, most)
+
+
+def _parameters(parameters: tuple[Parameter, ...], room: int) -> Iterator[str]:
+    """A line for each, with all that is said of them if that fits; else in brief, and names for those left over."""
+    lines = [_line(one, ended(one.about, _LONGEST_PARAMETER)) for one in parameters]
+    if sum(map(len, lines)) > room:
+        lines = [_line(one, _brief(one.about)) for one in parameters]
+    yield "Parameters:"
+    for index, line in enumerate(lines):
+        if len(line) > room:
+            names = ", ".join(other.name for other in parameters[index:])
+            yield f"- and {shorten(names, _LONGEST_BRIEF)}"
+            return
+        room -= len(line)
+        yield line
+
+
+def _line(parameter: Parameter, about: str) -> str:
+    kind = f" ({parameter.type})" if parameter.type else ""
+    return f"- {parameter.name}{kind}: {about}".removesuffix(": ")
+
+
+def _brief(text: str) -> str:
+    """The first sentence, on a line."""
+    return ended(_SENTENCE.split(" ".join(text.split()), maxsplit=1)[0], _LONGEST_BRIEF)
+
+
+def _example(api: ApiDoc, room: int, told: str = "") -> Iterator[str]:
+    """The first example that fits and does not stand in what is told already."""
+    known = squeezed(told).replace(">>>", "").replace("...", "")
+    fresh = (code for code in api.examples if len(code) <= room and squeezed(code) not in known)
+    yield from (f"```python\n{code}\n```" for code in islice(fresh, 1))

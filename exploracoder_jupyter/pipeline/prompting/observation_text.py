@@ -1,0 +1,163 @@
+"""How a model is told what running a cell showed: the most informative first, within a budget, saying what was cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+
+OBSERVATION: Final = 4000
+"""Characters of one observation that a model is shown, its code not counted."""
+
+_LEAST = 600
+_RESERVED = 100
+"""Characters that each later part of an observation is sure to have."""
+_SLOW_SECONDS = 1.0
+_MUCH_MEMORY = 50_000_000
+
+_Part = Callable[[Observation, int], str]
+"""One part of an observation in at most so many characters (a few more where it says what is missing); empty where
+there is nothing to tell."""
+
+
+def tell(experience: Iterable[Experience], most: int) -> str:
+    """Cells with what they gave, in about `most` characters: short ones whole, the others alike."""
+    items = list(experience)
+    whole = [_cell(item) for item in items]
+    share = most // max(len(items), 1)
+    short = [text for text in whole if len(text) <= share]
+    room = max((most - sum(map(len, short))) // max(len(items) - len(short), 1), _LEAST)
+    told = (text if len(text) <= room else _cell(item, room) for item, text in zip(items, whole, strict=True))
+    return "\n\n".join(told)
+
+
+def shorten(text: str, most: int) -> str:
+    """The text, or its head and tail with a line between that says how much is missing."""
+    if len(text) <= most:
+        return text
+    head, tail = most * 2 // 3, most // 3
+    return f"{text[:head]}\n... ({len(text) - head - tail} characters left out) ...\n{text[-tail:]}"
+
+
+@heuristic(
+    "describing a result", lambda item, room=None: f"# {item.subtask.title}\n```python\n{item.candidate.code}\n```"
+)
+def _cell(item: Experience, room: int | None = None) -> str:
+    observation = item.observation
+    code = item.candidate.code if room is None else shorten(item.candidate.code, room // 2)
+    ended = "It ran." if observation.ran else f"It failed ({observation.status})."
+    head = f"# {item.subtask.title}\n```python\n{code}\n```\n{ended}"
+    left = OBSERVATION if room is None else max(min(OBSERVATION, room - len(head)), _LEAST // 2)
+    return "\n".join([head, *_observed(observation, left)])
+
+
+def _observed(observation: Observation, room: int) -> Iterator[str]:
+    """The parts that there are, the first ones whole as long as something is left for the others."""
+    parts = [part for part in _PARTS if part(observation, room)]
+    for index, part in enumerate(parts):
+        text = part(observation, max(room - _RESERVED * (len(parts) - index - 1), _RESERVED))
+        room -= len(text)
+        yield text
+
+
+def _error(observation: Observation, room: int) -> str:
+    error = observation.error
+    return f"Error:\n{shorten(_report(error), room)}" if error else ""
+
+
+def _report(error: ErrorInfo) -> str:
+    """What is known of it, with its message in any case."""
+    report = error.report.strip()
+    if not report:
+        return error.traceback.strip() or error.headline
+    first, _, rest = report.partition("\n")
+    name, said, _ = first.partition(": ")
+    if name.rpartition(".")[2] != error.name:
+        return f"{error.headline}\n{report}"
+    return report if said else f"{error.headline}\n{rest}".strip()
+
+
+def _meant(observation: Observation, room: int) -> str:
+    return _listed("Did you mean:", observation.error.nearest if observation.error else (), room)
+
+
+def _note(observation: Observation, room: int) -> str:
+    told = observation.error is not None and observation.note in _report(observation.error)
+    return "" if told else shorten(observation.note, room)
+
+
+def _output(observation: Observation, room: int) -> str:
+    text = observation.text.strip()
+    return f"Output:\n{shorten(text, room)}" if text else ""
+
+
+def _changes(observation: Observation, room: int) -> str:
+    """What the names hold now; nothing of it exists where the cell failed."""
+    if not observation.ran:
+        return ""
+    if not observation.changes:
+        names = ", ".join(f"{name}: {kind}" for name, kind in observation.names)
+        return f"New names: {shorten(names, room)}" if names else ""
+    return "\n".join(["Names now:", *_fitting(observation.changes, shorten(observation.text, room), room)])
+
+
+def _fitting(changes: Sequence[Change], shown: str, room: int) -> Iterator[str]:
+    """Changes in full, or their first line, or how many more there are. `shown`: the text that is told above."""
+    for index, change in enumerate(changes):
+        whole = _change(change, shown)
+        brief = whole.partition("\n")[0]
+        line = whole if len(whole) <= room - _RESERVED else brief if brief == whole else f"{brief} [more cut]"
+        if len(line) > room:
+            names = ", ".join(other.name for other in changes[index:])
+            yield f"- and {len(changes) - index} more: {shorten(names, _RESERVED)}"
+            return
+        room -= len(line)
+        yield line
+
+
+def _change(change: Change, shown: str) -> str:
+    how = f"{change.how}, before: {change.before}" if change.before else change.how
+    return f"- {change.name} ({how}): {_value(change, shown)}"
+
+
+def _value(change: Change, shown: str) -> str:
+    summary = change.summary.strip()
+    if summary and summary in shown:
+        return f"{change.type}, as shown above"
+    return summary if summary.startswith(change.type) else f"{change.type}: {summary}".removesuffix(": ")
+
+
+def _warnings(observation: Observation, room: int) -> str:
+    return _listed("Warnings:", observation.warnings, room)
+
+
+def _files(observation: Observation, room: int) -> str:
+    return f"Files written: {shorten(', '.join(observation.files), room)}" if observation.files else ""
+
+
+def _logs(observation: Observation, room: int) -> str:
+    return _listed("Logged:", observation.logs, room)
+
+
+def _cost(observation: Observation, _room: int) -> str:
+    parts = [f"took {observation.seconds:.1f} s"] if observation.seconds > _SLOW_SECONDS else []
+    parts += [f"grew by {observation.memory / 1e6:.0f} MB"] if observation.memory > _MUCH_MEMORY else []
+    return f"It {' and '.join(parts)}." if parts else ""
+
+
+def _listed(heading: str, lines: Sequence[str], room: int) -> str:
+    """The lines that fit, and how many do not."""
+    kept: list[str] = []
+    for line in lines:
+        if kept and len(line) > room:
+            kept.append(f"- and {len(lines) - len(kept)} more")
+            break
+        kept.append(f"- {shorten(line, max(room, _RESERVED))}")
+        room -= len(kept[-1])
+    return "\n".join([heading, *kept]) if kept else ""
+
+
+_PARTS: Final[tuple[_Part, ...]] = (_error, _meant, _note, _output, _changes, _warnings, _files, _logs, _cost)
+"""The most informative first."""

@@ -1,0 +1,135 @@
+"""What was found, packed into a prompt: the most useful first, within one budget for all of it.
+
+About 4,000 tokens of it help most, and more does not help (ARKS, section 3.4). Every API is named before any is told at
+length; those that code among the passages calls come first. Code that ran before stands before documentation, other
+passages after it. Nothing is told twice, and what is cut is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from exploracoder_jupyter.core.types import ApiDoc, Passage
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.api_description import ended, in_full, row, squeezed
+from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+from exploracoder_jupyter.pipeline.prompting.quoting import quote
+
+CHARACTERS_PER_TOKEN: Final = 3.5
+"""Of documentation and code, roughly."""
+
+_PASSAGES_SHARE: Final = 0.45
+"""Of the budget, at most, for all passages together where there are APIs too."""
+_SNIPPETS_SHARE: Final = 0.6
+"""Of what passages have, at most, for code that ran before where there are others."""
+_LONGEST_PASSAGE: Final = 2400
+_LEAST_PASSAGE: Final = 400
+_LONGEST_TITLE: Final = 120
+_IN_FULL: Final = 4
+"""APIs that are told at length, the two that were ranked first among them; the others in brief."""
+_LONG, _BRIEF = 2200, 700
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The parts of a prompt that hold what was found, quoted; empty where there is nothing."""
+
+    snippets: str
+    """Code that ran before."""
+    apis: str
+    passages: str
+    """From all other sources."""
+
+
+@heuristic("packing documentation into a prompt", lambda apis, passages, tokens: Packed("", _paths(apis), ""))
+def packed(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> Packed:
+    """As much of both as fits into the tokens, the first ones in full."""
+    room = int(tokens * CHARACTERS_PER_TOKEN)
+    fresh = _without_doubles(passages, apis)
+    snippets = [item for item in fresh if item.source == "snippet"]
+    others = [item for item in fresh if item.source != "snippet"]
+    share = int(room * (_PASSAGES_SHARE if apis else 1))
+    first = _passages(snippets, int(share * (_SNIPPETS_SHARE if others else 1)))
+    second = _passages(others, share - len(first))
+    told = _docs(_named_first(apis, fresh), {api.path for api in apis[:2]}, room - len(first) - len(second))
+    return Packed(*(quote(text) if text else "" for text in (first, told, second)))
+
+
+@heuristic("listing APIs", lambda apis: "\n".join(api.path for api in apis))
+def table(apis: Sequence[ApiDoc]) -> str:
+    """Path, signature and first sentence, a line each."""
+    return "\n".join(map(row, apis))
+
+
+@heuristic("removing repeated passages", lambda passages: tuple(passages))
+def distinct(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """The passages in order, none whose text an earlier one holds."""
+    return tuple(_without_doubles(passages, ()))
+
+
+def _paths(apis: Sequence[ApiDoc]) -> str:
+    return quote("\n".join(api.path for api in apis)) if apis else ""
+
+
+def _without_doubles(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:
+    known = [squeezed(api.description) for api in apis]
+    kept: list[Passage] = []
+    for item in passages:
+        text = squeezed(item.text)
+        if text and not any(text in other for other in known):
+            known.append(text)
+            kept.append(item)
+    return kept
+
+
+def _named_first(apis: Sequence[ApiDoc], passages: Sequence[Passage]) -> list[ApiDoc]:
+    """Those that the passages' code calls first, otherwise in their order."""
+    named = {path for item in passages for path in item.apis}
+    code = "\n".join(item.text for item in passages if item.code and not item.apis)
+    return sorted(apis, key=lambda api: not (api.path in named or f".{api.name}(" in code))
+
+
+def _passages(passages: Sequence[Passage], room: int) -> str:
+    """The first ones, each with an even share of the room, and how many are left out."""
+    most = max(room // _LEAST_PASSAGE, 0)
+    shown = list(islice(passages, most))
+    parts: list[str] = []
+    for index, item in enumerate(shown):
+        share = max(room // (len(shown) - index), _LEAST_PASSAGE)
+        part = _passage(item, min(share, _LONGEST_PASSAGE))
+        room -= len(part)
+        parts.append(part)
+    if len(shown) < len(passages):
+        parts.append(f"({len(passages) - len(shown)} more left out)")
+    return "\n\n".join(parts)
+
+
+def _passage(item: Passage, most: int) -> str:
+    parts = (ended(item.title, _LONGEST_TITLE), ended(item.origin, _LONGEST_TITLE), item.licence)
+    head = f"[{item.source}: {'; '.join(part for part in parts if part)}]"
+    text = shorten(item.text.strip(), max(most - len(head), _LEAST_PASSAGE // 2))
+    return f"{head}\n```python\n{text}\n```" if item.code else f"{head}\n{text}"
+
+
+def _docs(apis: Sequence[ApiDoc], first: Collection[str], room: int) -> str:
+    """A line for each API that fits, then more of them as long as there is room, in their order.
+
+    `first`: paths of those that are told at length wherever they stand.
+    """
+    parts: list[str] = []
+    for api in apis:
+        line = row(api)
+        if len(line) > room:
+            break
+        parts.append(line)
+        room -= len(line) + 2
+    for rank, api in enumerate(apis[: len(parts)]):
+        whole = in_full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
+        if len(whole) - len(parts[rank]) <= room:
+            room -= len(whole) - len(parts[rank])
+            parts[rank] = whole
+    left = [f"({len(apis) - len(parts)} more left out)"] if len(parts) < len(apis) else []
+    return "\n\n".join([*parts, *left])

@@ -1,0 +1,125 @@
+"""What of the observations may be sent to the model: `values`, `schema` or `none`.
+
+`schema` keeps names, types, shapes, names of columns and files, the type of an error and where it was raised; of
+messages only those that speak of code and not of data, where they have one of the interpreter's own forms: a missing
+name, attribute or module, arguments that do not fit. What is missing there is named if the code that ran has the name:
+it can come from data, as in `getattr(row, key)`. `none` keeps only whether the code ran. Code is always sent: the
+model wrote it; not the user's own files, which may hold data anywhere. Applied to the inputs of every request, so
+nothing can slip past it into a prompt, and to source code that a model looks up.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from typing import Final
+
+from exploracoder_jupyter.core.types import ErrorInfo, Experience, Observation, Passage, Sharing
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.error_redaction import of_code
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
+
+INSTALLED: Final = "# Installed, in "
+"""How source code begins that anybody could read; see `kernel_agent.introspection.source_code`, which writes it."""
+
+_NAME = r"'[A-Za-z_][\w.]*'"
+_NAMES = rf"{_NAME}(?:(?:,| and|, and) {_NAME})*"
+_CALL = r"[A-Za-z_][\w.<>]*\(\)"
+_MISSING_NAME = rf"name {_NAME} is not defined|(?:cannot access )?(?:local|free) variable {_NAME}"
+_MISSING_MODULE = rf"No module named {_NAME}|cannot import name {_NAME} from (?:partially initialized module )?{_NAME}"
+_ARGUMENTS = (
+    rf"{_CALL} (?:got an unexpected keyword argument {_NAME}|got multiple values for argument {_NAME}"
+    rf"|missing \d+ required (?:positional|keyword-only) arguments?: {_NAMES}"
+    r"|takes (?:no|\d+|from \d+ to \d+) (?:positional |keyword )?arguments?(?: but \d+ (?:was|were) given)?)"
+)
+_FORMS = {
+    "NameError": _MISSING_NAME,
+    "UnboundLocalError": _MISSING_NAME,
+    "AttributeError": rf"(?:{_NAME} object|module {_NAME}|type object {_NAME}) has no attribute {_NAME}",
+    "ImportError": _MISSING_MODULE,
+    "ModuleNotFoundError": _MISSING_MODULE,
+    "TypeError": _ARGUMENTS,
+}
+"""What a message must begin with to be kept, up to there, by the type of the error."""
+
+_GIVEN = re.compile(rf"\b(name|named|variable|attribute|unexpected keyword argument) ({_NAME})")
+"""A name that was looked for, and may come from data; not those of types, modules and parameters that there are."""
+_WORD = re.compile(r"\w+")
+_WARNING = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
+
+
+def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
+    """The inputs with every experience and what was found reduced to what may be shared."""
+    if sharing == "values":
+        return inputs
+    changes: dict[str, object] = {}
+    for field in fields(inputs):
+        value = getattr(inputs, field.name)
+        if isinstance(value, Experience):
+            changes[field.name] = reduced(value, sharing)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Experience):
+            changes[field.name] = tuple(reduced(item, sharing) for item in value)
+        elif isinstance(value, tuple) and value and isinstance(value[0], Passage):
+            changes[field.name] = tuple(item for item in value if item.source != "workspace")
+    return replace(inputs, **changes) if changes else inputs  # type: ignore[arg-type]
+
+
+def may_be_read(source: str, sharing: Sharing) -> bool:
+    """Whether source code of a library may be sent, as `Knowledge.source` gives it: the user's own only with values."""
+    return sharing == "values" or source.startswith(INSTALLED)
+
+
+@heuristic("removing values from a result", lambda experience, sharing: _least(experience))
+def reduced(experience: Experience, sharing: Sharing) -> Experience:
+    """The experience with no more of its observation than may be shared."""
+    if sharing == "values":
+        return experience
+    observation, error = experience.observation, experience.observation.error
+    if sharing == "none":
+        return _least(experience)
+    code = experience.candidate.code
+    return replace(experience, observation=_without_values(observation, _error(error, code) if error else None))
+
+
+def _least(experience: Experience) -> Experience:
+    """The experience with nothing but whether it ran, for how long, and the type of its error."""
+    observation, error = experience.observation, experience.observation.error
+    kept = ErrorInfo(error.name, "") if error else None
+    return replace(experience, observation=Observation(observation.status, error=kept, seconds=observation.seconds))
+
+
+def _without_values(observation: Observation, error: ErrorInfo | None) -> Observation:
+    return Observation(
+        observation.status,
+        error=error,
+        text=observation.schema,
+        seconds=observation.seconds,
+        names=observation.names,
+        note=observation.note,
+        changes=tuple(replace(change, summary=change.schema) for change in observation.changes),
+        schema=observation.schema,
+        warnings=tuple(dict.fromkeys(_category(warning) for warning in observation.warnings)),
+        files=observation.files,
+        memory=observation.memory,
+    )
+
+
+def _error(error: ErrorInfo, code: str) -> ErrorInfo:
+    report = of_code(error.schema, code)
+    return ErrorInfo(error.name, _without_data(error, code), report=report, schema=report, nearest=error.nearest)
+
+
+def _without_data(error: ErrorInfo, code: str) -> str:
+    form = _FORMS.get(error.name)
+    found = re.match(form, error.message) if form else None
+    if found is None:
+        return ""
+    written = {*_WORD.findall(code)}
+    return _GIVEN.sub(
+        lambda given: given[0] if {*_WORD.findall(given[2])} <= written else f"{given[1]} '...'", found.group()
+    )
+
+
+def _category(warning: str) -> str:
+    found = _WARNING.match(warning)
+    return found.group() if found else "a warning"

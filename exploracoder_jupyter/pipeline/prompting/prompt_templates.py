@@ -1,0 +1,70 @@
+"""Prompts: one template a step, rendered from the step's `Inputs`.
+
+A template has two blocks, `system` and `user`. Its variables are exactly the fields of the step's inputs (a test
+holds them together) and a missing one raises. Long values are cut by filters, which always say that they cut: `packed`
+fits what was found into a budget (`packing`), `table` is the retrieval table of ExploraCoder section 3.3, `tell` gives
+experience (`telling`). Whatever a library, a page, a file or a run has said is quoted (`quoting`), and the system
+message says what that means.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from functools import cache
+
+from jinja2 import PackageLoader, StrictUndefined
+from jinja2.sandbox import SandboxedEnvironment
+
+from exploracoder_jupyter.core.types import ApiDoc, Experience, Message, Step
+from exploracoder_jupyter.pipeline.prompting import observation_text, passage_packing
+from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
+from exploracoder_jupyter.pipeline.prompting.passage_packing import packed
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
+from exploracoder_jupyter.pipeline.prompting.quoting import RULE, quote
+from exploracoder_jupyter.pipeline.solving.check_names import unmentioned_names
+
+
+def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
+    """The messages of a step's prompt."""
+    template = _environment().get_template(f"{step}.j2")
+    values = {field.name: getattr(inputs, field.name) for field in fields(inputs)}
+    context = template.new_context(values)
+    system, user = ("".join(template.blocks[role](context)).strip() for role in ("system", "user"))
+    return Message("system", f"{system}\n\n{RULE}"), Message("user", user)
+
+
+def without_offer(text: str) -> str:
+    """The words of a prompt without the offer of look-ups, which depends on the tokens that a run has left."""
+    return " ".join(_offer().sub(" ", text).split())
+
+
+@cache
+def _offer() -> re.Pattern[str]:
+    before, after = _environment().get_template("lookups.j2").render(lookups="\0").strip().split("\0")
+    return re.compile(rf"{re.escape(before)}\d+{re.escape(after)}")
+
+
+@cache
+def _environment() -> SandboxedEnvironment:
+    environment = SandboxedEnvironment(
+        loader=PackageLoader("exploracoder_jupyter.pipeline.prompting", "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.filters.update(packed=packed, table=table, tell=tell, shorten=shorten, quoted=quote)
+    environment.filters.update(names_of_check=unmentioned_names)
+    return environment
+
+
+def table(apis: Sequence[ApiDoc]) -> str:
+    """Path, signature and first sentence of each API, quoted."""
+    return quote(passage_packing.table(apis) or "(none were found)")
+
+
+def tell(experience: Iterable[Experience], most: int) -> str:
+    """Cells with what they gave, quoted, in about `most` characters."""
+    return quote(observation_text.tell(experience, most))

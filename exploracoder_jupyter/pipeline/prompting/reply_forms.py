@@ -1,0 +1,279 @@
+"""The forms of the model's replies: the only place where they are parsed.
+
+Small models are expected: a fence around JSON, trailing commas, prose around a plan, a numbered list or a bare list
+where an object was asked for, objects where texts were, are mended; what stays unusable is a `ReplyError`, which the
+caller answers by asking once more.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from doctest import DocTestParser
+from typing import Annotated, Never, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationError
+
+from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.reply_repair import Block, blocks, listed, plain, values, without_thinking
+
+__all__ = [
+    "PlanReply",
+    "PlannerReply",
+    "PlannersReply",
+    "RecommendGlobalReply",
+    "RecommendReply",
+    "SearchingPlanReply",
+    "encodable",
+    "parse_code",
+    "parse_json",
+    "without_thinking",
+]
+
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_QUOTED = re.compile(r"`([^`]+)`")
+_NO_CHANGE = re.compile(
+    r"\W*(?:null|none|nothing|unchanged|no (?:further )?changes?(?: (?:is |are )?(?:needed|required|necessary))?)\W*",
+    re.IGNORECASE,
+)
+"""Words that small models give in place of a JSON null."""
+_PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter", "tool_code")
+_UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
+_TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")
+"""Keys whose value says what an object is, where a text was asked for; the first that is there wins."""
+_SEARCHING = ("search", "query", "online")
+"""Keys under which a subtask has what to search the web for."""
+_NO_QUERY = re.compile(r"\W*(?:null|none|no|false|not needed|no (?:need (?:to|for) )?search(?: needed)?)?\W*", re.I)
+"""Words that stand for no search."""
+
+
+def encodable(text: str) -> str:
+    """The text with pairs of surrogates joined and lone ones replaced: no file and no kernel takes them."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _texts(value: object) -> object:
+    """A list of texts where one was asked for: from a text, a numbered list in one, or a list of objects."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return listed(value) or [line for line in map(plain, value.splitlines()) if line]
+    if isinstance(value, dict):
+        return [text for item in value.values() if (text := _said(item))]
+    return [text for item in value if (text := _said(item))] if isinstance(value, list) else value
+
+
+def _said(item: object) -> str:
+    if isinstance(item, dict):
+        texts = {key: text for key, text in item.items() if isinstance(text, str)}
+        telling = [texts[key] for key in _TELLING if key in texts]
+        return plain((telling or [*texts.values(), ""])[0])
+    return plain(str(item)) if isinstance(item, (str, int, float)) else ""
+
+
+def _marked(value: object) -> object:
+    """Subtasks where some have a query: texts, and objects with `subtask` and `search`."""
+    items = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(items, list):
+        return _texts(items)
+    return [item for item in map(_with_query, items) if item]
+
+
+def _with_query(item: object) -> object:
+    title = _said(item)
+    query = next((item[key] for key in _SEARCHING if key in item), None) if isinstance(item, dict) else None
+    query = title if query is True else query
+    if not title or not isinstance(query, str) or _NO_QUERY.fullmatch(query):
+        return title
+    return {"subtask": title, "search": plain(query)}
+
+
+def _paths(value: object) -> object:
+    """Import paths where some were asked for: without calls, quotes or remarks."""
+    texts = _texts(value)
+    if not isinstance(texts, list):
+        return texts
+    return [found.group() for text in texts if (found := _PATH.search(_quoted(text)))]
+
+
+def _quoted(text: str) -> str:
+    quoted = _QUOTED.search(text)
+    return quoted.group(1) if quoted else text
+
+
+def _revision(value: object) -> object:
+    """Revised subtasks, or `None` where nothing, or a word for nothing, stands for an unchanged plan."""
+    texts = _texts(value)
+    return None if isinstance(texts, list) and all(_NO_CHANGE.fullmatch(text) for text in texts) else texts
+
+
+Text = Annotated[str, AfterValidator(encodable)]
+Texts = Annotated[list[Text], BeforeValidator(_texts)]
+Paths = Annotated[list[str], BeforeValidator(_paths)]
+
+
+class PlanReply(BaseModel):
+    """Reply to `plan`."""
+
+    subtasks: Annotated[Texts, Field(min_length=1)]
+
+
+class MarkedReply(BaseModel):
+    """One subtask within a `SearchingPlanReply` that the web is searched for."""
+
+    subtask: Text
+    search: Text
+
+
+class SearchingPlanReply(BaseModel):
+    """Reply to `plan` where the web can be searched."""
+
+    subtasks: Annotated[list[Text | MarkedReply], BeforeValidator(_marked), Field(min_length=1)]
+
+
+class PlannerReply(BaseModel):
+    """One planner within a `PlannersReply`."""
+
+    requirement: Text
+    steps: Annotated[Texts, Field(min_length=1)]
+
+
+class PlannersReply(BaseModel):
+    """Reply to `planners`."""
+
+    planners: list[PlannerReply]
+
+
+class RecommendReply(BaseModel):
+    """Reply to `recommend`."""
+
+    apis: Paths
+    """Paths, most useful first; those left out are dropped."""
+    satisfied: bool = False
+    """Whether the experience so far already does this subtask."""
+    reason: Text = ""
+
+
+class RevisingReply(RecommendReply):
+    """Reply to `recommend` where the plan may still change."""
+
+    remaining: Annotated[list[Text] | None, BeforeValidator(_revision)] = None
+    """The revised subtasks after this one, at least one; `None` keeps the plan."""
+
+
+class RecommendGlobalReply(BaseModel):
+    """Reply to `recommend_global`."""
+
+    apis: Paths
+
+
+_R = TypeVar("_R", bound=BaseModel)
+
+
+def unreadable(text: str, *_: object) -> Never:
+    """In place of what a reply says where reading it fails by an error of ours: it is asked for once more.
+
+    Raises:
+        ReplyError: always.
+    """
+    raise ReplyError("the reply cannot be read.")
+
+
+@heuristic("reading a reply", unreadable)
+def parse_json(text: str, form: type[_R]) -> _R:
+    """The reply as `form`.
+
+    Raises:
+        ReplyError: it cannot be mended into that form; the message says what is wrong, in words for the model.
+    """
+    text = without_thinking(text)
+    complaint = "no JSON object was found in the reply."
+    for number, value in enumerate(values(text)):
+        try:
+            return form.model_validate(_shaped(value, form))
+        except ValidationError as error:
+            if number == 0 and value:
+                complaint = _complaint(error)
+    raise ReplyError(complaint)
+
+
+def _complaint(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the reply"
+    return f"{where}: {first['msg']}."
+
+
+def _shaped(value: JsonValue, form: type[BaseModel]) -> JsonValue:
+    """The value with its outermost object put right: a list, or one of another name, under the only required field."""
+    required = [name for name, field in form.model_fields.items() if field.is_required()]
+    single = required[0] if len(required) == 1 else None
+    if isinstance(value, list):
+        return {single: value} if single and value else None
+    if not isinstance(value, dict):
+        return None
+    if single and single not in value:
+        value = {**value, single: _meant(value, form)}
+    return {key: item for key, item in value.items() if item is not None}
+
+
+def _meant(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
+    """What stands for the required list under another name: the only list, or texts under numbered keys."""
+    lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
+    if len(lists) == 1:
+        return lists[0]
+    numbered = all(re.search(r"\d", key) for key in value)
+    return list(value.values()) if numbered else None
+
+
+@heuristic("reading a reply", unreadable)
+def parse_code(text: str) -> str:
+    """The Python code of a reply: its Python blocks joined in order, or the whole text if that is Python.
+
+    Blocks of other languages are left out; blocks without a language count where there is none marked as Python.
+    Prompts of an interactive session are removed, with the output shown there. The code can always be encoded.
+
+    Raises:
+        ReplyError: there is no code in it.
+    """
+    text = _without_prompts(without_thinking(encodable(text)).strip())
+    found = [block for block in blocks(text) if block.body.strip()]
+    if not found and not _compiles(text):
+        raise ReplyError(
+            "the reply is neither a fenced code block nor valid Python." if text else "the reply is empty."
+        )
+    code = "\n".join(block.body.strip("\n") for block in _python(found)) if found else text
+    code = _without_prompts(code).strip("\n")
+    if not code.strip():
+        raise ReplyError("the reply holds no Python code.")
+    return code
+
+
+def _python(found: Sequence[Block]) -> Sequence[Block]:
+    marked = [block for block in found if block.language in _PYTHON]
+    if marked:
+        return marked
+    unmarked = [block for block in found if block.language in _UNMARKED]
+    sound = [block for block in unmarked if _compiles(_without_prompts(block.body))]
+    # One block that does not compile is still the candidate: its error is what the model can repair.
+    return sound or unmarked
+
+
+def _without_prompts(code: str) -> str:
+    if not code.lstrip().startswith(">>> "):
+        return code
+    try:
+        return "".join(example.source for example in DocTestParser().get_examples(code))
+    except ValueError:
+        return code
+
+
+def _compiles(code: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(code, "<reply>", "exec")
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return False
+    return True

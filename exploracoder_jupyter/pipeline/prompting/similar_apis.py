@@ -1,0 +1,108 @@
+"""Did you mean: documented APIs whose names are like the one that an error says is missing.
+
+What the sibling found in its namespace comes first and is kept; the index adds what is elsewhere in the libraries, such
+as a function for what was taken to be a method. Names are compared, nothing is asked of a model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo, Observation
+from exploracoder_jupyter.kernel_agent.reporting.similar_names import nearest
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.ports import Knowledge
+from exploracoder_jupyter.pipeline.step_context import Run
+
+_MOST_MORE = 3
+_MOST_NAMES = 12
+_LONGEST_SIGNATURE = 160
+_LONGEST_SUMMARY = 100
+
+_NAME = r"'([A-Za-z_][\w.]*)'"
+_FORMS = {
+    "AttributeError": re.compile(rf"(?:{_NAME} object|module {_NAME}|type object {_NAME}) has no attribute {_NAME}"),
+    "NameError": re.compile(rf"name {_NAME} is not defined"),
+    "ImportError": re.compile(rf"cannot import name {_NAME} from (?:partially initialized module )?{_NAME}"),
+    "ModuleNotFoundError": re.compile(rf"No module named {_NAME}"),
+    "TypeError": re.compile(r"([A-Za-z_][\w.]*)\(\) (?:got|missing|takes) "),
+}
+
+
+class _Missing(NamedTuple):
+    name: str
+    owner: str
+    """Last part of the class or module it was looked for in; empty where there is none."""
+    exact: bool = False
+    """Whether the name exists and was called wrongly."""
+
+
+@heuristic("looking for similar names", lambda run, observation: observation)
+def enriched(run: Run, observation: Observation) -> Observation:
+    """The observation with the nearest documented APIs added to what its error may have meant."""
+    error = observation.error
+    more = [*_like(error, run.knowledge)] if error else []
+    return (
+        replace(observation, error=replace(error, nearest=(*error.nearest, *more))) if error and more else observation
+    )
+
+
+@heuristic("looking for similar names", lambda path, apis: [])
+def alike(path: str, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
+    """A few APIs whose names are like that of this path, the likest first."""
+    owner, _, name = path.rpartition(".")
+    return _ranked(_Missing(name, owner.rpartition(".")[2]), apis)[:_MOST_MORE]
+
+
+def _like(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
+    """Lines on a few APIs that are not told already."""
+    missing = _missing(error)
+    told = {_path(line, knowledge) for line in error.nearest}
+    if missing is None or (missing.exact and told):
+        return
+    found = [api for api in _ranked(missing, knowledge.apis) if api.path not in told]
+    yield from map(_line, found[:_MOST_MORE])
+
+
+def _missing(error: ErrorInfo) -> _Missing | None:
+    form = _FORMS.get(error.name)
+    found = form.match(error.message) if form else None
+    if not found:
+        return None
+    parts = [part for part in found.groups() if part]
+    if error.name == "ImportError":
+        parts.reverse()
+    owner, _, name = ".".join(parts).rpartition(".")
+    if error.name == "TypeError" and name == "__init__":
+        owner, _, name = owner.rpartition(".")
+    return _Missing(name, owner.rpartition(".")[2], error.name == "TypeError")
+
+
+def _ranked(missing: _Missing, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
+    """APIs of like names, the likest names first, and of one name those of the same owner, then the shortest paths."""
+    names = [missing.name] if missing.exact else nearest(missing.name, {api.name for api in apis}, _MOST_NAMES)
+    rank = {name: index for index, name in enumerate(names)}
+    like = [api for api in apis if api.name in rank]
+    return sorted(
+        like, key=lambda api: (not _belongs(api, missing), rank[api.name], bool(api.deprecated), len(api.path))
+    )
+
+
+def _belongs(api: ApiDoc, missing: _Missing) -> bool:
+    return bool(missing.owner) and api.path.split(".")[-2:-1] == [missing.owner]
+
+
+def _path(line: str, knowledge: Knowledge) -> str:
+    """The API that a line is about, by the path it is indexed under."""
+    path = re.split(r"[(:\s]", line, maxsplit=1)[0]
+    known = knowledge.lookup(path)
+    return known.path if known else path
+
+
+def _line(api: ApiDoc) -> str:
+    what = f" ({api.kind})" if api.kind in ("property", "module", "constant") else api.signature[:_LONGEST_SIGNATURE]
+    summary = api.summary[:_LONGEST_SUMMARY]
+    return f"{api.path}{what}" + (f": {summary}" if summary else "")

@@ -1,0 +1,177 @@
+"""Look-ups that a model writes into the text of its reply: found, and taken out of the code.
+
+The form asked for is ToolCoder's (section 3): `APISearch(what you want to do)` alone on a line, also with an arrow and
+a made-up answer behind it. Servers that do not know their model's own form of tool calls leave that in the text, as
+JSON between tags or alone; it means the same. A reply whose code is complete asks for nothing, whatever it mentions,
+unless a look-up is the last thing in it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.core.types import Call
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code, unreadable
+from exploracoder_jupyter.pipeline.prompting.reply_repair import values, without_thinking
+
+SEARCH: Final = "search_api"
+TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")
+"""Names of the tools that there are."""
+
+_LINE = re.compile(
+    r"^[ \t]*(?:[-*>][ \t]+)?[`*]*(?:<API>)?APISearch\((?P<query>[^\n]+?)\)"
+    r"[ \t]*(?:(?:->|→)[^\n]*?)?(?:</API>)?[`*]*[ \t]*$",
+    re.MULTILINE,
+)
+_NESTED = re.compile(r"(?:APISearch\()+")
+_FUNCTION = re.compile(r"<function=(?P<name>\w+)>(?P<body>(?:(?!<function=).)*?)</function>", re.DOTALL)
+"""Qwen's form, within its tags or without them."""
+_TAGGED = re.compile(
+    r"<tool_call>(?P<json>.*?)(?:</tool_call>|\Z)"
+    r"|\[TOOL_CALLS\](?P<list>.*)\Z"
+    rf"|{_FUNCTION.pattern}",
+    re.DOTALL,
+)
+_PARAMETER = re.compile(r"<parameter=\w+>(?P<value>(?:(?!<parameter=).)*?)</parameter>", re.DOTALL)
+_CALL_KEYS = ("arguments", "parameters", "args", "input")
+_FENCES = re.compile(r"[`~\s]*")
+_QUOTES = "\"'“”`"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A reply taken apart."""
+
+    calls: tuple[Call, ...]
+    """In the order in which they were written."""
+    rest: str
+    """The text without them."""
+    last: bool
+    """Whether one of them is the last thing in it."""
+
+
+def written(text: str) -> Written:
+    """The look-ups in the text of a reply, and the text without them."""
+    text = without_thinking(text).replace("\r\n", "\n")
+    alone = tuple(_in_json(text)) if _is_json(text) else ()
+    if alone:
+        return Written(alone, "", last=True)
+    found = sorted([*_tagged(text), *_lines(text)], key=lambda item: item[0].start())
+    calls = tuple(call for _, calls in found for call in calls)
+    spans = [match.span() for match, _ in found]
+    last = bool(spans) and _FENCES.fullmatch(text, spans[-1][1]) is not None
+    return Written(calls, _without(spans, text), last)
+
+
+@heuristic("looking for look-ups", lambda text: ())
+def asked(text: str) -> tuple[Call, ...]:
+    """The look-ups that have to be answered before the reply can go on; none where its code is complete."""
+    reply = written(text)
+    if not reply.calls:
+        return ()
+    return reply.calls if reply.last or not _is_complete(reply.rest) else ()
+
+
+@heuristic("reading a reply", unreadable)
+def code_of(text: str) -> str:
+    """The code of a reply, without the look-ups in it.
+
+    Raises:
+        ReplyError: there is no code in it, or the code is none without them.
+    """
+    reply = written(text)
+    if not reply.calls:
+        return parse_code(text)
+    code = parse_code(reply.rest)
+    if not _compiles(code):
+        raise ReplyError("the code holds look-ups of APIs, and is no valid Python without them.")
+    return code
+
+
+def argument(given: JsonValue) -> str:
+    """The one text that a tool was given: from JSON or its text, under whatever name."""
+    if isinstance(given, str):
+        value = next((found for found in values(given) if isinstance(found, dict)), None) if "{" in given else None
+        return argument(value) if value else given.strip().strip(_QUOTES)
+    items = list(given.values()) if isinstance(given, dict) else given if isinstance(given, list) else [given]
+    return next((item.strip() for item in items if isinstance(item, str) and item.strip()), "")
+
+
+def _lines(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
+    for match in _LINE.finditer(text):
+        query = _NESTED.split(match["query"])[-1]
+        if query != match["query"]:
+            query = query.rstrip(")")
+        if query := query.strip().strip(_QUOTES).strip():
+            yield match, [Call(SEARCH, query)]
+
+
+def _tagged(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
+    for match in _TAGGED.finditer(text):
+        in_tags = match["json"] or match["list"] or ""
+        if calls := [*_functions("" if match["list"] else match[0]), *_in_json(in_tags)]:
+            yield match, calls
+
+
+def _functions(text: str) -> Iterator[Call]:
+    for match in _FUNCTION.finditer(text):
+        value = _PARAMETER.search(match["body"])
+        if value and match["name"] in TOOLS:
+            yield Call(match["name"], value["value"].strip())
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith(("{", "[{", "```json", "```tool"))
+
+
+def _in_json(text: str) -> Iterator[Call]:
+    value = next(iter(values(text)), None) if "{" in text else None
+    for item in value if isinstance(value, list) else [value]:
+        yield from _call(item)
+
+
+def _call(item: JsonValue) -> Iterator[Call]:
+    if not isinstance(item, dict):
+        return
+    inner = item.get("function")
+    if isinstance(inner, dict):
+        item = inner
+    name = item.get("name") or inner
+    given = next((item[key] for key in _CALL_KEYS if key in item), None)
+    if isinstance(name, str) and name in TOOLS and (found := argument(given)):
+        yield Call(name, found)
+
+
+def _without(spans: Sequence[tuple[int, int]], text: str) -> str:
+    """The text without these parts, and without the line ends behind them."""
+    kept, end = [], 0
+    for start, stop in spans:
+        kept.append(text[end:start])
+        end = max(end, stop + text.startswith("\n", stop))
+    return "".join([*kept, text[end:]])
+
+
+def _is_complete(text: str) -> bool:
+    try:
+        return _compiles(parse_code(text))
+    except ReplyError:
+        return False
+
+
+def _compiles(code: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(code)
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return False
+    return True

@@ -1,0 +1,25 @@
+"""A soup without sources, where nothing but the libraries' own documentation is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from exploracoder_jupyter.core.types import ScoredPassage, Snippet, SourceKind
+
+
+class NoSoup:
+    """Finds nothing and keeps nothing. Satisfies `ports.Soup`."""
+
+    kinds: frozenset[SourceKind] = frozenset()
+
+    async def search(
+        self, query: str, k: int, *, among: Collection[SourceKind] | None = None
+    ) -> Sequence[ScoredPassage]:
+        """Nothing."""
+        return ()
+
+    async def learn(self, snippets: Sequence[Snippet]) -> None:
+        """Keep nothing."""
+
+    async def forget(self, origins: Sequence[str]) -> None:
+        """Drop nothing."""

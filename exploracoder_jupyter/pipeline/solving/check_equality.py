@@ -1,0 +1,229 @@
+"""What a check compares: equality that arrays, frames and NaN can pass, and the user's variables that it compares with.
+
+Where a check takes the truth of `a == b`, that is decided by `kernel_agent.value_equality.same`, whose source runs
+with the check.
+A variable of the user's that the check compares the result with (a golden) is copied before the program runs and put
+back before the check does, so that a program which assigns to it or changes it does not pass by that.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator, Sequence, Set
+from functools import cache
+from importlib import resources
+
+from exploracoder_jupyter.core.types import Task
+
+_SAME = "_explora_same"
+_KEPT = "_explora_kept"
+_TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
+_QUANTIFIERS = ("all", "any")
+_MOST_SHOWN = 300
+
+_KEEP = """
+def {kept}(names):
+    import copy, types
+    copies, known, failed = {{}}, {{}}, []
+    for name in names:
+        if name not in globals():
+            continue
+        value = copies[name] = globals()[name]
+        if isinstance(value, types.ModuleType):
+            continue
+        try:
+            copies[name] = copy.deepcopy(value, known)
+        except Exception as error:
+            failed.append(f"{{name}} ({{type(error).__name__}})")
+    globals()["{kept}"] = copies
+    if failed:
+        raise TypeError("no copy could be made of " + ", ".join(failed))
+{kept}({names!r})
+"""
+
+
+def decided(code: str, goldens: Sequence[str] = ()) -> str:
+    """The code of a check with its equalities decided by content where they have no truth of their own.
+
+    The copies of the `goldens` are put back before it; the check fails where they are gone. They and what the check
+    itself makes are the wanted side of a comparison, whichever side they stand on.
+    """
+    tree = ast.parse(code)
+    rewriter = _Equalities(_owned(tree, goldens))
+    tree = rewriter.visit(tree)
+    first = [f"{name} = {_KEPT}[{name!r}]" for name in goldens]
+    if not rewriter.found:
+        return _behind_futures(ast.parse(code), first) if first else code
+    return _behind_futures(ast.fix_missing_locations(tree), [*first, _helper()])
+
+
+def _behind_futures(tree: ast.Module, lines: Sequence[str]) -> str:
+    """The code with these lines before it, but behind its imports from `__future__`, which have to be the first."""
+    futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    rest = [node for node in tree.body if node not in futures]
+    return "\n".join([*map(ast.unparse, futures), *lines, *map(ast.unparse, rest)])
+
+
+def goldens(code: str, task: Task) -> tuple[str, ...]:
+    """The user's variables that the check compares what the program makes with; none that the task itself speaks of."""
+    users = {name for name in task.uses if not re.search(rf"\b{re.escape(name)}\b", task.text)}
+    users.discard(task.solution_name or "")
+    found: set[str] = set()
+    for given, wanted in _compared(ast.parse(code)):
+        right, left = _names(wanted) & users, _names(given) & users
+        if right and _names(given) - right:
+            found |= right
+        elif left and not right and _names(wanted):
+            found |= left
+    return tuple(sorted(found))
+
+
+def keeping(names: tuple[str, ...]) -> str:
+    """Code that copies these variables; it raises TypeError, having kept the rest, if one cannot be copied."""
+    return _KEEP.format(kept=_KEPT, names=names)
+
+
+@cache
+def _helper() -> str:
+    source = (
+        resources.files("exploracoder_jupyter.kernel_agent").joinpath("value_equality.py").read_text(encoding="utf-8")
+    )
+    lines = (f"{_SAME} = {{}}", f"exec({source!r}, {_SAME})", f"{_SAME} = {_SAME}['same']")
+    return "\n".join([*lines, *[""] * 6])  # so far apart that a traceback of the check does not show it
+
+
+def _compared(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Both sides of every comparison: of operators, and of calls that take both."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            yield node.left, node.comparators[0]
+        elif isinstance(node, ast.Call):
+            owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+            sides = [side for side in (*owner, *node.args) if _names(side)]
+            if len(sides) > 1:
+                yield sides[-2], sides[-1]
+
+
+def _owned(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
+    """The names that hold nothing that the program made: goldens, types, imports, and what is made of those alone."""
+    imported = [
+        alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
+    ]
+    owned = {*goldens, *_TYPES, *((alias.asname or alias.name).split(".")[0] for alias in imported)}
+    makers: dict[str, list[Set[str] | None]] = {}
+    for name, value in _bound(tree):
+        makers.setdefault(name, []).append(None if value is None else _names(value))
+    for _ in makers:
+        more = {name for name, sources in makers.items() if all(one is not None and one <= owned for one in sources)}
+        if more <= owned:
+            break
+        owned |= more
+    return frozenset(owned - {name for name in makers if name in _TYPES})
+
+
+def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
+    """The names that the check binds, each with what it comes from; `None` where that is not to be seen."""
+    known: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.For | ast.comprehension):
+            source = node.iter if isinstance(node, ast.For | ast.comprehension) else node.value
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                stores = [inner for inner in ast.walk(target) if isinstance(inner, ast.Name)]
+                known.update(stores)
+                yield from ((name.id, source) for name in stores)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            yield node.arg, None
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in known:
+            yield node.id, None
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+
+
+class _Equalities(ast.NodeTransformer):
+    """Puts the helper where the truth of an equality is taken."""
+
+    def __init__(self, owned: Set[str]) -> None:
+        self.found = False
+        self._owned = owned
+        self._swapped = False
+        """Whether the wanted side of the latest equality is the left one."""
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """An assertion, with what came instead in its message."""
+        text, before = ast.unparse(node.test), self.found
+        self.found = False
+        single = isinstance(node.test, ast.Compare) and _decides(node.test)
+        node.test = self._truth(node.test, shown=single and node.msg is None)
+        if self.found and node.msg is None:
+            side = "right" if self._swapped else "left"
+            shown = f""" + f': the {side} side is {{_got!r:.300}}'""" if single else ""
+            node.msg = ast.parse(f"{f'{text[:_MOST_SHOWN]} is not true'!r}{shown}", mode="eval").body
+        self.found = self.found or before
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """The test is a truth."""
+        node.test = self._truth(node.test)
+        return self.generic_visit(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """The test is a truth."""
+        node.test = self._truth(node.test)
+        return self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """The test is a truth."""
+        node.test = self._truth(node.test)
+        return self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """The operand of `not` is a truth."""
+        if isinstance(node.op, ast.Not):
+            node.operand = self._truth(node.operand)
+            return node
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`all` and `any` take the truths of what a comprehension gives."""
+        inner = node.args[0] if len(node.args) == 1 else None
+        takes_truths = isinstance(node.func, ast.Name) and node.func.id in _QUANTIFIERS
+        if takes_truths and isinstance(inner, ast.GeneratorExp | ast.ListComp):
+            inner.elt = self._truth(inner.elt)
+        return self.generic_visit(node)
+
+    def _truth(self, node: ast.expr, *, shown: bool = False) -> ast.expr:
+        if isinstance(node, ast.BoolOp):
+            node.values = [self._truth(value) for value in node.values]
+            return node
+        if not isinstance(node, ast.Compare) or not _decides(node):
+            changed: ast.expr = self.visit(node)
+            return changed
+        left, right = self.visit(node.left), self.visit(node.comparators[0])
+        self.found, self._swapped = True, self._is_wanted(left) and not self._is_wanted(right)
+        sides = ("wanted", "given") if self._swapped else ("given", "wanted")
+        values = [
+            _named(value) if shown and side == "given" else value
+            for side, value in zip(sides, (left, right), strict=True)
+        ]
+        keywords = [ast.keyword(side, value) for side, value in zip(sides, values, strict=True)]
+        call = ast.Call(ast.Name(_SAME, ast.Load()), [], keywords)
+        return ast.UnaryOp(ast.Not(), call) if isinstance(node.ops[0], ast.NotEq) else call
+
+    def _is_wanted(self, node: ast.expr) -> bool:
+        """Whether nothing that the program made is in it."""
+        return _names(node) <= self._owned
+
+
+def _named(node: ast.expr) -> ast.expr:
+    return ast.NamedExpr(ast.Name("_got", ast.Store()), node)
+
+
+def _decides(node: ast.Compare) -> bool:
+    """`a == b` or `a != b`; not `a == a`, which asks whether it equals itself."""
+    equality = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+    return equality and ast.dump(node.left) != ast.dump(node.comparators[0])

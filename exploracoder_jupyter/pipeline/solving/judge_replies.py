@@ -1,0 +1,205 @@
+"""The reply to `judge`: a verdict word on a line of its own, a line for each input, and perhaps a corrected program.
+
+Where a reply can be read in two ways, the reading that trusts the program less is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
+from exploracoder_jupyter.pipeline.heuristics import heuristic
+from exploracoder_jupyter.pipeline.prompting.reply_forms import encodable, parse_code, unreadable, without_thinking
+from exploracoder_jupyter.pipeline.prompting.reply_repair import blocks, plain, unfenced, values
+
+_WORDS: dict[Ruling, str] = {
+    "wrong": r"wrong|incorrect|not (?:right|correct)|fail(?:s|ed)?",
+    "unsure": r"unsure|uncertain|unclear|unknown|not sure|cannot (?:tell|say)",
+    "right": r"right|correct|pass(?:es|ed)?",
+}
+_ANY = "|".join(_WORDS.values())
+_LABEL = r"(?:(?:overall|final|my)\s+)?(?:verdict|judge?ment|conclusion|answer|overall)"
+_SAYS = rf"(?P<word>{_ANY})\b(?P<rest>.*)$"
+_ALONE = re.compile(rf"^\W*(?:{_LABEL}\W+(?:is\W+)?)?(?P<word>{_ANY})(?P<rest>[^\w:]*)$", re.I)
+"""Without a colon, for that introduces something: `Correct:` above a program."""
+_LABELLED = re.compile(rf"^\W*{_LABEL}\W+(?:is\W+)?{_SAYS}", re.I)
+_ONE = re.compile(rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=|—–-]*[:=|—–-]+\W*{_SAYS}", re.I)
+_BARE = re.compile(rf"^\W*{_SAYS}", re.I | re.S)
+"""A verdict below a heading, and in JSON."""
+_ENDED = re.compile(r"\W*$|[*_)\]\"']*(?:\s*[.:;,|!—–]|\s+[-(]|-\s|\s+(?:because|since|as)\b)")
+"""What may follow the word `right` where that is the verdict; `correct output would be 3` is none."""
+_DOUBT = re.compile(
+    r"\b(?:except|only if|unless|as long as|provided|assuming|but|however|although|though|would|(?<!as it )should)\b"
+    r"|\b(?:wrong|incorrect)\b"
+    r"|^\W*not\b|\bnot (?:quite|entirely|exactly|fully|completely|really|right|correct|sure|as|what|for|in|when|if)\b",
+    re.I,
+)
+_HEADING = re.compile(r"^(?P<sign>#*)\s*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b(?P<rest>.*)$", re.I)
+_TWO_WAYS = "right is said of the whole, but not of every input"
+_PYTHON = ("python", "py", "python3", "ipython")
+_MOST_REASON = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """A judgement, and the program that is better, if one was given."""
+
+    judgement: Judgement
+    code: str | None = None
+
+
+@heuristic("reading a reply", unreadable)
+def parse_ruling(text: str, ids: Sequence[str]) -> Ruled:
+    """The judgement in a reply about the inputs of these ids.
+
+    A reply that says `right`, and of an input that it is not, is unsure, or wrong if it corrects the program.
+
+    Raises:
+        ReplyError: there is neither a verdict nor a program in it.
+    """
+    text = without_thinking(encodable(text))
+    code = _program(text)
+    said = _from_json(text, ids) or _from_lines(unfenced(text), ids)
+    ruling = _overall(said.ruling, said.opinions, corrected=code is not None)
+    if ruling is None:
+        raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
+    own = said.reason if ruling == said.ruling else _TWO_WAYS if ruling == "unsure" else ""
+    reason = own or next((item.reason for item in said.opinions if item.ruling == ruling and item.reason), "")
+    return Ruled(Judgement(ruling, reason, said.opinions), code if ruling == "wrong" else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    ruling: Ruling | None
+    reason: str
+    opinions: tuple[Opinion, ...]
+
+
+def _overall(ruling: Ruling | None, opinions: Sequence[Opinion], *, corrected: bool) -> Ruling | None:
+    rulings = {item.ruling for item in opinions}
+    if ruling == "right" and rulings - {"right"}:
+        return "wrong" if corrected and "wrong" in rulings else "unsure"
+    if ruling is None and rulings:
+        return _worst(rulings)
+    return "wrong" if ruling is None and corrected else ruling
+
+
+def _program(text: str) -> str | None:
+    """The longest of the Python blocks, for a shorter one quotes a part; a verdict word in a block is no program."""
+    found = [block for block in blocks(text) if block.body.strip() and not _ALONE.match(block.body.strip())]
+    marked = [block for block in found if block.language in _PYTHON] or [item for item in found if not item.language]
+    if not marked:
+        return None
+    try:
+        return parse_code(f"```python\n{max(marked, key=lambda block: len(block.body)).body}\n```")
+    except ReplyError:
+        return None
+
+
+def _from_lines(text: str, ids: Sequence[str]) -> _Said:
+    verdicts, opinions = list[tuple[Ruling, str]](), list[Opinion]()
+    below: str | None = None
+    for line in map(plain, text.splitlines()):
+        one, whole, bare = _ONE.match(line), _ALONE.match(line) or _LABELLED.match(line), _BARE.match(line)
+        id_ = _known(one["id"], ids) if one else None
+        if one and id_:
+            opinions.append(Opinion(id_, *_meant(one)))
+        elif bare and below:
+            opinions.append(Opinion(below, *_meant(bare)))
+        elif whole:
+            verdicts.append(_meant(whole))
+        elif bare and _ruling(bare["word"]) != "right" and _ENDED.match(bare["rest"]):
+            verdicts.append(_meant(bare))
+        below = None if one or (bare and below) else _heading(line, ids, below)
+    ruling, reason = _one_of(verdicts)
+    return _Said(ruling, reason, _of_each(opinions))
+
+
+def _meant(found: re.Match[str]) -> tuple[Ruling, str]:
+    """What is said and why; `right` with an exception or a condition is unsure."""
+    rest: str = found["rest"]
+    ruling = _ruling(found["word"])
+    if ruling == "right" and not (_ENDED.match(rest) and not _DOUBT.search(rest)):
+        ruling = "unsure"
+    return ruling, rest.lstrip(" .:;,*|—–-").rstrip(" |")[:_MOST_REASON]
+
+
+def _one_of(verdicts: Sequence[tuple[Ruling, str]]) -> tuple[Ruling | None, str]:
+    """The verdict on the whole; two that differ are unsure."""
+    rulings = {ruling for ruling, _ in verdicts}
+    if len(rulings) > 1:
+        return "unsure", "different verdicts are given"
+    return next(iter(rulings), None), next((reason for _, reason in reversed(verdicts) if reason), "")
+
+
+def _of_each(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
+    """One opinion on each input; of several the worst."""
+    found = dict[str, Opinion]()
+    for item in opinions:
+        known = found.get(item.input)
+        if known is None or _worst((known.ruling, item.ruling)) != known.ruling:
+            found[item.input] = item
+    return tuple(found.values())
+
+
+def _worst(rulings: Iterable[Ruling]) -> Ruling:
+    return min(rulings, key=list(_WORDS).index)
+
+
+def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
+    """The input that what follows is about, if the line is a heading that names one; another heading ends that."""
+    found = _HEADING.match(line)
+    if found and (found["sign"] or not re.search(r"\w", found["rest"])):
+        return _known(found["id"], ids)
+    return None if line.startswith("#") or re.fullmatch(rf"\W*{_LABEL}\W*", line, re.I) else below
+
+
+def _from_json(text: str, ids: Sequence[str]) -> _Said | None:
+    """The same as JSON, which some models give whatever they are asked for."""
+    found = next((value for value in values(text) if isinstance(value, dict) and "verdict" in value), None)
+    if found is None:
+        return None
+    said = (_opinion(item, ids) for item in _items(found.get("tests") or found.get("inputs")))
+    ruling, reason = _stated(found["verdict"])
+    reason = str(found.get("reason") or reason)[:_MOST_REASON]
+    return _Said(ruling, reason, _of_each(item for item in said if item))
+
+
+def _items(tests: JsonValue) -> list[JsonValue]:
+    """The opinions as objects; they may be given by the names of the inputs."""
+    if isinstance(tests, dict):
+        return [
+            {"verdict": value, "test": id_, **(value if isinstance(value, dict) else {})}
+            for id_, value in tests.items()
+        ]
+    return tests if isinstance(tests, list) else []
+
+
+def _stated(verdict: JsonValue) -> tuple[Ruling | None, str]:
+    """The verdict in JSON; `None` without one, unsure where it is no verdict word."""
+    found = _BARE.match(str(verdict or ""))
+    return _meant(found) if found else ("unsure" if verdict else None, "")
+
+
+def _opinion(item: JsonValue, ids: Sequence[str]) -> Opinion | None:
+    if not isinstance(item, dict):
+        return None
+    id_ = _known(str(item.get("test") or item.get("input") or item.get("id")), ids)
+    ruling, reason = _stated(item.get("verdict"))
+    return Opinion(id_, ruling, str(item.get("reason") or reason)[:_MOST_REASON]) if id_ and ruling else None
+
+
+def _known(id_: str, ids: Sequence[str]) -> str | None:
+    """The id that is meant: `2` and `T2` are `t2`."""
+    meant = f"t{id_.lower().lstrip('t')}"
+    return meant if meant in ids else None
+
+
+def _ruling(word: str) -> Ruling:
+    """The first that fits; `not right` is wrong."""
+    return next(ruling for ruling, forms in _WORDS.items() if re.fullmatch(forms, word, re.I))

@@ -1,0 +1,149 @@
+"""The user's check of a solution: assertions, `input -> output` pairs, a doctest or a pytest file.
+
+Each becomes plain code that runs after the solution in the same branch and raises AssertionError when the check fails.
+A check that could not fail is refused, so that `solved` is never said though nothing was checked. Equality is decided
+by content where it has no truth, and what the check compares with is kept from the program (see `equalities`).
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from textwrap import dedent
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.pipeline.solving.assert_rewrite import asserting, can_fail, nothing_asserted
+from exploracoder_jupyter.pipeline.solving.check_equality import decided, goldens, keeping
+
+_RUN_DOCTESTS = """
+import doctest as _doctest
+_test = _doctest.DocTestParser().get_doctest({text!r}, globals(), "check", None, 0)
+_report = []
+_runner = _doctest.DocTestRunner(optionflags=_doctest.ELLIPSIS | _doctest.NORMALIZE_WHITESPACE)
+_runner.run(_test, out=_report.append, clear_globs=False)
+assert not _runner.failures, "".join(_report)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Code that runs after a solution, in its branch, and what is said of its end."""
+
+    code: str
+    passed: str
+    failed: str
+    before: str = ""
+    """Code that runs before the solution. Where it fails it has done what it can; its message says what it lacks."""
+
+
+def check_code(task: Task) -> str | None:
+    """The code that checks a solution of the task, or `None` if the task has no check.
+
+    Raises:
+        UsageError: the check is neither Python, nor doctests, nor pairs (which need `--name`), or it asserts nothing.
+    """
+    code = readable_code(task)
+    if code is None:
+        return None
+    return _rewritten(lambda: decided(code, goldens(code, task)))
+
+
+def readable_code(task: Task) -> str | None:
+    """The code of `check_code` as a person would write it: equality is that of the values themselves."""
+    text = dedent(task.check or "").strip()
+    if not text:
+        return None
+    tree = _parsed(text)
+    examples = _examples(text)
+    if examples and not (tree and can_fail(tree)):
+        return _doctests(text, examples)
+    return _rewritten(lambda: asserting(tree, text)) if tree else _pairs(text, task.solution_name)
+
+
+def python_of(task: Task) -> str:
+    """The Python of the check as the user wrote it, of doctests that of their examples; empty where there is no check.
+
+    Raises:
+        UsageError: the check cannot be used (see `check_code`).
+    """
+    text = dedent(task.check or "").strip()
+    tree, examples = _parsed(text), _examples(text)
+    if examples and not (tree and can_fail(tree)):
+        return "".join(example.source for example in examples)
+    return text if tree else readable_code(task) or ""
+
+
+def probe(task: Task) -> Probe | None:
+    """What to run after a solution: the check, else whether the named function is there.
+
+    Raises:
+        UsageError: the check cannot be used (see `check_code`).
+    """
+    check, name = check_code(task), task.solution_name
+    if check:
+        kept = goldens(readable_code(task) or "", task)
+        before = keeping(kept) if kept else ""
+        return Probe(check, "The check passed.", "The program ran, but the check failed.", before)
+    missing = f"The program ran, but defines no function {name}."
+    return Probe(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
+
+
+def _examples(text: str) -> list[doctest.Example]:
+    if not any(line.lstrip().startswith(">>> ") for line in text.splitlines()):
+        return []
+    try:
+        return doctest.DocTestParser().get_examples(text)
+    except ValueError as error:
+        raise UsageError(f"The doctests cannot be read: {error}.", remedy="Correct the check.") from error
+
+
+def _doctests(text: str, examples: Sequence[doctest.Example]) -> str:
+    examples = [example for example in examples if not example.options.get(doctest.SKIP)]
+    source = _parsed("".join(example.source for example in examples))
+    if not any(example.want for example in examples) and not (source and can_fail(source)):
+        raise nothing_asserted()
+    return _RUN_DOCTESTS.format(text=text + "\n")
+
+
+def _rewritten(rewrite: Callable[[], str]) -> str:
+    try:
+        return rewrite()
+    except (RecursionError, ValueError) as error:
+        raise UsageError(
+            "The check is nested too deeply, or holds a number with too many digits.", remedy="Simplify the check."
+        ) from error
+
+
+def _unreadable(text: str) -> str:
+    if re.match(r"assert\b|def |import |from ", text):
+        try:
+            ast.parse(text)
+        except SyntaxError as error:
+            return f"The check has a syntax error in line {error.lineno}: {error.msg}."
+    return "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`."
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _pairs(text: str, name: str | None) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    pairs = [line.split("->") for line in lines]
+    if any(len(pair) != 2 or not (_parsed(f"_({pair[0]})") and _parsed(f"({pair[1]})")) for pair in pairs):
+        raise UsageError(_unreadable(text), remedy='Write for example --check "assert result == 3".')
+    if not name:
+        raise UsageError("A check of `input -> output` lines needs a function.", remedy="Name it with --name.")
+    return "\n".join(_assertion(name, given.strip(), wanted.strip()) for given, wanted in pairs)
+
+
+def _assertion(name: str, given: str, wanted: str) -> str:
+    call = f"{name}({given})"
+    return f"_got = {call}\nassert _got == ({wanted}), {call!r} + f' gave {{_got!r}}'"

@@ -1,0 +1,1 @@
+"""The messages between processes: engine and kernel, kernel and browser."""

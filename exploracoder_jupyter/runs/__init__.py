@@ -1,0 +1,72 @@
+"""The composition root: settings in, wired run out. The only folder that names concrete adapters.
+
+- `run` carries an `Order` out; `RunSteering` is how it is stopped or steered from outside; `resumed` makes one that
+  goes on from a recorded run; `replay` shows a recorded run again, as `replayed` makes it of its trace.
+- `KernelLine` asks the caller's kernel to fork itself.
+- `snippets` and `clear_snippets` are for what is kept of code that ran.
+- `index`, `search` and `diagnose` wire the same parts for the command line.
+
+Each is imported when it is asked for: a search needs a third of what a run needs, and would wait for the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.core.lazy_imports import importing
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.pipeline import Carried, Given
+    from exploracoder_jupyter.runs.diagnosis import diagnose
+    from exploracoder_jupyter.runs.event_recorder import Listener, Summary
+    from exploracoder_jupyter.runs.exploration_run import run
+    from exploracoder_jupyter.runs.library_search import index, search
+    from exploracoder_jupyter.runs.live_fork import KernelLine
+    from exploracoder_jupyter.runs.recorded.run_replay import Replay, replay, replayed
+    from exploracoder_jupyter.runs.recorded.run_resume import resumed
+    from exploracoder_jupyter.runs.run_order import Order, RunSteering
+    from exploracoder_jupyter.runs.snippet_listing import clear_snippets, snippets
+
+__all__ = [
+    "Carried",
+    "Given",
+    "KernelLine",
+    "Listener",
+    "Order",
+    "Replay",
+    "RunSteering",
+    "Summary",
+    "clear_snippets",
+    "diagnose",
+    "index",
+    "replay",
+    "replayed",
+    "resumed",
+    "run",
+    "search",
+    "snippets",
+]
+
+if not TYPE_CHECKING:  # a type checker is to know these names and no others
+    __getattr__ = importing(
+        __name__,
+        {
+            "Carried": "recorded.recorded_progress",
+            "Given": "run_order",
+            "KernelLine": "live_fork",
+            "Listener": "event_recorder",
+            "Order": "run_order",
+            "Replay": "recorded.run_replay",
+            "RunSteering": "run_order",
+            "Summary": "event_recorder",
+            "clear_snippets": "snippet_listing",
+            "diagnose": "diagnosis",
+            "index": "library_search",
+            "replay": "recorded.run_replay",
+            "replayed": "recorded.run_replay",
+            "resumed": "recorded.run_resume",
+            "run": "exploration_run",
+            "search": "library_search",
+            "snippets": "snippet_listing",
+        },
+    )

@@ -1,0 +1,233 @@
+"""Which adapters a run gets: the model, the embedder and the knowledge that its settings ask for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+from platformdirs import user_cache_path
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.events import Event, Notice
+from exploracoder_jupyter.core.library_check import check_libraries, is_checked_here
+from exploracoder_jupyter.core.settings import OFFLINE, Endpoint, Exploration, Secrets, Settings
+from exploracoder_jupyter.core.web_settings import web_key
+from exploracoder_jupyter.core.wording import by_front_end
+from exploracoder_jupyter.kernels import Inspect, gateway_token
+from exploracoder_jupyter.kernels.agent_programs import inspector
+from exploracoder_jupyter.knowledge import Embedder, Library, done_without
+from exploracoder_jupyter.knowledge.extraction.library_name_cache import Remembered
+from exploracoder_jupyter.knowledge.extraction.public_surface import find
+from exploracoder_jupyter.knowledge.knowledge_cache import Store
+from exploracoder_jupyter.llm import EndpointEmbedder, OpenAIModel, is_local, probe, resolve_model
+from exploracoder_jupyter.llm.endpoint_presets import shown
+from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
+from exploracoder_jupyter.llm.offline import OfflineModel
+from exploracoder_jupyter.pipeline.ports import Knowledge, Model
+from exploracoder_jupyter.runs.environment_key import environment_of
+
+Advance = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and of how much (0: unknown)."""
+
+_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"(?=.*\d)[^\s/]\S{11,}")
+"""Neither a word, nor a path of a file that holds the secret."""
+
+_OFFLINE_ROUNDS = 20
+"""Solutions cost the offline model no tokens, so it may try more of them."""
+
+
+def cache_folder() -> Path:
+    """Where indexes are kept between runs."""
+    return user_cache_path("exploracoder_jupyter")
+
+
+def is_offline(endpoint: Endpoint) -> bool:
+    """Whether the embedded model answers: it is named, or neither a model nor an endpoint is."""
+    return endpoint.model == OFFLINE or (endpoint.model is None and endpoint.base_url is None)
+
+
+def asks_endpoint(settings: Settings) -> bool:
+    """Whether anything is sent to the endpoint: requests to a model, or texts to be embedded."""
+    embeds = settings.endpoint.embedding_model and not settings.retrieval.embedding_folder
+    return not is_offline(settings.endpoint) or bool(embeds)
+
+
+async def open_knowledge(
+    libraries: Sequence[str],
+    settings: Settings,
+    keys: Secrets,
+    *,
+    inspect: Inspect,
+    advance: Advance,
+    tell: Callable[[Event], None],
+    stack: AsyncExitStack,
+    folder: Path | None = None,
+    acquainted: bool = True,
+) -> Library:
+    """Read and index the libraries, with the embeddings of a folder's model, or of the endpoint's where it answers.
+
+    `tell` gets a notice, once, where embeddings fail, now or in a later search; the built-in ones take their place.
+    `stack` closes the connection of the embedder; paths that are given are relative to `folder`, or to the process's;
+    `acquainted`: whether introductions are kept between runs.
+
+    Raises:
+        UsageError, MissingMeans: a library is unknown or cannot be imported, documents or the folder cannot be read.
+    """
+
+    def say(sentence: str) -> None:
+        tell(Notice(sentence, "warning"))
+
+    def report(sentence: str) -> None:
+        advance(sentence, 0, 0)
+
+    library = await Library.open(
+        libraries,
+        inspect=inspect,
+        cache=cache_folder(),
+        environment=environment_of(settings.sandbox, folder or Path.cwd()),
+        embedder=await _embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
+        progress=advance,
+        docs=[_path(path, folder) for path in settings.retrieval.docs],
+        say=say,
+        acquainted=acquainted,
+    )
+    for sentence in library.notices:
+        say(sentence)
+    return library
+
+
+async def check_libraries_at_target(libraries: Sequence[str], settings: Settings, *, folder: Path) -> None:
+    """Look the libraries up in the interpreter that the run explores in, before its kernels are started.
+
+    Returns at once where documents may stand in for a library, or where only a gateway could answer.
+
+    Raises:
+        UsageError: one is not installed.
+        MissingMeans, KernelError: the interpreter cannot be used.
+    """
+    if is_checked_here(settings):
+        check_libraries(libraries, settings, workdir=folder)
+    elif not (settings.sandbox.gateway or settings.retrieval.docs):
+        environment = environment_of(settings.sandbox, folder)
+        remembered = Remembered(Store(cache_folder()), environment) if environment else None
+        await find(libraries, inspect=inspector(settings.sandbox, workdir=folder), remembered=remembered)
+
+
+def _path(given: str, folder: Path | None) -> Path:
+    try:
+        return (folder or Path()) / Path(given).expanduser()
+    except RuntimeError:  # there is no such user
+        return Path(given)
+
+
+async def _embedder(
+    settings: Settings,
+    keys: Secrets,
+    *,
+    say: Callable[[str], None],
+    report: Callable[[str], None],
+    stack: AsyncExitStack,
+    folder: Path | None,
+) -> Embedder | None:
+    if settings.retrieval.embedding_folder:
+        return LocalEmbedder(_path(settings.retrieval.embedding_folder, folder))
+    if not settings.endpoint.embedding_model:
+        return None
+    try:
+        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
+    except EndpointError as error:
+        say(done_without(error))
+        return None
+
+
+async def settled(settings: Settings, keys: Secrets) -> Settings:
+    """The settings with the endpoint's model named. Asks the endpoint once, so that a wrong one is known at once.
+
+    Raises:
+        EndpointError: it cannot be reached, refuses the key, or no model is named and it does not list exactly one.
+    """
+    if is_offline(settings.endpoint):
+        return settings
+    if settings.endpoint.model is None:
+        return settings.model_copy(update={"endpoint": await resolve_model(settings.endpoint, keys)})
+    found = await probe(settings.endpoint, keys)
+    if not (found.reachable or found.passing):
+        raise EndpointError(found.sentence, remedy=found.remedy)
+    return settings
+
+
+async def choose_model(
+    settings: Settings, keys: Secrets, knowledge: Knowledge, stack: AsyncExitStack, *, advance: Advance
+) -> Model:
+    """The model of settled settings; `stack` closes its connection."""
+    if is_offline(settings.endpoint):
+        return OfflineModel(knowledge)
+    return await stack.enter_async_context(
+        OpenAIModel(settings.endpoint, keys, report=lambda sentence: advance(sentence, 0, 0))
+    )
+
+
+def recorded(settings: Settings) -> dict[str, JsonValue]:
+    """The settings as they enter the trace: without what an address may hold of secrets."""
+    endpoint = settings.endpoint
+    if endpoint.base_url:
+        endpoint = endpoint.model_copy(update={"base_url": shown(endpoint.base_url)})
+    return settings.model_copy(update={"endpoint": endpoint}).model_dump(mode="json")
+
+
+def hidden_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
+    """What nobody is told, wherever it turns up: keys and token, the password and query values of the address, and what
+    variables of the environment hold by whose names they are secrets."""
+    parts = urlsplit(endpoint.base_url or "")
+    kept = (keys.api_key, gateway_token())
+    found = [*(secret.get_secret_value() for secret in kept if secret), parts.password, web_key()]
+    queried = (value for _, value in parse_qsl(parts.query))
+    told = (value for name, value in os.environ.items() if _SECRET_NAME.search(name) and _SECRET_VALUE.fullmatch(value))
+    return list(dict.fromkeys(text for text in (*found, *queried, *told) if text))
+
+
+def exploration(settings: Settings) -> Exploration:
+    """The method's settings, with the rounds that the offline model is given."""
+    method = settings.exploration
+    if not is_offline(settings.endpoint) or "solution_rounds" in method.model_fields_set:
+        return method
+    return method.model_copy(update={"solution_rounds": _OFFLINE_ROUNDS})
+
+
+def notices(settings: Settings, keys: Secrets) -> list[Notice]:
+    """What the user should know of the model before it is asked."""
+    endpoint = settings.endpoint
+    if endpoint.model == OFFLINE:
+        return [Notice("The offline model is no language model: it adapts documented examples mechanically.")]
+    if is_offline(endpoint):
+        key = (
+            " A key is set, but no model is named: name one with --model."
+            if keys.api_key and not endpoint.model
+            else ""
+        )
+        text = (
+            "No language model is configured: the embedded offline model splits the task, finds documented examples"
+            " and adapts them mechanically. "
+        )
+        text += by_front_end(
+            terminal="--base-url and --model name an endpoint, as do EXPLORACODER_BASE_URL and EXPLORACODER_MODEL.",
+            notebook="`%explora config` says how to name an endpoint.",
+        )
+        return [Notice(text + key)]
+    if is_local(endpoint.base_url):
+        return []
+    return [Notice(f"{_SENT[endpoint.share]} is sent to {shown(endpoint.base_url)}. {_LESS[endpoint.share]}".strip())]
+
+
+_SENT = {
+    "values": "The task, the code, and what candidates print (values of your data included)",
+    "schema": "The task, the code, and names, types and kinds of errors, but no values",
+    "none": "The task, the code, and whether it ran",
+}
+_LESS = {"values": "`--share schema` or `--share none` sends less.", "schema": "", "none": ""}

@@ -1,0 +1,73 @@
+"""What works here, found by trying it: the object of `doctor --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.settings import OFFLINE, Layer, Settings, resolve, secrets, unknown_variables
+from exploracoder_jupyter.core.types import Environment
+from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.llm import probe
+from exploracoder_jupyter.runs.adapters import is_offline
+from exploracoder_jupyter.runs.labextension_lookup import find_labextension
+
+Problems = list[dict[str, str]]
+
+_FULL = ("bubblewrap", "namespaces")
+"""How descriptions of the full level of isolation begin."""
+
+
+async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
+    """Try the endpoint, start a sibling, and say what was found."""
+    settings = resolve(*layers)
+    problems: Problems = [{"what": what, "remedy": remedy} for what, remedy in unknown_variables()]
+    endpoint = await _endpoint(settings, problems)
+    siblings = await _siblings(settings, problems)
+    return {
+        "endpoint": endpoint,
+        **siblings,
+        "labextension": _labextension(problems),
+        "problems": [dict(problem) for problem in problems],
+    }
+
+
+async def _endpoint(settings: Settings, problems: Problems) -> str:
+    if is_offline(settings.endpoint):
+        return f"none configured: the embedded model `{OFFLINE}` answers"
+    found = await probe(settings.endpoint, secrets())
+    if found.remedy:
+        problems.append({"what": found.sentence, "remedy": found.remedy})
+    return found.sentence
+
+
+def _labextension(problems: Problems) -> str:
+    said, remedy = find_labextension()
+    if remedy:
+        problems.append({"what": f"JupyterLab's extension is {said}.", "remedy": remedy})
+    return said
+
+
+async def _siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
+    """How experiments would be run: by really starting the siblings, and a branch of them."""
+    try:
+        async with open_siblings(settings.sandbox, workdir=Path.cwd()) as siblings:
+            await siblings.root()
+            found = siblings.environment()
+    except ExploraError as error:
+        problems.append({"what": error.message, "remedy": error.remedy})
+        return {"branching": "none", "isolation": "no sibling kernel could be started", "state": "none"}
+    if not found.isolation.startswith(_FULL):
+        what = f"Experiments are isolated by {found.isolation}."
+        problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
+    return {"branching": found.branching, "isolation": found.isolation, "state": _states(found)}
+
+
+def _states(found: Environment) -> str:
+    """Where experiments may start: what forks its own siblings can be forked from a notebook's kernel too."""
+    if found.branching == "fork":
+        return "fresh; in a notebook also live, where nothing in its kernel speaks against it"
+    return found.state or "fresh"

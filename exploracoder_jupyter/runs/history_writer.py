@@ -1,0 +1,121 @@
+"""The line that a run leaves in the history: begun with its first event, written again where something is reached.
+
+A run that shows a recorded one again leaves none, and neither does one that was refused, or stopped, before there was
+anything to keep. What goes wrong with the history never touches the run.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from exploracoder_jupyter.core.events import (
+    CandidateObserved,
+    LibraryRead,
+    ModelCalled,
+    PlanMade,
+    Record,
+    RunFinished,
+    RunStarted,
+    SolutionTested,
+    SubtaskFinished,
+)
+from exploracoder_jupyter.core.process_id import Process
+from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
+from exploracoder_jupyter.core.settings import Settings, history_path
+from exploracoder_jupyter.core.types import LibraryInfo
+from exploracoder_jupyter.runs.event_recorder import Listener, Place
+from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.trace.cells.escaped_text import clip
+
+_MOST_TASK = 160
+_MOST_REASON = 300
+_MOST_LIBRARIES = 20
+_WORTH_WRITING = (LibraryRead, PlanMade, SubtaskFinished, RunFinished)
+
+
+class Historian:
+    """Stands between a run and those who are told of it, and keeps the run's line up to date."""
+
+    def __init__(self, order: Order, settings: Settings, listen: Listener, begun: Place) -> None:
+        self._listen, self._begun = listen, begun
+        self._limits = settings.history
+        self._line: PastRun | None = None
+        self._store: HistoryStore | None = None
+        if settings.history.keep and order.recording is None:
+            self._store = HistoryStore(history_path())
+
+    def listen(self, record: Record) -> None:
+        """Take a record, and hand it on."""
+        with suppress(Exception):  # of whatever kind: a line in the history is worth less than a run
+            self._take(record)
+        self._listen(record)
+
+    def begun(self, path: Path) -> None:
+        """Take the place of the trace, and hand it on."""
+        with suppress(Exception):
+            if self._store and self._line:
+                self._line = replace(self._line, trace=str(path))
+                self._store.write(self._line)
+        self._begun(path)
+
+    def renamed(self, old: Path, new: Path) -> None:
+        """Note that the trace of an earlier run has another name now."""
+        with suppress(Exception):
+            HistoryStore(history_path()).rename(str(old), str(new))
+
+    def _take(self, record: Record) -> None:
+        if self._store is None:
+            return
+        if isinstance(record.event, RunStarted):
+            self._line = _first(record.at, record.event)
+            self._store.write(self._line)
+            self._store.limit(days=self._limits.days, runs=self._limits.runs)
+        elif self._line:
+            self._line = _next(self._line, record)
+            if self._line.outcome == "stopped" and not self._line.trace:
+                self._store.forget([self._line.id])
+            elif isinstance(record.event, _WORTH_WRITING):
+                self._store.write(self._line)
+
+
+def _first(at: float, event: RunStarted) -> PastRun:
+    names = [_text(name, _MOST_TASK) for name in event.task.libraries[:_MOST_LIBRARIES]]
+    task = _text(event.task.text.strip().partition("\n")[0], _MOST_TASK)
+    libraries = tuple(LibraryInfo(name, name, "") for name in names)
+    return PastRun(event.run_id, at, at, Process.own(), task, libraries, event.model, resumes=event.resumes)
+
+
+def _next(line: PastRun, record: Record) -> PastRun:
+    line = replace(line, updated=record.at, seconds=round(record.at - line.started, 3))
+    match record.event:
+        case LibraryRead(libraries=libraries):
+            return replace(line, libraries=libraries[:_MOST_LIBRARIES])
+        case ModelCalled(exchange=exchange):
+            spent = exchange.usage
+            return replace(line, calls=line.calls + spent.calls, tokens=line.tokens + spent.tokens)
+        case CandidateObserved():
+            return replace(line, executions=line.executions + 1)
+        case SolutionTested(results=results):
+            return replace(line, executions=line.executions + len(results))
+        case RunFinished() as event:
+            return _last(line, event)
+        case _:
+            return line
+
+
+def _last(line: PastRun, event: RunFinished) -> PastRun:
+    """With the verdict, and what the run itself says that it took; one that broke off does not say it."""
+    reason = _text(event.verdict.reason, _MOST_REASON)
+    line = replace(line, ended=line.updated, outcome=event.verdict.outcome, reason=reason)
+    spent = event.usage
+    if not spent.seconds:
+        return line
+    seconds = round(spent.seconds, 3)
+    return replace(line, calls=spent.calls, tokens=spent.tokens, seconds=seconds, executions=spent.executions)
+
+
+def _text(text: str, most: int) -> str:
+    """On one line, clipped, and such that it can be written."""
+    return clip(text, most).encode("utf-8", "replace").decode()

@@ -1,0 +1,111 @@
+"""Indexing and searching libraries without a run, for the command line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.events import Event, Notice
+from exploracoder_jupyter.core.settings import Layer, resolve, secrets, unknown_variables
+from exploracoder_jupyter.core.types import Parameter, ScoredApi
+from exploracoder_jupyter.kernels import inspector_of
+from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.runs.adapters import Advance, open_knowledge
+from exploracoder_jupyter.runs.documented_examples import runnable
+from exploracoder_jupyter.runs.exit_on_broken_pipe import while_heard
+
+Row = dict[str, JsonValue]
+
+
+def _unsaid(sentence: str) -> None:
+    """Sentences that nobody asked to hear."""
+
+
+async def index(
+    libraries: Sequence[str],
+    *,
+    layers: Sequence[Layer] = (),
+    progress: Advance | None = None,
+    say: Callable[[str], None] = _unsaid,
+) -> list[Row]:
+    """Index the libraries, or find them indexed; a row each, as `index --json` prints it. `say` is told in a sentence
+    what the user should know."""
+    async with _opened(libraries, layers, progress or _quiet, say) as library:
+        return [asdict(row) for row in library.report()]
+
+
+async def search(
+    libraries: Sequence[str], query: str, k: int, *, layers: Sequence[Layer] = (), progress: Advance | None = None
+) -> Row:
+    """The k APIs nearest to the query and what was searched, as `search --json` prints it."""
+    began = time.monotonic()
+    notices: list[JsonValue] = []
+    async with _opened(libraries, layers, progress or _quiet, notices.append) as library:
+        results = [_row(found, library) for found in await library.search(query, k)]
+        return {
+            "query": query,
+            "results": [*results],
+            "libraries": [asdict(row) for row in library.report()],
+            "apis": library.size,
+            "notices": notices,
+            "seconds": round(time.monotonic() - began, 3),
+        }
+
+
+@asynccontextmanager
+async def _opened(
+    libraries: Sequence[str], layers: Sequence[Layer], advance: Advance, say: Callable[[str], None]
+) -> AsyncIterator[Library]:
+    def tell(event: Event) -> None:
+        if isinstance(event, Notice):
+            say(event.text)
+
+    settings = resolve(*layers)
+    for what, remedy in unknown_variables():
+        say(f"{what} {remedy}")
+    async with AsyncExitStack() as stack:
+        stack.enter_context(while_heard())
+        yield await open_knowledge(
+            libraries,
+            settings,
+            secrets(),
+            inspect=inspector_of(settings.sandbox),
+            advance=advance,
+            tell=tell,
+            stack=stack,
+        )
+
+
+def _row(found: ScoredApi, library: Library) -> Row:
+    api = found.api
+    return {
+        "path": api.path,
+        "kind": api.kind,
+        "signature": api.signature,
+        "description": api.summary,
+        "score": round(found.score, 6),
+        "library": api.library,
+        "version": api.version,
+        "documentation": api.description,
+        "examples": [*runnable(api, library)],
+        "parameters": [_parameter(parameter) for parameter in api.parameters],
+        "returns": api.returns,
+        "notes": [*api.notes],
+        "see_also": [*api.see_also],
+        "aliases": [*api.aliases],
+        "deprecated": api.deprecated,
+        "origin": api.origin,
+    }
+
+
+def _parameter(parameter: Parameter) -> Row:
+    """Without directives in its text, such as `.. versionadded::`."""
+    return {**asdict(parameter), "about": parameter.about.partition(" .. ")[0]}
+
+
+def _quiet(what: str, done: int, total: int) -> None:
+    """Progress that nobody asked to see."""

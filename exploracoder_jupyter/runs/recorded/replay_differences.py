@@ -1,0 +1,81 @@
+"""Where a run took another course than a recorded one: what was tried, what came of it, what was carried forward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exploracoder_jupyter.core.types import Observation
+from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+from exploracoder_jupyter.runs.recorded.resume_state import cut_off
+from exploracoder_jupyter.runs.trace_check.relocated_paths import at_home
+from exploracoder_jupyter.trace.run_state import SOLUTION, Attempt, Run, Section
+
+WHOLE = "It took the same course as the recorded run."
+AS_FAR = "It took the same course as the recorded run, as far as that came before it was cut off."
+SAME = (WHOLE, AS_FAR)
+
+
+def course(now: Run, recorded: Run) -> str:
+    """Where the run first went another way than the recorded one, and how it ended; or one of `SAME`."""
+    if parted := next(_differences(now, recorded), ""):
+        return f"It took another course at {parted}.{_end(now, recorded)}"
+    return AS_FAR if cut_off(recorded) else WHOLE
+
+
+def _differences(now: Run, recorded: Run) -> Iterator[str]:
+    if _titles(now)[: len(_titles(recorded))] != _titles(recorded):
+        yield "its beginning: the plan is another one"
+    for id_, before in recorded.sections.items():
+        yield from _in_section(now.sections.get(id_), before)
+    if not cut_off(recorded) and _outcome_of(now) != _outcome_of(recorded):
+        yield "its end"
+
+
+def _end(now: Run, recorded: Run) -> str:
+    """How both ended, where they did; a sentence behind another."""
+    if not now.finished or cut_off(recorded):
+        return ""
+    same = _outcome_of(now) == _outcome_of(recorded)
+    return f" It ended {_outcome_of(now)}, {'as the recorded run did' if same else f'not {_outcome_of(recorded)}'}."
+
+
+def _outcome_of(run: Run) -> str:
+    return run.finished.verdict.outcome if run.finished else ""
+
+
+def _titles(run: Run) -> list[str]:
+    return [subtask.title for subtask in run.plan.subtasks] if run.plan else []
+
+
+def _in_section(now: Section | None, before: Section) -> Iterator[str]:
+    """Candidates are told apart by their code: their numbers depend on which reply came first."""
+    name = "the solution" if before.subtask.id == SOLUTION else f"subtask {before.subtask.id}"
+    known = {_code(one): one for one in (now.ordered if now else ()) if one.observation}
+    for attempt in before.ordered:
+        if attempt.observation is None:
+            continue
+        again = known.get(_code(attempt))
+        if again is None or again.observation is None:
+            yield f"{name}: candidate {attempt.candidate.id} was not tried"
+        elif _outcome(again.observation) != _outcome(attempt.observation):
+            outcomes = f"gave {_outcome(again.observation)}, not {_outcome(attempt.observation)}"
+            yield f"{name}: candidate {again.candidate.id} {outcomes}"
+    if before.selected and _code(now.selected if now else None) != _code(before.selected):
+        yield f"{name}: {_selected(now)}, not {before.selected.candidate.id}"
+    if now and before.settled and before.status != now.status:
+        yield f"{name}: it is {now.status}, not {before.status}"
+
+
+def _selected(section: Section | None) -> str:
+    """What was carried forward, and why that."""
+    if section is None or section.selection is None:
+        return "nothing was carried forward"
+    return f"{section.selection.candidate} was carried forward ({'; '.join(section.selection.reasons)})"
+
+
+def _outcome(observation: Observation) -> str:
+    return observation.error.name if observation.error else observation.status
+
+
+def _code(attempt: Attempt | None) -> str:
+    return fingerprint(at_home(attempt.candidate.code)) if attempt else ""

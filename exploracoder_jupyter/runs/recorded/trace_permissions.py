@@ -1,0 +1,147 @@
+"""What a recorded run had reached, or had been allowed, and a trace alone must not bring about.
+
+A trace may be anybody's: an address in it would be sent the keys of this account, an interpreter that it names would be
+started, and files that it names would be read to a model. So these settings are in force only where they are set now as
+well, and what is stricter now stays so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from shlex import quote
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.settings import Layer, Settings
+from exploracoder_jupyter.core.types import Sharing
+from exploracoder_jupyter.trace.sanitizing.path_redaction import own_homes
+
+_LESS_STRICT: dict[Sharing, tuple[Sharing, ...]] = {"values": (), "schema": ("values",), "none": ("values", "schema")}
+_LIMITS = ("memory_mb", "cpu_seconds", "processes", "open_files", "file_mb", "output_kb", "copy_mb")
+
+
+def refuse_beyond(recorded: Layer, now: Settings, *, address_allowed: bool = False) -> None:
+    """Let a recorded layer reach no further than the settings of now do.
+
+    `address_allowed`: whether the user has agreed to the endpoint that it names.
+
+    Raises:
+        UsageError: it would; the remedy names the options that allow it.
+    """
+    address = [] if address_allowed else list(_address(recorded))
+    flags = " ".join([*address, *_flags(recorded, now)])
+    if address and flags == address[0]:
+        raise UsageError(
+            f"Only the trace names the endpoint {recorded['endpoint']['base_url']}, so nothing is sent there.",
+            remedy=f"To send it the task, code, outputs and your API key, add: {flags}",
+        )
+    if flags:
+        raise UsageError(
+            "That run reached further than your settings do, which a trace alone does not bring about again.",
+            remedy=f"Where you want that, add: {flags}",
+        )
+
+
+def no_looser(recorded: Layer, now: Settings) -> Layer:
+    """The recorded layer without what would tell more, isolate less or allow more than the settings of now."""
+    endpoint, sandbox = (dict(recorded.get(name, {})) for name in ("endpoint", "sandbox"))
+    if endpoint.get("share") in _LESS_STRICT[now.endpoint.share]:
+        del endpoint["share"]
+    for name in [*_looser(sandbox, now), *_told_from_home(sandbox, now)]:
+        sandbox.pop(name, None)
+    return {**recorded, "endpoint": endpoint, "sandbox": sandbox}
+
+
+def interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
+    """The interpreters that a recorded layer names by their paths and that are not those of now, as options."""
+    sandbox = recorded.get("sandbox", {})
+    kernel, python = sandbox.get("kernel"), sandbox.get("python")
+    if isinstance(kernel, str) and _is_path(kernel) and not _same(kernel, now.sandbox.kernel or sys.executable):
+        yield f"--kernel {quote(_whole(kernel))}"
+    if isinstance(python, str) and not _same(python, now.sandbox.python or sys.executable):
+        yield f"--python {quote(_whole(python))}"
+
+
+def _looser(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Settings of the sandbox that allow more than those of now."""
+    if now.sandbox.isolation == "require":
+        yield "isolation"
+    if sandbox.get("branching") == "fork":
+        yield "branching"
+    if any(_more_to_read(sandbox, now)):
+        yield "allow_read"
+    for name in _LIMITS:
+        value, limit = sandbox.get(name), getattr(now.sandbox, name)
+        if isinstance(value, int | float) and value > limit:
+            yield name
+
+
+def _told_from_home(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Interpreters that are those of now, whose paths a trace may tell from a home: what is set now says them whole."""
+    for name in ("kernel", "python"):
+        value = sandbox.get(name)
+        if isinstance(value, str) and _is_path(value) and _same(value, getattr(now.sandbox, name) or sys.executable):
+            yield name
+
+
+def _address(recorded: Layer) -> Iterator[str]:
+    """The option for the endpoint that a recorded layer names. This machine is no exception: anything may listen."""
+    address = recorded.get("endpoint", {}).get("base_url")
+    if isinstance(address, str):
+        yield f"--base-url {quote(address)}"
+
+
+def _more_to_read(sandbox: Mapping[str, JsonValue], now: Settings) -> Iterator[str]:
+    """Paths that experiments might read then and may not now."""
+    paths = sandbox.get("allow_read")
+    for path in map(str, paths if isinstance(paths, list) else ()):
+        if not any(_same(path, one) for one in now.sandbox.allow_read):
+            yield path
+
+
+def _flags(recorded: Layer, now: Settings) -> Iterator[str]:
+    sandbox = recorded.get("sandbox", {})
+    gateway = sandbox.get("gateway")
+    if isinstance(gateway, str) and gateway != now.sandbox.gateway:
+        yield f"--gateway {quote(gateway)}"
+    if sandbox.get("network") and not now.sandbox.network:
+        yield "--network"
+    for path in _more_to_read(sandbox, now):
+        yield f"--allow-read {quote(path)}"
+    yield from interpreters(recorded, now)
+    yield from _reading(recorded, now)
+
+
+def _reading(recorded: Layer, now: Settings) -> Iterator[str]:
+    """Options for what is read for the model: the web, files of this machine, a model of embeddings."""
+    retrieval = recorded.get("retrieval", {})
+    web, place = retrieval.get("web"), retrieval.get("web_address")
+    known = web in (None, now.retrieval.web) and (place is None or _same(str(place), now.retrieval.web_address))
+    if (web or place) and web != "off" and not known:
+        yield f"--web {quote(str(place or web))}"
+    folder = retrieval.get("embedding_folder")
+    if isinstance(folder, str) and not _same(folder, now.retrieval.embedding_folder):
+        yield f"--embedding-folder {quote(folder)}"
+    docs = retrieval.get("docs")
+    for path in map(str, docs if isinstance(docs, list) else ()):
+        if not any(_same(path, one) for one in now.retrieval.docs):
+            yield f"--docs {quote(path)}"
+    if retrieval.get("workspace") and not now.retrieval.workspace:
+        yield "--workspace"
+
+
+def _same(recorded: str, now: str | None) -> bool:
+    """Whether both are one path; a trace tells it from a home."""
+    return now is not None and recorded in (now, own_homes().hidden(now))
+
+
+def _whole(path: str) -> str:
+    """The path with this home, where it is told from one."""
+    return f"{Path.home()}{path[1:]}" if path.startswith("~/") else path
+
+
+def _is_path(name: str) -> bool:
+    return "/" in name or "\\" in name or name.startswith("~")

@@ -1,0 +1,60 @@
+"""What a run may search beside the libraries' own API, as its settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+from exploracoder_jupyter.core.events import Event, Notice
+from exploracoder_jupyter.core.settings import Endpoint, Secrets, Settings, snippets_path
+from exploracoder_jupyter.knowledge import Library
+from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, Soup, WorkspaceSource
+from exploracoder_jupyter.llm import is_local
+from exploracoder_jupyter.pipeline.ports import Source
+from exploracoder_jupyter.runs.adapters import cache_folder, hidden_strings, is_offline
+from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.runs.web_source_factory import open_web
+from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
+
+_SENT = (
+    "Code that ran in earlier explorations ({number} kept for these libraries) may be sent too. `--no-snippets` sends"
+    " none; `jupyter explora snippets` shows it."
+)
+
+
+async def open_soup(
+    order: Order,
+    settings: Settings,
+    keys: Secrets,
+    *,
+    knowledge: Library,
+    tell: Callable[[Event], None],
+    stack: AsyncExitStack,
+) -> Soup:
+    """The sources of this order behind one search; `stack` closes their connections.
+
+    Raises:
+        UsageError, MissingMeans: the web cannot be searched as the settings say.
+    """
+    clean = Redactor(hidden_strings(settings.endpoint, keys)).text
+    web = await open_web(settings.retrieval, order.workdir, cache_folder(), tell, stack, clean=clean)
+    share = settings.endpoint.share
+    files: Source | None = None
+    if settings.retrieval.workspace and share == "values":
+        files = WorkspaceSource(order.workdir, order.notebook, clean=clean)
+    elif settings.retrieval.workspace:
+        tell(Notice(f"Your files are not searched: with `--share {share}` nothing of them may go to a model."))
+    kept = None
+    if settings.retrieval.snippets:
+        versions = {library.name: library.version for library in knowledge.libraries}
+        store = SnippetStore(snippets_path())
+        kept = SnippetSource(store, versions, sharing=share, clean=clean, latent=knowledge.latent)
+        if number := 0 if _stays_here(settings.endpoint) else len(store.of(versions, share)):
+            tell(Notice(_SENT.format(number=number)))
+    sources = [source for source in (knowledge.documents, files, web) if source]
+    return Soup(sources, kept=kept, say=lambda sentence: tell(Notice(sentence, "warning")))
+
+
+def _stays_here(endpoint: Endpoint) -> bool:
+    """Whether what a model is asked does not leave the machine."""
+    return is_offline(endpoint) or is_local(endpoint.base_url)

@@ -1,0 +1,132 @@
+"""What is checked: a trace, read; and what a person ran before the exploration that it holds."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from nbformat import NotebookNode
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted
+from exploracoder_jupyter.core.types import LibraryInfo
+from exploracoder_jupyter.runs.recorded.trace_loader import records_of
+from exploracoder_jupyter.runs.trace_check.explored_notebook import before_the_run, is_whole, notebook_at, notebook_in
+from exploracoder_jupyter.runs.trace_check.recorded_claims import unfounded
+from exploracoder_jupyter.runs.trace_lock import is_held
+from exploracoder_jupyter.trace import problems
+from exploracoder_jupyter.trace.edit_detection import edited_cells
+from exploracoder_jupyter.trace.migration import too_new, version_of
+from exploracoder_jupyter.trace.recorded_executions import Execution, executions
+from exploracoder_jupyter.trace.stored_records import facts_of, restored
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A trace as it is on disk."""
+
+    path: Path
+    started: RunStarted
+    day: date
+    """On which the run began."""
+    libraries: tuple[LibraryInfo, ...]
+    executions: tuple[Execution, ...]
+    edited: Mapping[str, str]
+    """Cells that are not what the records tell, by id, with what is different; `notebook` for the whole of it."""
+    before: tuple[str, ...]
+    """Code cells of a person that stand before the first of the run."""
+    solution: str
+    """Id of the solution that the run ended with, if any."""
+    complete: bool
+    """Whether the notebook holds the whole run; else its journal knows more."""
+    goes_on: bool
+    """Whether the run is still writing it."""
+
+    def setting(self, section: str, name: str) -> JsonValue:
+        """A recorded setting; `None` where there is none."""
+        values = self.started.settings.get(section)
+        return values.get(name) if isinstance(values, dict) else None
+
+
+def read(path: Path) -> Subject:
+    """The trace at this path, a notebook or the journal of a run that was cut off.
+
+    Raises:
+        UsageError: it is no trace, one of a later version, or nothing was executed in its run.
+    """
+    goes_on, content = is_held(path), _content(path)
+    notebook = notebook_in(content)
+    if notebook and (sentence := too_new(version_of(facts_of(notebook)))):
+        raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
+    records, saved = records_of(path), _saved(content)
+    by_kind = {type(record.event): record.event for record in records}
+    started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
+    ran = executions(records)
+    if not isinstance(started, RunStarted) or not ran:
+        raise UsageError(f"In the run of {str(path)!r} nothing was executed.", remedy="There is nothing to check.")
+    solution = finished.solution if isinstance(finished, RunFinished) else None
+    return Subject(
+        path,
+        started,
+        datetime.fromtimestamp(records[0].at, UTC).date(),
+        libraries.libraries if isinstance(libraries, LibraryRead) else (),
+        ran,
+        {**_edited(notebook, saved), **unfounded(records, ran)},
+        before_the_run(notebook) if notebook and is_whole(notebook) else (),
+        solution.candidate if solution else "",
+        complete=records == saved,
+        goes_on=goes_on,
+    )
+
+
+def _content(path: Path) -> bytes:
+    """What is in the file, read once: a run that goes on replaces it; nothing where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _saved(content: bytes) -> list[Record]:
+    """The records that the notebook itself holds; a run that was cut off has more of them in its journal."""
+    try:
+        return restored(json.loads(content))
+    except (ValueError, RecursionError):
+        return []
+
+
+def _edited(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:
+    """What is not as the run wrote it: cells, and the notebook where it is no valid trace any more."""
+    if not saved:
+        return {}
+    if notebook is None:
+        return {"notebook": "it cannot be read as a notebook"}
+    broken = problems(notebook)
+    if not is_whole(notebook):
+        return {"notebook": broken[0]}
+    return {**edited_cells(notebook, saved), **({"notebook": broken[0]} if broken else {})}
+
+
+def code_of(path: Path) -> tuple[str, ...]:
+    """What `--before` names: a Python file, or the code cells of a notebook that stand before its first exploration.
+
+    Raises:
+        UsageError: it cannot be read, or is neither.
+    """
+    if path.suffix == ".ipynb":
+        notebook = notebook_at(path)
+        if notebook is None or not is_whole(notebook):
+            raise UsageError(f"--before: {str(path)!r} is not a notebook that can be read.", remedy="Name another.")
+        return before_the_run(notebook)
+    try:
+        code = path.read_text(encoding="utf-8")
+        ast.parse(code)
+    except (OSError, ValueError, SyntaxError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"--before: {str(path)!r} cannot be used: {why}.", remedy="Name a .py or .ipynb.") from error
+    return (code,)

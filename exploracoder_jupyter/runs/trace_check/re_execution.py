@@ -1,0 +1,145 @@
+"""Executing what is recorded once more: each piece of code in a fork of the state that it had, in one set of siblings.
+
+States form a tree. A branch is ended as soon as nothing that is still to come starts from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import anyio
+
+from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
+from exploracoder_jupyter.core.types import Observation
+from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES
+from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.solving.program_trial import on_input, with_check
+from exploracoder_jupyter.pipeline.solving.user_check import Probe
+from exploracoder_jupyter.pipeline.task_groups import task_group
+from exploracoder_jupyter.runs.trace_check import relocated_paths
+from exploracoder_jupyter.trace.recorded_executions import Execution
+
+_T = TypeVar("_T")
+_LOST = "StateLost"
+_PATIENCE = 3
+"""How many times as long as it took an execution may take, where it took long: another machine may be slower."""
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How things are executed; the same for all."""
+
+    timeout: float
+    """Seconds that an execution had in the run."""
+    probe: Probe | None
+    """What checks a solution."""
+    parallel: int
+    done: Callable[[str], None]
+    """Is told the id of what has been executed."""
+
+
+def with_ancestors(wanted: Iterable[str], every: Sequence[Execution]) -> tuple[Execution, ...]:
+    """Those of these ids, and all that they start from, in the order recorded."""
+    parents = {one.id: one.parent for one in every}
+    kept: set[str] = set()
+    for id_ in wanted:
+        while id_ in parents and id_ not in kept:
+            kept.add(id_)
+            id_ = parents[id_]
+    return tuple(one for one in every if one.id in kept)
+
+
+async def execute_again(root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
+    """What each shows now, by id; what could not be run because the state before it was lost is missing.
+
+    Raises:
+        KernelError: no kernel could be had.
+    """
+    return await settled(lambda: _Pass.over(root, chosen, how))
+
+
+async def settled(work: Callable[[], Awaitable[_T]]) -> _T:
+    """What the work gives; done from the beginning where branches turn out to be made in another way from then on."""
+    for _ in range(MOST_CHANGES):
+        with suppress(BranchingChanged):
+            return await work()
+    return await work()
+
+
+@dataclass(slots=True)
+class _Pass:
+    how: How
+    following: dict[str, list[Execution]]
+    """By id, what starts from it."""
+    limiter: anyio.CapacityLimiter
+    seen: dict[str, Observation] = field(default_factory=dict)
+
+    @classmethod
+    async def over(cls, root: Branch, chosen: Sequence[Execution], how: How) -> Mapping[str, Observation]:
+        following: dict[str, list[Execution]] = {}
+        ids = {one.id for one in chosen}
+        for one in chosen:
+            following.setdefault(one.parent if one.parent in ids else "", []).append(one)
+        this = cls(how, following, anyio.CapacityLimiter(how.parallel))
+        await this._below("", root)
+        return this.seen
+
+    async def _below(self, id_: str, branch: Branch) -> None:
+        async with task_group() as group:
+            for one in self.following.get(id_, ()):
+                group.start_soon(self._execute, one, branch)
+
+    async def _execute(self, one: Execution, base: Branch) -> None:
+        async with self.limiter:
+            branch = await self._forked(base, one)
+            if branch is None:
+                return
+            try:
+                observation = await _observed(one, branch, self.how)
+            except BaseException:
+                await _close(branch)
+                raise
+        if not never_ran(observation):
+            self.seen[one.id] = observation
+        self.how.done(one.id)
+        try:
+            await self._below(one.id, branch)
+        finally:
+            await _close(branch)
+
+    async def _forked(self, base: Branch, one: Execution) -> Branch | None:
+        try:
+            [branch] = await base.fork(1)
+        except BranchingChanged:
+            raise
+        except KernelError:
+            if not one.parent:  # what starts from the root has lost nothing
+                raise
+            return None
+        return branch
+
+
+def never_ran(observation: Observation) -> bool:
+    """Whether the code was not run at all, because the state before it was gone."""
+    error = observation.error
+    return observation.status == "died" and error is not None and error.name == _LOST and not observation.outputs
+
+
+async def _observed(one: Execution, branch: Branch, how: How) -> Observation:
+    taken = 0.0 if one.observation.status == "timeout" else min(one.observation.seconds, how.timeout)
+    seconds = max(how.timeout, _PATIENCE * taken)
+
+    async def step(code: str) -> Observation:
+        return await branch.run(relocated_paths.at_home(code), timeout=seconds)
+
+    if one.given is not None:
+        return (await on_input(step, one.code, one.given)).observation
+    return await with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
+
+
+async def _close(branch: Branch) -> None:
+    with anyio.CancelScope(shield=True):
+        await branch.close()

@@ -1,0 +1,38 @@
+"""A run as notebook cells: live changes, the trace file, the summary, all computed from the run's events.
+
+`CellView` gives the changes that each record makes to a notebook, `Trace` keeps a notebook of its own on disk,
+`summary` puts a run into one JSON object. Outputs are sanitized and secrets redacted before anything is written.
+"""
+
+import exploracoder_jupyter.trace.nbformat_import  # noqa: F401  must come first
+from exploracoder_jupyter.trace.cell_metadata import Cell, ours, schema
+from exploracoder_jupyter.trace.cells.cell_changes import CellView
+from exploracoder_jupyter.trace.journal import Journal
+from exploracoder_jupyter.trace.reduced_notebook import clean, without_losers
+from exploracoder_jupyter.trace.run_summary import summary
+from exploracoder_jupyter.trace.sanitizing.output_sanitizer import Limits, sanitize
+from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
+from exploracoder_jupyter.trace.schema_validation import problems
+from exploracoder_jupyter.trace.trace_file import Trace, load, render
+from exploracoder_jupyter.trace.trace_paths import default_path, journal_path, prepare
+
+__all__ = [
+    "Cell",
+    "CellView",
+    "Journal",
+    "Limits",
+    "Redactor",
+    "Trace",
+    "clean",
+    "default_path",
+    "journal_path",
+    "load",
+    "ours",
+    "prepare",
+    "problems",
+    "render",
+    "sanitize",
+    "schema",
+    "summary",
+    "without_losers",
+]

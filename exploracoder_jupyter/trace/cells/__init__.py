@@ -1,0 +1,1 @@
+"""The cells of a run: where each is placed, and its Markdown."""

@@ -1,0 +1,292 @@
+"""The Markdown of the generated cells: task, plan, subtask headings, notices, summary.
+
+Each function takes the run (or a section of it) and gives the cell's text. Statuses are said by a symbol and a word,
+never by colour alone. Whatever a model or a library wrote goes through `text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
+from exploracoder_jupyter.core.settings import OFFLINE
+from exploracoder_jupyter.core.types import ApiDoc, InventedInput, Outcome, Ruling, SubtaskStatus, Usage, Verdict
+from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
+from exploracoder_jupyter.trace.cells.sources_markdown import found_words
+from exploracoder_jupyter.trace.run_state import Attempt, Round, Run, Section, Shown
+
+_SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "▶", "done": "✓", "failed": "✗", "skipped": "↷"}
+_VERDICTS: dict[Outcome, str] = {
+    "solved": "✓ **Solved**.",
+    "unchecked": "◐ **Unchecked** (it ran to its end; nothing has shown that what it gives is right).",
+    "unsolved": "✗ **Unsolved** (no solution was found).",
+    "stopped": "■ **Stopped** before the end; what was learned until then is {where}.",
+}
+_RULINGS: dict[Ruling, str] = {"right": "✓ right", "wrong": "✗ wrong", "unsure": "◐ unsure"}
+_STEPS = {
+    "introduce": "introduction",
+    "planners": "example plans",
+    "plan": "plan",
+    "recommend": "APIs",
+    "recommend_global": "APIs for the solution",
+    "propose": "snippets",
+    "debug": "repairs",
+    "solve": "solution",
+    "repair": "repairs of the solution",
+    "invent": "test inputs",
+    "judge": "judging",
+    "explain": "explaining failures",
+    "execute": "executions",
+}
+"""Steps as people call them, in the order in which they are told; others are called as they are."""
+_LONGEST_TASK = 4000
+_MOST_FILES = 20
+
+
+def task_words(run: Run) -> str:
+    """The opening cell of a trace."""
+    if run.started is None:
+        return "# Exploration\n\nThe record of how it began is missing."
+    task, environment = run.started.task, run.started.environment
+    quoted = "  \n".join("> " + prose(line) for line in task.text.strip()[:_LONGEST_TASK].splitlines())
+    facts = {
+        "Libraries": _libraries(run),
+        "Model": prose(run.started.model),
+        "Date": f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d %H:%M} UTC",
+        "Kernel": prose(f"{environment.kernel}, Python {environment.python}, {environment.platform}"),
+        "Check": span(clip(task.check, 300)) if task.check else "",
+        "Variables": ", ".join(span(name) for name in task.uses),
+    }
+    cut = "\n\n*The rest of the task is in the notebook's metadata.*" if len(task.text) > _LONGEST_TASK else ""
+    state = "" if run.finished else "\n\n*No verdict is recorded yet: the run is under way, or was cut off.*"
+    listed = "\n".join(f"- **{name}:** {value}" for name, value in facts.items() if value)
+    return f"# Exploration of {prose(', '.join(task.libraries))}\n\n{quoted}{cut}\n\n{listed}{state}"
+
+
+def plan_words(run: Run) -> str:
+    """The plan with live statuses, and what was spent so far."""
+    parts = ["### Exploration plan", _plan_list(run)]
+    parts += ["**The plan waits for your word.**"] if run.reviewing else []
+    parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
+    parts += found_words(run.searches, ())
+    parts.append(_cost_line(run))
+    return "\n\n".join(parts)
+
+
+def solution_words(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
+    """The heading above the solutions: how they fared, what the last one wrote. `over`: whether the run is."""
+    joined = "What ran in each subtask, put together. **It was not run as a whole.**" if outcome == "stopped" else ""
+    found = found_words(section.searches, section.lookups)
+    parts = ("### Solution", *found, _fates(section, over=over), joined, _files(files) if files else "")
+    return "\n\n".join(part for part in parts if part)
+
+
+def input_words(given: InventedInput, solution: str) -> str:
+    """The code of a generated input, with a line where the solution runs."""
+    title = " ".join(given.title.split())
+    here = f"# here {solution} runs, as above" if given.before.strip() else f"# after {solution}"
+    parts = (f"# {title}", given.before.strip("\n"), here, given.after.strip("\n"))
+    return "\n".join(part for part in parts if part.strip())
+
+
+def judgement_words(solution: str, round_: Round, *, over: bool) -> str:
+    """What was said of a solution's outputs, as a whole and for each input."""
+    judgement = round_.judgement
+    name = f"**Solution {prose(solution)}**"
+    if judgement is None:
+        said = "was tried on generated inputs, and not judged" if over else "is being judged by what it gave"
+        return f"{name} {said}."
+    reason = f": {prose(clip(judgement.reason, 400).rstrip('.'))}" if judgement.reason else ""
+    listed = "\n".join(_input_line(shown, round_) for shown in round_.shown)
+    return f"{name} judged by what it gave: **{_RULINGS[judgement.ruling]}**{reason}.\n\n{listed}".strip()
+
+
+def _input_line(shown: Shown, round_: Round) -> str:
+    title = prose(clip(shown.given.title, 200))
+    if not shown.usable:
+        return f"- {title}: left out, it fails by itself"
+    ruling = round_.judged(shown.given.id)
+    opinions = round_.judgement.opinions if round_.judgement else ()
+    reason = next((item.reason for item in opinions if item.input == shown.given.id), "")
+    why = f" ({prose(clip(reason, 300))})" if reason else ""
+    return f"- {title}: {_RULINGS[ruling] if ruling else 'not judged by itself'}{why}"
+
+
+def heading_words(section: Section, *, over: bool) -> str:
+    """A subtask's heading: recommended APIs, how its candidates fared, and why one was carried forward."""
+    parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
+    parts.append(_api_table(section.apis) if section.apis else "")
+    parts += [_wish(wish) for wish in section.wishes]
+    parts += found_words(section.searches, section.lookups)
+    parts.append(_fates(section, over=over))
+    parts.append(_choice(section))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _wish(wish: Steered) -> str:
+    what = "Explored again" if wish.what == "retry" else f"Candidate {prose(wish.candidate)} chosen"
+    return f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*"
+
+
+def notice_words(notices: Sequence[Notice]) -> str:
+    """What the user should have seen."""
+    signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
+    quoted = "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
+    return "\n\n".join([quoted, *(_details(notice.details) for notice in notices if notice.details)])
+
+
+def _details(traceback: str) -> str:
+    """The traceback of an internal error, folded away; no blank line ends the block."""
+    lines = (f"{'&nbsp;' * (len(line) - len(line.lstrip()))}{html(line)}" for line in traceback.splitlines())
+    shown = "\n".join(filter(None, lines))
+    return f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>"
+
+
+def summary_words(run: Run, finished: RunFinished) -> str:
+    """The verdict in words, the cost by step, and what it was made with."""
+    parts = ["### Summary", verdict_words(finished.verdict)]
+    parts.append(cost_table(finished))
+    parts.append("\n".join(f"- {line}" for line in _made_with(run)))
+    return "\n\n".join(parts)
+
+
+def verdict_words(verdict: Verdict, *, where: str = "above") -> str:
+    """How the run ended, in one line; `where` the cells of the run are."""
+    return f"{_VERDICTS[verdict.outcome].format(where=where)} {prose(verdict.reason)}"
+
+
+def _plan_list(run: Run) -> str:
+    if not run.subtasks:
+        return "*No plan was made.*" if run.finished else "*Planning…*" if run.library else "*Reading the libraries…*"
+    return "\n".join(_plan_item(section, over=run.finished is not None) for section in run.subtasks)
+
+
+def _plan_item(section: Section, *, over: bool) -> str:
+    title = prose(clip(section.subtask.title, 300))
+    if over and not section.settled:
+        state = "■ **{id}.** {title} (not finished)"
+    else:
+        said = "ran" if section.status == "done" else section.status  # whether it did what was asked, nobody has said
+        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({said})"
+    why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
+    return "- " + state.format(id=prose(section.subtask.id), title=title) + why
+
+
+def _cost_line(run: Run) -> str:
+    usage = run.usage
+    calls = "request" if run.started and run.started.model == OFFLINE else "model call"
+    counts = ((usage.calls, calls), (usage.tokens, "token"), (usage.executions, "execution"))
+    spent = ", ".join(plural(count, noun) for count, noun in counts)
+    if run.finished:
+        return f"Cost: {spent}, {int(usage.seconds)} s."
+    if run.estimate is None:
+        return f"Cost so far: {spent}."
+    return f"Cost so far: {spent}. Expected in all: {run.estimate}."
+
+
+@lru_cache(maxsize=64)  # it never changes, and the cell around it changes with every event
+def _api_table(apis: tuple[ApiDoc, ...]) -> str:
+    rows = "\n".join(
+        f"<tr><td><code>{html(api.path)}</code></td><td><code>{html(clip(api.signature, 160))}</code></td>"
+        f"<td>{html(clip(_api_summary(api), 240))}</td></tr>"
+        for api in apis
+    )
+    head = "<tr><th>API</th><th>Signature</th><th>What it does</th></tr>"
+    return f"<details><summary>Recommended APIs ({len(apis)})</summary>\n<table>\n{head}\n{rows}\n</table>\n</details>"
+
+
+def _api_summary(api: ApiDoc) -> str:
+    return f"Deprecated: {api.deprecated} {api.summary}" if api.deprecated else api.summary
+
+
+def _fates(section: Section, *, over: bool) -> str:
+    """One line on how each candidate fared, those without a cell of their own included."""
+    fates = [_fate(attempt, over=over or section.given_up(attempt)) for attempt in section.ordered]
+    return "Tried: " + "; ".join(fates) + "." if fates else ""
+
+
+def _fate(attempt: Attempt, *, over: bool) -> str:
+    candidate, observation = attempt.candidate, attempt.observation
+    name = f"**{prose(candidate.id)}**"
+    if candidate.duplicate_of:
+        return f"{name} same code as {prose(candidate.duplicate_of)}, not run again"
+    if candidate.problem or not candidate.code.strip():
+        return f"{name} no code ({prose(clip(candidate.problem or 'empty', 200))})"
+    if observation is None:
+        return f"{name} {'not finished' if over else 'running'}"
+    what = observation.error.headline if observation.error else observation.note
+    said = {"ok": "ran", "error": "failed", "timeout": "timed out", "died": "kernel died", "interrupted": "interrupted"}
+    reason = f" ({prose(clip(what, 160).rstrip('.'))})" if what else ""
+    if observation.status == "error" and observation.note.startswith("The program ran, but the check"):
+        return f"{name} ran, but its check failed{reason}"
+    wrote = _wrote(observation.files) if candidate.subtask != "solution" else ""
+    return f"{name} {said[observation.status]}{reason}{wrote}"
+
+
+def _wrote(files: Sequence[str]) -> str:
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f", wrote {span(clip(files[0], 80))}{more}" if files else ""
+
+
+def _files(kept: FilesKept) -> str:
+    if not kept.files:
+        return "The solution wrote no files."
+    named = ", ".join(span(clip(name, 200)) for name in kept.files[:_MOST_FILES])
+    rest = f" and {len(kept.files) - _MOST_FILES} more" if len(kept.files) > _MOST_FILES else ""
+    folder = kept.folder.replace("\\", "/").rpartition("/")[2]
+    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {named}{rest}."
+
+
+def _choice(section: Section) -> str:
+    if section.selection:
+        reasons = "; ".join(prose(clip(reason, 200)) for reason in section.selection.reasons)
+        if section.status == "failed":
+            return (
+                f"✗ **None ran**; the failure of candidate {prose(section.selection.candidate)} is kept as experience."
+            )
+        return (
+            f"**Candidate {prose(section.selection.candidate)} carried forward**"
+            + (f": {reasons}" if reasons else "")
+            + "."
+        )
+    if section.status in ("failed", "skipped"):
+        return f"{_SYMBOLS[section.status]} **{section.status.capitalize()}**" + (
+            f": {prose(clip(section.reason, 400))}" if section.reason else "."
+        )
+    return ""
+
+
+def cost_table(finished: RunFinished) -> str:
+    """What each step cost, and all of them."""
+    steps = sorted(finished.usage_by_step, key=lambda step: list(_STEPS).index(step) if step in _STEPS else len(_STEPS))
+    rows = [_cost_row(prose(_STEPS.get(step, step)), finished.usage_by_step[step]) for step in steps]
+    worked = sum(usage.seconds for usage in finished.usage_by_step.values())  # the run's own time is below
+    rows.append(_cost_row("**all**", replace(finished.usage, seconds=worked)))
+    head = "| Step | Calls | Prompt tokens | Completion tokens | Executions | Seconds |\n|:--|--:|--:|--:|--:|--:|"
+    return "\n".join([head, *rows])
+
+
+def _cost_row(name: str, usage: Usage) -> str:
+    counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.executions)
+    return f"| {name} | " + " | ".join(f"{count:,}" for count in counts) + f" | {usage.seconds:.1f} |"
+
+
+def _made_with(run: Run) -> Iterable[str]:
+    if run.started is None:
+        return
+    environment = run.started.environment
+    yield f"Model: {prose(run.started.model)}"
+    yield f"Libraries: {_libraries(run)}"
+    yield f"Kernel: {prose(environment.kernel)}, Python {prose(environment.python)}, {prose(environment.platform)}"
+    yield f"Isolation: {prose(environment.confinement)}; branching: {prose(environment.branching)}"
+    yield f"Time: {int(run.usage.seconds)} s; exploracoder\\_jupyter {prose(run.started.version)}"
+
+
+def _libraries(run: Run) -> str:
+    if run.library:
+        return ", ".join(prose(info.titled) for info in run.library.libraries)
+    return prose(", ".join(run.started.task.libraries)) if run.started else ""

@@ -1,0 +1,72 @@
+"""The Markdown on what was found beside the APIs: searches anew, look-ups, and the passages that prompts were given.
+
+A passage is named with where it is from and its licence; its text stays in the records. Whatever a source said of
+itself goes through `text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+from urllib.parse import urlsplit
+
+from exploracoder_jupyter.core.events import KnowledgeSearched, LookedUp
+from exploracoder_jupyter.core.types import Passage, SourceKind
+from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
+
+_SOURCES: Final[dict[SourceKind, str]] = {
+    "documentation": "documentation",
+    "snippet": "code that ran before",
+    "web": "web page",
+    "workspace": "your files",
+}
+_MOST_NAMED: Final = 4
+
+
+def found_words(searches: Sequence[KnowledgeSearched], lookups: Sequence[LookedUp]) -> list[str]:
+    """Paragraphs on what was searched anew and looked up, and the folded list of passages."""
+    again = [words for search in searches if search.round and (words := _again(search))]
+    asked = dict.fromkeys(clip(item.argument, 80) for item in lookups)
+    looked = f"*Looked up while writing:* {', '.join(map(span, asked))}" if asked else ""
+    passages = tuple(dict.fromkeys(item for search in searches for item in search.passages))
+    return [*again, *filter(None, (looked, _passages(passages) if passages else ""))]
+
+
+def _again(search: KnowledgeSearched) -> str:
+    """One line on a search after a failure; nothing where only passages were looked for, and none were found."""
+    if not (search.apis or search.passages):
+        return ""
+    names = _named([span(path) for path in search.apis], "API")
+    titles = _named([f"“{prose(clip(item.title, 80))}”" for item in search.passages], "passage")
+    same = ", the same as before" if search.agreed else ""
+    return f"*Searched again ({search.made_of}):* found {'; '.join(part for part in (names, titles) if part)}{same}."
+
+
+def _named(names: Sequence[str], noun: str) -> str:
+    more = len(names) - _MOST_NAMED
+    listed = ", ".join(names[:_MOST_NAMED])
+    return f"{listed} and {plural(more, f'more {noun}')}" if more > 0 else listed
+
+
+@lru_cache(maxsize=64)  # it never changes, and the cell around it changes with every event
+def _passages(passages: tuple[Passage, ...]) -> str:
+    items = "\n".join(f"<li>{_item(item)}</li>" for item in _without_repeats(passages))
+    return f"<details><summary>Passages found ({len(passages)})</summary>\n<ul>\n{items}\n</ul>\n</details>"
+
+
+def _without_repeats(passages: Iterable[Passage]) -> Iterable[Passage]:
+    return {(item.source, item.origin): item for item in passages}.values()
+
+
+def _item(item: Passage) -> str:
+    parts = [_SOURCES[item.source], html(clip(item.title, 160)), _place(item.origin), html(clip(item.licence, 80))]
+    return "; ".join(part for part in parts if part)
+
+
+def _place(origin: str) -> str:
+    shown = html(clip(origin, 200))
+    if urlsplit(origin).scheme not in ("http", "https"):
+        return f"<code>{shown}</code>" if shown else ""
+    return f'<a href="{html(origin)}" rel="noreferrer noopener">{shown}</a>'

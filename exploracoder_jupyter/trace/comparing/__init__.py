@@ -1,0 +1,1 @@
+"""Whether two outputs show the same."""

@@ -1,0 +1,142 @@
+"""Whether what an execution showed is what it shows again.
+
+Two observations are compared in a form without what depends on moment, machine and process (`normal`): first their
+structure, which is status, type of error, names that were bound and kinds of outputs; then what they showed, part by
+part. Several executions anew tell what of the difference is the code's own doing: what they differ in among themselves
+varies and is not blamed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Final, Literal
+
+from exploracoder_jupyter.core.types import Observation
+from exploracoder_jupyter.trace.cells.escaped_text import clip
+from exploracoder_jupyter.trace.comparing.output_parts import CLIPPED, Part, Text, joined, part_of
+from exploracoder_jupyter.trace.comparing.text_normalization import normal
+
+TOLERANCE: Final = 1e-6
+"""Of numbers with a fraction, relative."""
+
+Result = Literal["same", "varies", "changed"]
+
+_THREADS = re.compile(
+    r"\b(threading|_thread|concurrent|multiprocessing|asyncio|joblib|\w*ThreadPool\w*|n_jobs|anyio)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an execution showed, in the form in which two are compared."""
+
+    status: str
+    error: str
+    """Type of the error; empty where there was none."""
+    names: Mapping[str, str]
+    """New and rebound names with their types."""
+    kinds: tuple[tuple[str, ...], ...]
+    """The MIME types of each display, in order."""
+    parts: Mapping[str, Part]
+    """What was shown, by where: `stdout`, `text/html`, `2nd text/plain`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """How an execution compares with its record, and what differs, in words."""
+
+    result: Result
+    why: str = ""
+
+
+def seen(observation: Observation, *, day: date, code: str = "") -> Seen:
+    """What an observation shows; `day` is when it was made, `code` what was run, which says whether order counts."""
+    error, streams, displays = observation.error, {"stdout": "", "stderr": ""}, []
+    for output in observation.outputs:
+        if output.get("output_type") == "stream":
+            name = str(output.get("name"))
+            streams[name] = streams.get(name, "") + joined(output.get("text"))
+        elif isinstance(data := output.get("data"), dict):
+            displays.append({mime: data[mime] for mime in sorted(data, key=_readable_first)})
+    several = bool(_THREADS.search(code))
+    said = {**streams, "message": error.message if error else ""}
+    parts: dict[str, Part] = {where: Text(normal(text, day=day), several) for where, text in said.items()}
+    for number, data in enumerate(displays, 1):
+        for mime, value in data.items():
+            parts[mime if len(displays) == 1 else f"output {number}, {mime}"] = part_of(mime, value, day)
+    names = dict(observation.names)
+    return Seen(observation.status, error.name if error else "", names, tuple(map(tuple, displays)), parts)
+
+
+def judge(recorded: Seen, again: Sequence[Seen], *, tolerance: float = TOLERANCE) -> Judged:
+    """What several executions anew say of a record: `same`, `varies`, or `changed`.
+
+    It varies where they differ from one another while the structure of one is as recorded. With one execution there is
+    no telling: then what differs is changed. What is shown by those of another structure is not judged.
+    """
+    framed = [one for one in again if not _frame(recorded, one)]
+    if not framed:
+        return Judged("changed", _frame(recorded, again[0]))
+    if len(framed) > 1 or len(framed) == len(again):
+        for where, part in recorded.parts.items():
+            if why := _blame(part, [one.parts[where] for one in framed], tolerance):
+                return Judged("changed", f"{where}: {why}")
+    why = difference(recorded, again[0], tolerance=tolerance)
+    return Judged("varies", why) if why else Judged("same")
+
+
+def difference(old: Seen, new: Seen, *, tolerance: float = TOLERANCE) -> str:
+    """The first thing in which two differ, in words; nothing where they are the same."""
+    if frame := _frame(old, new):
+        return frame
+    found = ((where, part.unlike(new.parts[where], tolerance)) for where, part in old.parts.items())
+    return next((f"{where}: {why}" for where, why in found if why), "")
+
+
+def _blame(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
+    """How a part differs from all that was shown again, where that agrees: in full, or in form."""
+    why = [recorded.unlike(part, tolerance) for part in shown]
+    if not all(why):
+        return ""
+    if not any(shown[0].unlike(part, tolerance) for part in shown[1:]):
+        return why[0]
+    forms = [part.form() for part in shown]
+    return "" if recorded.form() in forms or any(form != forms[0] for form in forms[1:]) else why[0]
+
+
+def _frame(old: Seen, new: Seen) -> str:
+    """How two differ in structure, in words."""
+    if (old.status, old.error) != (new.status, new.error):
+        return f"{_ending(old)} -> {_ending(new)}"
+    if old.kinds != new.kinds:
+        return f"outputs: {_kinds(old)} -> {_kinds(new)}"
+    if old.names == new.names:
+        return ""
+    return f"names: {'; '.join(_renamed(old.names, new.names))}"
+
+
+def _ending(one: Seen) -> str:
+    message = one.parts["message"]
+    more = clip(message.text, CLIPPED) if isinstance(message, Text) else ""
+    return one.status if not one.error else f"{one.error}: {more}" if more else one.error
+
+
+def _kinds(one: Seen) -> str:
+    return "; ".join(", ".join(mimes) for mimes in one.kinds) or "none"
+
+
+def _renamed(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    lost, more = [name for name in old if name not in new], [name for name in new if name not in old]
+    other = [f"{name} {old[name]} -> {new[name]}" for name in old if name in new and old[name] != new[name]]
+    parts = [
+        f"no {clip(', '.join(lost), CLIPPED)}" if lost else "",
+        f"also {clip(', '.join(more), CLIPPED)}" if more else "",
+    ]
+    return [*filter(None, parts), *other[:3]]
+
+
+def _readable_first(mime: str) -> tuple[bool, str]:
+    return mime != "text/plain", mime

@@ -1,0 +1,92 @@
+"""Which of the packages that a run had installed its code needs: by what it imports, and what provides that."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normal as canonical
+from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import owners
+
+__all__ = ["PINNED", "canonical", "imported", "imported_at_once", "providers", "useful", "versions_of"]
+
+PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
+"""Name and version. A local version, as in `2.9.0+cu130`, is left out: no index has it."""
+_EXTRA: Final = re.compile(r"extra == ['\"](?!test|dev|doc|lint|typing|bench|example|release|ci\b)")
+_NAMED_OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
+    "Bio": ("biopython",),
+    "Crypto": ("pycryptodome",),
+    "Levenshtein": ("python-levenshtein",),
+    "MySQLdb": ("mysqlclient",),
+    "OpenSSL": ("pyopenssl",),
+    "PIL": ("pillow",),
+    "attr": ("attrs",),
+    "bs4": ("beautifulsoup4",),
+    "cv2": ("opencv-python", "opencv-python-headless", "opencv-contrib-python"),
+    "dateutil": ("python-dateutil",),
+    "docx": ("python-docx",),
+    "dotenv": ("python-dotenv",),
+    "faiss": ("faiss-cpu",),
+    "fitz": ("pymupdf",),
+    "git": ("gitpython",),
+    "igraph": ("python-igraph",),
+    "jwt": ("pyjwt",),
+    "magic": ("python-magic",),
+    "mpl_toolkits": ("matplotlib",),
+    "nacl": ("pynacl",),
+    "osgeo": ("gdal",),
+    "pptx": ("python-pptx",),
+    "psycopg2": ("psycopg2-binary",),
+    "serial": ("pyserial",),
+    "skimage": ("scikit-image",),
+    "sklearn": ("scikit-learn",),
+    "slugify": ("python-slugify",),
+    "umap": ("umap-learn",),
+    "yaml": ("pyyaml",),
+    "zmq": ("pyzmq",),
+}
+"""For runs in environments that are not here, where nobody can be asked."""
+
+
+def useful(requirements: Iterable[str]) -> list[str]:
+    """The packages that these lines of a distribution's metadata name as of use beside what it needs, but for those
+    that its developers need."""
+    named = (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requirements if _EXTRA.search(line))
+    return list(dict.fromkeys(map(canonical, named)))
+
+
+def imported(code: str) -> set[str]:
+    """The top-level modules that the code imports, anywhere in it; none where it is not plain Python."""
+    return {name for node in ast.walk(_parsed(code)) for name in _named(node)}
+
+
+def imported_at_once(code: str) -> set[str]:
+    """Those of them without which it does not even begin: not within a function, an `if` or a `try`."""
+    return {name for node in _parsed(code).body for name in _named(node)}
+
+
+def _parsed(code: str) -> ast.Module:
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield node.module.partition(".")[0]
+
+
+def versions_of(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of `name==version` lines by the name as indexes compare it; of two lines the later one counts."""
+    return {canonical(found[1]): found[2] for line in packages if (found := PINNED.fullmatch(line))}
+
+
+def providers(module: str, versions: Mapping[str, str]) -> list[str]:
+    """The recorded distributions that provide a module."""
+    known = (*owners().get(module, ()), *_NAMED_OTHERWISE.get(module, ()), module)
+    return list(dict.fromkeys(canonical(name) for name in known if canonical(name) in versions))

@@ -1,0 +1,125 @@
+"""What was executed in a run, in the order in which it ended, each with the state that it started from.
+
+A fold over the records, like all else: what is checked, replayed, resumed or exported goes by this. Traces of version 1
+do not say from whose branch a candidate started; there that follows from what was carried forward until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from exploracoder_jupyter.core.events import (
+    CandidateObserved,
+    CandidateProposed,
+    CandidateSelected,
+    Event,
+    InputsInvented,
+    Record,
+    SolutionTested,
+    Steered,
+    SubtaskFinished,
+)
+from exploracoder_jupyter.core.types import Candidate, InputRun, InventedInput, Observation
+from exploracoder_jupyter.trace.run_state import SOLUTION, Run, fold
+
+Kind = Literal["candidate", "solution", "input"]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One piece of code that was run, with what was seen."""
+
+    id: str
+    """Of the candidate; `s1-t2` for solution `s1` on input `t2`."""
+    kind: Kind
+    code: str
+    observation: Observation
+    parent: str = ""
+    """Id of the candidate in whose branch's fork it ran; empty: the state at the start of the run."""
+    apis: tuple[str, ...] = ()
+    """APIs that the code calls."""
+    selected: bool = False
+    """Whether it was carried forward and stayed so."""
+    given: InventedInput | None = None
+    """Runs before and after the code, where it is an input."""
+
+
+def executions(records: Iterable[Record]) -> tuple[Execution, ...]:
+    """All that was executed, each id once with what was seen last, in the order in which it ended."""
+    known, run = _Known(), Run()
+    for record in records:
+        run = fold(run, record)
+        known.take(record.event)
+    chosen = {section.selection.candidate for section in run.sections.values() if section.selection}
+    return tuple(replace(one, selected=one.id in chosen) for one in known.done.values())
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the records have told so far."""
+
+    proposed: dict[str, Candidate] = field(default_factory=dict)
+    before: dict[str, str] = field(default_factory=dict)
+    """By subtask: in whose state it began."""
+    chosen: dict[str, str] = field(default_factory=dict)
+    """By subtask: what is carried forward."""
+    inputs: dict[str, InventedInput] = field(default_factory=dict)
+    done: dict[str, Execution] = field(default_factory=dict)
+    state: str = ""
+    """Whose state the run is in."""
+
+    def take(self, event: Event) -> None:
+        match event:
+            case CandidateProposed(candidate=candidate):
+                self.proposed[candidate.id] = candidate
+                self.before.setdefault(candidate.subtask, self.state)
+            case CandidateObserved():
+                self._observe(event)
+            case CandidateSelected(selection=selection):
+                self.chosen[selection.subtask] = selection.candidate
+            case SubtaskFinished(subtask=subtask, status=status):
+                self.before.setdefault(subtask, self.state)
+                self.state = self.chosen[subtask] if status == "done" and subtask in self.chosen else self.state
+            case Steered(what="retry" | "choose", subtask=subtask, candidate=candidate_id):
+                self._go_back(subtask)
+                self._move(candidate_id)
+            case InputsInvented(inputs=inputs):
+                self.inputs |= {given.id: given for given in inputs}
+            case SolutionTested(candidate=candidate, results=results):
+                for result in results:
+                    self._test(candidate, result)
+
+    def _observe(self, event: CandidateObserved) -> None:
+        candidate = self.proposed.get(event.candidate)
+        if candidate is None:
+            return
+        alone = candidate.subtask == SOLUTION
+        kind: Kind = "solution" if alone else "candidate"
+        parent = "" if alone else candidate.parent or self.state
+        self._put(Execution(candidate.id, kind, candidate.code, event.observation, parent, event.apis))
+
+    def _test(self, candidate: str, result: InputRun) -> None:
+        program, given = self.proposed.get(candidate), self.inputs.get(result.input)
+        if program and given:
+            id_ = f"{candidate}-{result.input}"
+            self._put(Execution(id_, "input", program.code, result.observation, given=given))
+
+    def _move(self, chosen: str) -> None:
+        """A candidate that is chosen is run again from the state that the run has gone back to."""
+        if chosen in self.proposed:
+            self.proposed[chosen] = replace(self.proposed[chosen], parent=self.state)
+
+    def _put(self, execution: Execution) -> None:
+        self.done.pop(execution.id, None)
+        self.done[execution.id] = execution
+
+    def _go_back(self, subtask: str) -> None:
+        """To the state before a subtask; those after it begin anew."""
+        if subtask not in self.before:
+            return
+        self.state = self.before[subtask]
+        later = list(self.before)[list(self.before).index(subtask) :]
+        self.before = {id_: state for id_, state in self.before.items() if id_ not in later}
+        self.chosen = {id_: one for id_, one in self.chosen.items() if id_ not in later}

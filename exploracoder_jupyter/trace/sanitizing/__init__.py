@@ -1,0 +1,1 @@
+"""Secrets, home folders and active content removed from what a trace keeps."""

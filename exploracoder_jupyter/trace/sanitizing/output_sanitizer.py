@@ -1,0 +1,199 @@
+"""Outputs of sibling kernels made safe for the user's document.
+
+What a candidate displays is written into the user's notebook and marked trusted there, so it must not be able to do
+anything: an allow-list of MIME types, HTML through an allow-list of tags and style properties, SVG rebuilt from known
+elements, Markdown without raw HTML, math without commands that make links. What cannot be made safe is left out; the
+plain text beside it stays. Sizes are capped, and what was cut says so. Anything may come in, valid nbformat goes out.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.core.types import Output
+from exploracoder_jupyter.trace.cells.escaped_text import encodable
+from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
+from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
+from exploracoder_jupyter.trace.size_limit import left_out_of
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Largest sizes, in bytes of UTF-8."""
+
+    output: int = 1_000_000
+    """Of one output, each of its MIME types by itself."""
+    cell: int = 5_000_000
+    """Of all outputs of a cell."""
+    count: int = 200
+    """Outputs of a cell."""
+
+
+_DEFAULT = Limits()
+
+
+def sanitize(outputs: Sequence[Output], *, limits: Limits = _DEFAULT) -> tuple[Output, ...]:
+    """The outputs that are safe to show, in nbformat's form. Never raises for what it is given."""
+    kept: list[Output] = []
+    room = limits.cell
+    for index, output in enumerate(outputs):
+        if index >= limits.count or room < limits.output // 10:
+            kept.append(_note(f"{len(outputs) - index} further outputs left out: too many or too large for one cell"))
+            break
+        clean = _one(output, min(limits.output, room))
+        room -= int(_json_size(clean))
+        kept.append(clean)
+    return tuple(kept)
+
+
+def _one(output: Output, limit: int) -> Output:
+    match output.get("output_type"):
+        case "stream":
+            return _stream(output, limit)
+        case "error":
+            return _error(output, limit)
+        case "display_data" | "execute_result" as kind:
+            return _rich(str(kind), output, limit)
+        case _:
+            return _note("an output of unknown type was left out")
+
+
+def _stream(output: Output, limit: int) -> Output:
+    name = "stderr" if output.get("name") == "stderr" else "stdout"
+    return {"output_type": "stream", "name": name, "text": _trim(_text(output.get("text")), limit)}
+
+
+def _error(output: Output, limit: int) -> Output:
+    traceback = output.get("traceback")
+    lines = [_trim(_text(line), limit // 8) for line in traceback] if isinstance(traceback, list) else []
+    return {
+        "output_type": "error",
+        "ename": _trim(_text(output.get("ename")), 1000) or "Error",
+        "evalue": _trim(_text(output.get("evalue")), limit // 8),
+        "traceback": [*_ends(lines, limit // 4)],
+    }
+
+
+def _ends(lines: list[str], limit: int) -> list[str]:
+    """The first and the last lines, as many as the limit allows: deep recursion repeats itself in the middle."""
+    if sum(map(len, lines)) <= limit:
+        return lines
+    head, tail = (_first(side, limit // 2) for side in (lines, lines[::-1]))
+    return [*head, f"[... {len(lines) - len(head) - len(tail):,} lines left out ...]", *tail[::-1]]
+
+
+def _first(lines: list[str], limit: int) -> list[str]:
+    return [line for line, until in zip(lines, accumulate(map(len, lines)), strict=True) if until <= limit]
+
+
+def _rich(kind: str, output: Output, limit: int) -> Output:
+    data = output.get("data")
+    given = data if isinstance(data, dict) else {}
+    safe: dict[str, JsonValue] = dict(_safe_items(given, limit))
+    if gone := ", ".join(name for name in left_out_of(output) if name not in given):
+        safe["text/plain"] = f"{safe.get('text/plain', '')}\n[{gone} left out: no room in this trace]".lstrip()
+    if not safe:
+        safe["text/plain"] = _left_out(given, limit)
+    clean: Output = {"output_type": kind, "data": safe, "metadata": _image_sizes(output.get("metadata"), safe)}
+    return {**clean, "execution_count": None} if kind == "execute_result" else clean
+
+
+def _safe_items(given: dict[str, JsonValue], limit: int) -> Iterator[tuple[str, JsonValue]]:
+    for mime, value in given.items():
+        if mime == "text/plain":
+            yield mime, _trim(_text(value), limit)
+        elif mime == "application/json" and _json_size(value) <= limit:
+            yield mime, _finite(value)
+        elif clean := _CLEANERS.get(mime):
+            # the size comes first because cleaning takes time with size
+            safe = clean(text) if len(text := _text(value)) <= limit else None
+            if safe is not None and len(safe.encode()) <= limit:
+                yield mime, safe
+
+
+def _left_out(given: dict[str, JsonValue], limit: int) -> str:
+    names = ", ".join(sorted(_text(name)[:60] for name in given)[:5]) or "no data"
+    large = any(_json_size(value) > limit for value in given.values())
+    return f"[{names} left out: {f'more than {limit:,} bytes' if large else 'it cannot be shown safely here'}]"
+
+
+def _base64(signature: bytes) -> Callable[[str], str | None]:
+    def clean(text: str) -> str | None:
+        compact = "".join(text.split())
+        try:
+            content = base64.b64decode(compact, validate=True)
+        except (binascii.Error, ValueError):
+            return None
+        return compact if content.startswith(signature) else None
+
+    return clean
+
+
+_CLEANERS: dict[str, Callable[[str], str | None]] = {
+    "text/html": safe_html,
+    "text/markdown": safe_markdown,
+    "text/latex": safe_latex,
+    "image/png": _base64(b"\x89PNG"),
+    "image/jpeg": _base64(b"\xff\xd8"),
+    "image/gif": _base64(b"GIF8"),
+    "image/svg+xml": safe_svg,
+}
+
+
+def _image_sizes(metadata: JsonValue, data: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Of an output's metadata, the sizes of its images: nothing else is needed, and some of the rest is obeyed."""
+    sizes: dict[str, JsonValue] = {}
+    for mime, entry in metadata.items() if isinstance(metadata, dict) else ():
+        if mime.startswith("image/") and mime in data and isinstance(entry, dict):
+            kept: dict[str, JsonValue] = {
+                key: value
+                for key in ("width", "height")
+                if isinstance(value := entry.get(key), int) and 0 < value < 10_000
+            }
+            sizes.update({mime: kept} if kept else {})
+    return sizes
+
+
+def _text(value: object) -> str:
+    """nbformat's multi-line strings and anything else as one encodable string."""
+    return encodable("".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else "")
+
+
+def _trim(text: str, limit: int) -> str:
+    content = text.encode()
+    if len(content) <= limit:
+        return text
+    head, tail = content[: limit * 3 // 4], content[len(content) - limit // 8 :]
+    left_out = len(content) - len(head) - len(tail)
+    return f"{head.decode(errors='ignore')}\n[... {left_out:,} bytes left out ...]\n{tail.decode(errors='ignore')}"
+
+
+def _finite(value: JsonValue) -> JsonValue:
+    """JSON as strict readers accept it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {_text(key): _finite(item) for key, item in value.items()}
+    return _text(value) if isinstance(value, str) else value
+
+
+def _note(text: str) -> Output:
+    return {"output_type": "stream", "name": "stderr", "text": f"[{text}]\n"}
+
+
+def _json_size(value: JsonValue) -> float:
+    """Characters of its JSON; infinite where it is nested too deeply to be written."""
+    try:
+        return len(json.dumps(_finite(value)))
+    except RecursionError:
+        return math.inf

@@ -1,0 +1,180 @@
+"""Keeping secrets, home folders, and what no JSON file can hold, out of records.
+
+A `Redactor` knows the run's own secrets and the shapes of common keys. It works on every string of a record before
+anything is written; words that the events themselves are made of stay, and so do pictures that hold nothing of it. The
+result always loads again.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Literal, get_origin, get_type_hints
+from urllib.parse import quote
+
+from exploracoder_jupyter.core.events import Record, load
+from exploracoder_jupyter.trace.cells.escaped_text import encodable
+from exploracoder_jupyter.trace.sanitizing.path_redaction import BREAKS, Homes
+
+REDACTED = "[redacted]"
+
+_PRIVATE = "[A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,9}-----"
+_TOKEN = r" *(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{16,}"
+_KEYS = (
+    ("k-", "[srp]k-", r"(?=[A-Za-z_-]{0,80}\d)[A-Za-z0-9_-]{16,}"),
+    ("earer ", "[Bb]earer ", _TOKEN),
+    ("EARER ", "BEARER ", _TOKEN),
+    ("asic ", "[Bb]asic ", r" *(?=[A-Za-z+/=]*\d)[A-Za-z0-9+/]{16,}={0,2}"),
+    *((f"gh{kind}_", f"gh{kind}_", "[A-Za-z0-9]{20,}") for kind in "pousr"),
+    ("github_pat_", "github_pat_", "[A-Za-z0-9_]{20,}"),
+    ("glpat-", "glpat-", "[A-Za-z0-9_-]{20,}"),
+    ("hf_", "hf_", "[A-Za-z0-9]{30,}"),
+    ("xox", "xox[abeprs]-", "[A-Za-z0-9-]{10,}"),
+    ("xapp-", "xapp-", "[A-Za-z0-9-]{20,}"),
+    ("AIza", "AIza", "[A-Za-z0-9_-]{35}"),
+    ("GOCSPX-", "GOCSPX-", "[A-Za-z0-9_-]{20,}"),
+    ("AKIA", "AKIA", r"[A-Z0-9]{16}\b"),
+    ("ASIA", "ASIA", r"[A-Z0-9]{16}\b"),
+    ("eyJ", "eyJ", r"(?<!-eyJ)[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*"),
+    ("pypi-", "pypi-", "[A-Za-z0-9_-]{32,}"),
+    ("npm_", "npm_", "[A-Za-z0-9]{30,}"),
+    ("gsk_", "gsk_", "[A-Za-z0-9]{20,}"),
+    ("r8_", "r8_", "[A-Za-z0-9]{37,}"),
+    ("xai-", "xai-", "[A-Za-z0-9]{20,}"),
+    ("pplx-", "pplx-", "[A-Za-z0-9]{30,}"),
+    ("tvly-", "tvly-", "[A-Za-z0-9-]{20,}"),
+    ("nvapi-", "nvapi-", "[A-Za-z0-9_-]{20,}"),
+    ("ya29.", r"ya29\.", "[A-Za-z0-9_-]{20,}"),
+    ("dapi", "dapi", "[0-9a-f]{32}"),
+    ("dop_v1_", "dop_v1_", "[0-9a-f]{40,}"),
+    ("hvs.", r"hvs\.", "[A-Za-z0-9_-]{20,}"),
+    ("SG.", r"SG\.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}"),
+    ("k_live_", "[srp]k_live_", "[A-Za-z0-9]{10,}"),
+)
+"""Common keys: a piece of text that is looked for first, for expressions are slow on megabytes; how one begins, always
+with the same number of characters; and how it goes on."""
+
+
+def _key(begin: str, rest: str) -> str:
+    """Not within a word, but behind a line break or a colour of a terminal, as they are written within a string."""
+    behind = "|".join(f"(?<={before}{begin})" for before in BREAKS)
+    return rf"{begin}(?:(?<!\w{begin})|{behind}){rest}"
+
+
+_SHAPES = tuple(
+    (hint, re.compile(shape, re.DOTALL))
+    for hint, shape in (
+        *((hint, _key(begin, rest)) for hint, begin, rest in _KEYS),
+        ("hooks.slack.com/", r"(?<=hooks\.slack\.com/)services/[A-Za-z0-9/]{20,}"),
+        ("AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{40,}={0,2}"),
+        ("://", r"(?<=://)[^\s/:@'\"<>{}$*]+:[^\s/:@'\"<>{}$*]+(?=@)"),
+        ("PRIVATE KEY", rf"-----BEGIN {_PRIVATE}.*?(?:-----END {_PRIVATE}|\Z)"),
+    )
+)
+
+_PICTURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"%PDF")
+"""How files begin that outputs hold in base64."""
+
+_SHORTEST = 6
+"""Shorter secrets (`x`, `EMPTY`: placeholders for local servers) would tear ordinary text apart."""
+
+_DEEPEST = 100
+"""Readers of JSON give up at some depth; deeper output is of no use to anyone."""
+
+_KINDS_OF_OUTPUT = frozenset({"stream", "display_data", "execute_result", "error"})
+
+
+class Redactor:
+    """Replaces secrets in records by `[redacted]`. Applying it twice changes nothing more.
+
+    Args:
+        secrets: strings that must not be written.
+        homes: whose home folders are replaced by `~`; none: paths are left as they are, as in the user's own notebook,
+            where code has to run.
+    """
+
+    def __init__(self, secrets: Iterable[str] = (), *, homes: Homes | None = None) -> None:
+        self._homes = homes
+        kept = (secret for secret in secrets if len(secret) >= _SHORTEST)
+        self._known = sorted({form for secret in kept for form in _forms(secret)}, key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        """The text without secrets, encodable as UTF-8."""
+        text = encodable(text)
+        for secret in self._known:
+            text = text.replace(secret, REDACTED)
+        for hint, shape in _SHAPES:
+            text = shape.sub(REDACTED, text) if hint in text else text
+        return self._homes.hidden(text) if self._homes else text
+
+    def record(self, record: Record) -> Record:
+        """The record without secrets, in a form that `events.dump` can always write."""
+        return load(json.dumps(self._value(record, 0), ensure_ascii=False))
+
+    def _value(self, value: object, depth: int) -> object:
+        if depth > _DEEPEST:
+            return "[too deeply nested]"
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            own = _own_words(type(value))
+            fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+            return {name: item if name in own else self._value(_finite(item), depth + 1) for name, item in fields}
+        if isinstance(value, dict):
+            return self._mapping(value, depth)
+        if isinstance(value, list | tuple):
+            return [self._value(item, depth + 1) for item in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return str(value)
+        return self.text(value) if isinstance(value, str) else value
+
+    def _mapping(self, value: Mapping[str, object], depth: int) -> dict[str, object]:
+        """No two names become one."""
+        kept: dict[str, object] = {}
+        for key, item in value.items():
+            name = self.text(key)
+            while name in kept:
+                name += "'"
+            kept[name] = self._item(key, item, depth)
+        return kept
+
+    def _item(self, key: str, item: object, depth: int) -> object:
+        if not isinstance(item, str):
+            return self._value(item, depth + 1)
+        if key == "output_type" and item in _KINDS_OF_OUTPUT:
+            return item
+        content = _picture(item) if key.startswith(("image/", "application/pdf")) else None
+        if content is None:
+            return self.text(item)
+        return item if self.text(content) == content else REDACTED
+
+
+def _finite(value: object) -> object:
+    """A number of ours that is none, such as the score of an embedding without a length, as nothing."""
+    return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _forms(secret: str) -> set[str]:
+    """A secret as it is, and as strings in code, JSON and addresses write it."""
+    secret = encodable(secret)
+    strings = (repr(secret), json.dumps(secret), json.dumps(secret, ensure_ascii=False))
+    return {secret, quote(secret, safe=""), *(string[1:-1] for string in strings)}
+
+
+def _picture(text: str) -> str | None:
+    """The bytes that a text stands for, a character each, where it is a file in base64: its letters mean nothing."""
+    try:
+        content = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return content.decode("latin-1") if content.startswith(_PICTURES) else None
+
+
+@cache
+def _own_words(kind: type) -> frozenset[str]:
+    """The fields of a value that are words of the events themselves, of which there are a few."""
+    return frozenset(name for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal)

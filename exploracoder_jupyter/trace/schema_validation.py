@@ -1,0 +1,103 @@
+"""Whether a notebook is what the shipped schema says of a trace."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+import nbformat
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+from nbformat import NotebookNode
+from pydantic import JsonValue
+
+from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION, schema
+from exploracoder_jupyter.trace.migration import migrated, too_new, version_of
+
+_MOST: Final = 20
+_LONGEST: Final = 300
+
+
+def problems(notebook: NotebookNode) -> list[str]:
+    """What is wrong with a trace, a sentence each, twenty at most; empty where nothing is.
+
+    Traces of earlier versions are looked at as they are read: brought up to this one.
+    """
+    found = [*_form_problems(notebook), *_fact_problems(notebook), *_cell_problems(notebook)]
+    return found[:_MOST]
+
+
+def _form_problems(notebook: NotebookNode) -> Iterator[str]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of ids that it gives to cells without one
+            nbformat.validate(notebook)
+    except nbformat.ValidationError as error:
+        yield f"It is no valid notebook: {_clipped(str(error.message))}."
+    except (AttributeError, AssertionError, TypeError, ValueError, LookupError):  # on what is no notebook at all
+        yield "It is no valid notebook: its parts are of other kinds."
+
+
+def _fact_problems(notebook: NotebookNode) -> Iterator[str]:
+    facts = _marked(notebook)
+    if not isinstance(facts, dict):
+        yield "It is no trace: its metadata tells of no run."
+    elif sentence := too_new(version_of(facts)):
+        yield sentence
+    else:
+        yield from _said("metadata", _notebook_validator().iter_errors(_current(facts)))
+
+
+def _current(facts: dict[str, Any]) -> dict[str, Any]:
+    version, records = version_of(facts), facts.get("records")
+    if version == SCHEMA_VERSION:
+        return facts
+    brought = {"records": migrated(records, version)} if isinstance(records, list) else {}
+    return {**facts, **brought, "schema_version": SCHEMA_VERSION}
+
+
+def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
+    cells = notebook.get("cells")
+    for cell in cells if isinstance(cells, list) else []:
+        found = _marked(cell)
+        if found is not None:
+            yield from _said(f"cell {cell.get('id')}", _cell_validator().iter_errors(found))
+
+
+def _marked(thing: object) -> JsonValue:
+    """What the metadata of a notebook or cell say in our name."""
+    match thing:
+        case {"metadata": {"exploracoder_jupyter": found}}:
+            return _plain(found)
+    return None
+
+
+def _said(place: str, errors: Iterator[ValidationError]) -> Iterator[str]:
+    for error in errors:
+        deepest = best_match([error]) or error
+        path = ".".join(str(part) for part in deepest.absolute_path)
+        yield f"{place}{f', {path}' if path else ''}: {_clipped(deepest.message)}."
+
+
+def _clipped(text: str) -> str:
+    line = " ".join(text.split()).rstrip(".")
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _plain(value: Any) -> JsonValue:
+    found: JsonValue = json.loads(json.dumps(value))
+    return found
+
+
+@cache
+def _cell_validator() -> Draft202012Validator:
+    return Draft202012Validator(schema())
+
+
+@cache
+def _notebook_validator() -> Draft202012Validator:
+    definitions: Any = schema()["$defs"]
+    return Draft202012Validator({**definitions["notebook"], "$defs": definitions})

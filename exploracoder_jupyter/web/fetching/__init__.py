@@ -1,0 +1,1 @@
+"""Fetching pages: which addresses, how often, how much, and what is cached."""

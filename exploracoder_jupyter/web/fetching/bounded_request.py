@@ -1,0 +1,181 @@
+"""One bounded request: few redirects, each checked anew, a size, a time, wanted types, no cookies, nothing of the
+environment's credentials or proxies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+import anyio
+import httpx2
+
+from exploracoder_jupyter import __version__
+from exploracoder_jupyter.web.fetching.public_addresses import (
+    Resolve,
+    check_form,
+    joined,
+    origin_of,
+    public_addresses,
+    resolve,
+)
+from exploracoder_jupyter.web.fetching.rate_limit import Pace
+from exploracoder_jupyter.web.fetching.robots_txt import AGENT
+from exploracoder_jupyter.web.web_types import BIGGEST, WebError
+
+Check = Callable[[str], Awaitable[None]]
+"""Raises WebError for an address that may not be fetched."""
+
+_SECONDS = 30.0
+_SILENCE = 10.0
+_REDIRECTS = 5
+_MOVED = (301, 302, 303, 307, 308)
+_BUSY = (429, 503)
+_META = re.compile(rb"<meta[^>]{0,200}?charset=[\"']?([\w-]{1,30})", re.IGNORECASE)
+_CHARSETS = re.compile(
+    r"utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|latin-?1|(?:iso-8859|windows-125|cp125|koi8)-?\w{1,3}"
+    r"|shift[_-]jis|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5",
+    re.IGNORECASE,
+)
+"""Charsets that pages are written in; Python knows others whose decoding takes time without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a site gave."""
+
+    address: str
+    """After all redirects."""
+    type: str
+    """Of the content: `text/html`."""
+    text: str
+
+
+class Http:
+    """Makes the requests of one run. Use as an async context."""
+
+    def __init__(
+        self,
+        *,
+        pace: Pace | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+        resolve: Resolve = resolve,
+    ) -> None:
+        self.pace = pace or Pace()
+        self._resolve = resolve
+        self._client = httpx2.AsyncClient(
+            transport=transport,
+            headers={"User-Agent": f"{AGENT}/{__version__}"},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            timeout=_SILENCE,
+            limits=httpx2.Limits(max_keepalive_connections=0),  # hosts of one IP must not share what was proven for one
+            follow_redirects=False,
+            trust_env=False,  # a proxy would resolve names again, which nobody could check
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.aclose()
+
+    async def get(
+        self, address: str, types: Collection[str], *, trusted: str = "", check: Check | None = None
+    ) -> Answer:
+        """What is at the address, which must be of one of the types (`text/` stands for all that begin so).
+
+        Only the origin `trusted` may lie in a private network; `check` is asked before each request.
+
+        Raises:
+            WebError: it may not be fetched, or could not be.
+        """
+        try:
+            with anyio.fail_after(_SECONDS):
+                return await self._follow(address, types, trusted, check)
+        except TimeoutError as error:
+            raise WebError(f"{_host(address)} took too long to answer.") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            raise WebError(f"{_host(address)} could not be reached ({type(error).__name__}).") from error
+
+    async def _follow(self, address: str, types: Collection[str], trusted: str, check: Check | None) -> Answer:
+        for _ in range(_REDIRECTS + 1):
+            addresses = await self._checked(address, trusted)
+            if check:
+                await check(address)
+            await self.pace.turn(_host(address))
+            response = await self._send(address, addresses)
+            try:
+                if response.status_code not in _MOVED:
+                    return await self._answer(address, response, types)
+                address = joined(address, response.headers.get("location", ""))
+            finally:
+                await response.aclose()
+        raise WebError(f"{_host(address)} sends from one address to the next without end.")
+
+    async def _checked(self, address: str, trusted: str) -> list[str]:
+        """The IP addresses that may be connected to; none for the trusted origin, which goes by its name."""
+        origin = origin_of(address)
+        is_trusted = bool(trusted) and origin == trusted
+        check_form(address, any_port=is_trusted)
+        if is_trusted:
+            return []
+        parts = urlsplit(origin)
+        return await public_addresses(parts.hostname or "", parts.port or 0, self._resolve)
+
+    async def _send(self, address: str, addresses: list[str]) -> httpx2.Response:
+        url = httpx2.URL(address)
+        if not addresses:
+            return await self._client.send(self._client.build_request("GET", url), stream=True)
+        for number, ip in enumerate(addresses, 1):
+            request = self._client.build_request(
+                "GET",
+                url.copy_with(host=ip),
+                headers={"Host": url.netloc.decode("ascii")},
+                extensions={"sni_hostname": url.raw_host.decode("ascii")},
+            )
+            try:
+                return await self._client.send(request, stream=True)
+            except httpx2.ConnectError:
+                if number == len(addresses):
+                    raise
+        raise AssertionError  # a public host has an address
+
+    async def _answer(self, address: str, response: httpx2.Response, types: Collection[str]) -> Answer:
+        host = _host(address)
+        if response.status_code in _BUSY:
+            self.pace.rest(host)
+            raise WebError(f"{host} wants fewer requests.", status=response.status_code)
+        if response.status_code != 200:
+            raise WebError(f"{host} answered {response.status_code}.", status=response.status_code)
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not any(kind == wanted or (wanted.endswith("/") and kind.startswith(wanted)) for wanted in types):
+            raise WebError(f"{host} gave no text ({kind or 'of no type'}).")
+        return Answer(address, kind, _decoded(await _body(host, response), response.charset_encoding))
+
+
+async def _body(host: str, response: httpx2.Response) -> bytes:
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > BIGGEST:
+            raise WebError(f"{host} gave more than {BIGGEST // 1_000_000} MB.")
+    return bytes(body)
+
+
+def _decoded(body: bytes, charset: str | None) -> str:
+    meta = _META.search(body[:4096])
+    named = charset or (meta[1].decode("ascii") if meta else "")
+    try:
+        return body.decode(named if _CHARSETS.fullmatch(named) else "utf-8", errors="replace")
+    except LookupError:
+        return body.decode(errors="replace")
+
+
+def _host(address: str) -> str:
+    return urlsplit(origin_of(address)).hostname or "The address"

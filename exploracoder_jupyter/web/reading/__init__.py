@@ -1,0 +1,1 @@
+"""From the HTML of a page to sections of text."""

@@ -1,0 +1,141 @@
+"""What of a page is told: rules for the sites that searches for code most often end at, and one for all others.
+
+More than nine of ten results in CoCoST's measurements were on eight sites (appendix A, table 4).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from exploracoder_jupyter.web.reading.hidden_elements import strip_unseen
+from exploracoder_jupyter.web.reading.html_parser import Node, parse
+from exploracoder_jupyter.web.reading.main_content import main_part
+from exploracoder_jupyter.web.reading.page_sections import Section, markdown_sections, sections
+from exploracoder_jupyter.web.reading.stack_exchange import from_api, from_page, is_questions
+from exploracoder_jupyter.web.web_types import Page
+
+_API = re.compile(r"[a-z_]\w*(?:\.\w+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """What a page says."""
+
+    title: str
+    sections: tuple[Section, ...]
+    ordered: bool = False
+    """Whether the best comes first already."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """Where the text of a site's pages is: places with commas between them. One is `tag`, `.class`, `#id`, `tag.class`
+    or `[role]`, or several of these, each within the one before."""
+
+    content: str
+    """The first that is there is told."""
+    without: str = ""
+    licence: str = ""
+
+
+_SPHINX = _Rule(
+    "article.bd-article, [main], main, div.body, article",
+    ".prev-next-area, .prev-next-footer, .bd-sidebar, .sphinxsidebar, .toctree-wrapper, .viewcode-link,"
+    " .header-article, .sphx-glr-download-link-note, .sphx-glr-footer, .sphx-glr-timing, .related, nav",
+)
+_GEEKS = _Rule(
+    "div.article--viewer_content, div.entry-content, article .text, article, main",
+    ".article-meta, .recommended, .three_dot_dropdown, .article--recommended, .improved, .login-modal-div,"
+    " .responsive-tabs__list, .copy-code-button, .code-editor-icons, .article-buttons, .rightBar, nav",
+    "all rights reserved (GeeksforGeeks)",
+)
+_TENSORFLOW = _Rule(
+    ".devsite-article-body, devsite-content, article, main",
+    "devsite-toc, devsite-feedback, devsite-bookmark, devsite-thumb-rating, .tfo-notebook-buttons, .nocontent,"
+    " .devsite-article-meta, nav",
+    "CC BY 4.0; code samples Apache-2.0",
+)
+_RULES: dict[str, _Rule] = {
+    "numpy.org": replace(_SPHINX, licence="BSD-3-Clause"),
+    "pandas.pydata.org": replace(_SPHINX, licence="BSD-3-Clause"),
+    "scipy.org": replace(_SPHINX, licence="BSD-3-Clause"),
+    "scikit-learn.org": replace(_SPHINX, licence="BSD-3-Clause"),
+    "matplotlib.org": replace(_SPHINX, licence="Matplotlib licence (PSF-based)"),
+    "readthedocs.io": _SPHINX,
+    "readthedocs.org": _SPHINX,
+    "tensorflow.org": _TENSORFLOW,
+    "geeksforgeeks.org": _GEEKS,
+}
+
+
+def extract(page: Page) -> Extract:
+    """What the page says, what is hidden in it left out. Any text is a page."""
+    if page.form == "questions":
+        title, found = from_api(page.text)
+        return Extract(title, tuple(found), ordered=True)
+    if page.form != "html":
+        found = markdown_sections(page.text)
+        return Extract(next((section.title for section in found if section.title), ""), tuple(found))
+    root = parse(page.text)
+    title = _title(root)
+    strip_unseen(root)
+    if is_questions(root, page.address):
+        title, found = from_page(root, page.address)
+        return Extract(title, tuple(found), ordered=True)
+    return Extract(title, tuple(_told(root, _rule(page.address), title)))
+
+
+def _told(root: Node, rule: _Rule | None, title: str) -> Iterator[Section]:
+    content = _content(root, rule) if rule else None
+    licence = rule.licence if rule else _licence(root)
+    if content and rule:
+        _drop(content, rule.without.split(", "))
+    for section in sections(content or main_part(root), title):
+        apis = (section.anchor,) if _API.fullmatch(section.anchor) else ()
+        yield replace(section, licence=licence, apis=apis)
+
+
+def _rule(address: str) -> _Rule | None:
+    host = (urlsplit(address).hostname or "").lower()
+    return next((rule for site, rule in _RULES.items() if host == site or host.endswith(f".{site}")), None)
+
+
+def _content(root: Node, rule: _Rule) -> Node | None:
+    for place in rule.content.split(", "):
+        nodes = [root]
+        for step in place.split():
+            nodes = [found for node in nodes for found in node.walk() if found is not node and _is(found, step)]
+        if nodes:
+            return nodes[0]
+    return None
+
+
+def _is(node: Node, place: str) -> bool:
+    if place.startswith("["):
+        return node.attributes.get("role") == place[1:-1]
+    if place.startswith("#"):
+        return node.attributes.get("id") == place[1:]
+    tag, _, class_ = place.partition(".")
+    return (not tag or node.tag == tag) and (not class_ or class_ in node.classes)
+
+
+def _drop(node: Node, places: list[str]) -> None:
+    for inner in list(node.walk()):
+        inner.children = [
+            child
+            for child in inner.children
+            if isinstance(child, str) or not any(_is(child, place) for place in places)
+        ]
+
+
+def _title(root: Node) -> str:
+    node = next(root.having(tag="title"), None) or next(root.having(tag="h1"), None)
+    return node.text[:200] if node else ""
+
+
+def _licence(root: Node) -> str:
+    link = next((node for node in root.walk() if "license" in node.attributes.get("rel", "").split()), None)
+    return (link.text or link.attributes.get("href", ""))[:100] if link else ""

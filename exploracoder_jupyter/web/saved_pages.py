@@ -1,0 +1,155 @@
+"""A folder of saved pages as a search engine of its own: for use without a network, and for pages behind a login."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
+from html import unescape
+from itertools import islice
+from pathlib import Path
+from threading import Lock, Thread
+
+import anyio.to_thread
+
+from exploracoder_jupyter.web.fetching.public_addresses import origin_of
+from exploracoder_jupyter.web.passage_ranking import Ranking
+from exploracoder_jupyter.web.reading.site_rules import extract
+from exploracoder_jupyter.web.web_types import BIGGEST, Form, Hit, Page, WebError
+
+_FORMS: dict[str, Form] = {
+    ".html": "html",
+    ".htm": "html",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+    ".rst": "text",
+}
+_MOST_PAGES = 2000
+_MOST_NAMES = 100_000
+"""Names that are looked at."""
+_HEAD = 20_000
+"""Characters in which a page says where it is from."""
+_CANONICAL = re.compile(r"<link\b[^>]{0,500}?\brel\s*=\s*[\"']?canonical\b[^>]{0,2000}>", re.IGNORECASE)
+_HREF = re.compile(r"\bhref\s*=\s*[\"']?([^\s\"'>]+)", re.IGNORECASE)
+_SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)\s*-->")
+
+
+class Folder:
+    """Searches and reads saved pages; satisfies `web_types.Provider` and `web_types.Reader`. A page is told by the
+    address that
+    it was saved from, where the file says so, else by its path in the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._pages: dict[str, Page] | None = None
+        self._places: list[tuple[str, str]] = []
+        """Address and title of every section."""
+        self._ranking = Ranking([])
+        self._lock = Lock()  # a search that nobody waits for any more goes on reading, for the next one
+
+    def prepare(self) -> None:
+        """Begin to read, so that the first search waits for less: many pages take many seconds."""
+
+        def read() -> None:
+            with suppress(WebError):  # the search will say it
+                self._read()
+
+        Thread(target=read, name="saved pages", daemon=True).start()
+
+    async def find(self, query: str, most: int) -> Sequence[Hit]:
+        """The pages with the best sections, best first.
+
+        Raises:
+            WebError: there is no such folder.
+        """
+        return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
+
+    async def read(self, address: str) -> Page:
+        """The page of a hit.
+
+        Raises:
+            WebError: there is none.
+        """
+        pages = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
+        if address not in pages:
+            raise WebError("There is no such page in the folder.")
+        return pages[address]
+
+    def _find(self, query: str, most: int) -> list[Hit]:
+        self._read()
+        best: dict[str, str] = {}
+        for at, _ in self._ranking.best(query):
+            best.setdefault(*self._places[at])
+        return [Hit(title, address) for address, title in best.items()][:most]
+
+    def _read(self) -> dict[str, Page]:
+        with self._lock:
+            if self._pages is None:
+                self._pages = self._taken()
+            return self._pages
+
+    def _taken(self) -> dict[str, Page]:
+        if not self._folder.is_dir():
+            raise WebError(f"There is no folder {str(self._folder)!r}.")
+        pages: dict[str, Page] = {}
+        texts: list[str] = []
+        for page in islice(self._found(pages), _MOST_PAGES):
+            pages[page.address] = page
+            for section in extract(page).sections:
+                self._places.append((page.address, section.title))
+                texts.append(f"{section.title} {section.text}")
+        self._ranking = Ranking(texts)
+        return pages
+
+    def _found(self, others: Container[str]) -> Iterator[Page]:
+        """The pages of the folder, then of those in it, by name."""
+        for path in islice(_below(self._folder), _MOST_NAMES):
+            if page := self._page(path, others):
+                yield page
+
+    def _page(self, path: Path, others: Container[str]) -> Page | None:
+        form = _FORMS.get(path.suffix.lower())
+        try:
+            status = path.lstat()
+            if form is None or not stat.S_ISREG(status.st_mode) or status.st_size > BIGGEST:
+                return None
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+        address = _saved_from(text) if form == "html" else ""
+        name = path.relative_to(self._folder).as_posix()
+        return Page(address if address and address not in others else name, form, text)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """What is in the folder and in those below it, folders included. No link is followed."""
+    waiting = deque([folder])
+    while waiting:
+        for path, is_folder in _entries(waiting.popleft()):
+            if is_folder:
+                waiting.append(path)
+            yield path
+
+
+def _entries(folder: Path) -> list[tuple[Path, bool]]:
+    """What is in a folder by name, of a great many the first that are met, each with whether it is a folder."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [(Path(entry), entry.is_dir(follow_symlinks=False)) for entry in islice(entries, _MOST_NAMES)]
+    except OSError:
+        return []
+    return sorted(found)
+
+
+def _saved_from(text: str) -> str:
+    """The address in the comment that browsers write, or that the page itself names."""
+    comment, link = _SAVED_FROM.search(text[:_HEAD]), _CANONICAL.search(text[:_HEAD])
+    address = comment[1] if comment else ""
+    if not address and link:
+        href = _HREF.search(link[0])
+        address = unescape(href[1]) if href else ""
+    return address if origin_of(address) else ""

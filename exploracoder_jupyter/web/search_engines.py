@@ -1,0 +1,165 @@
+"""Search engines: DuckDuckGo through ddgs, a SearXNG server, or any site with an address to search it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import parse_qs, quote_plus, urlencode, urlsplit
+
+import anyio.to_thread
+from pydantic import JsonValue
+
+from exploracoder_jupyter.web.fetching.bounded_request import Http
+from exploracoder_jupyter.web.fetching.public_addresses import joined, origin_of
+from exploracoder_jupyter.web.reading.hidden_elements import strip_unseen
+from exploracoder_jupyter.web.reading.html_parser import Node, parse
+from exploracoder_jupyter.web.reading.main_content import main_element
+from exploracoder_jupyter.web.web_types import Hit, WebError
+
+_JSON = ("application/json", "text/json", "application/vnd.api+json")
+_SECONDS = 15
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "dt"))
+_WRAPPED = ("uddg", "url", "q", "u")
+"""Where a results page wraps an address into one of its own."""
+_ADDRESSES = ("url", "link", "href")
+_TITLES = ("title", "name", "heading")
+_SUMMARIES = ("content", "snippet", "summary", "description", "body", "text")
+_MOST_VALUES = 20_000
+
+
+class DuckDuckGo:
+    """DuckDuckGo, as ToolCoder uses it; needs the package `ddgs`, which makes the request itself."""
+
+    async def find(self, query: str, most: int) -> Sequence[Hit]:
+        """The best hits, best first.
+
+        Raises:
+            WebError: the package is missing or cannot search DuckDuckGo any more, or nothing was found.
+        """
+        return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
+
+    def _find(self, query: str, most: int) -> list[Hit]:
+        try:
+            from ddgs import DDGS
+            from ddgs.engines import ENGINES
+        except ImportError as error:
+            remedy = "`pip install 'exploracoder-jupyter[web]'` installs it"
+            raise WebError(f"Searching with DuckDuckGo needs the package ddgs: {remedy}.") from error
+        if "duckduckgo" not in ENGINES["text"]:  # ddgs would ask all other engines instead, which nobody was told
+            raise WebError("This version of ddgs cannot search DuckDuckGo.")
+        try:
+            found = DDGS(timeout=_SECONDS).text(query, max_results=most, backend="duckduckgo")
+        except Exception as error:  # it passes on what its own dependencies raise
+            if "No results" in str(error):
+                return []
+            raise WebError(f"DuckDuckGo could not be searched ({type(error).__name__}).") from error
+        hits = (Hit(item.get("title", ""), item.get("href", ""), item.get("body", "")) for item in found)
+        return [hit for hit in hits if origin_of(hit.address)]
+
+
+class SearXNG:
+    """A SearXNG server that gives JSON; `address` is that of the server or of its search page."""
+
+    def __init__(self, http: Http, address: str) -> None:
+        self._http = http
+        base = address.rstrip("/")
+        self._address = base if base.endswith("/search") else f"{base}/search"
+
+    async def find(self, query: str, most: int) -> Sequence[Hit]:
+        """The best hits, best first.
+
+        Raises:
+            WebError: the server cannot be reached or gives no JSON.
+        """
+        asked = f"{self._address}?{urlencode({'q': query, 'format': 'json'})}"
+        try:
+            answer = await self._http.get(asked, _JSON, trusted=origin_of(asked))
+        except WebError as error:
+            hint = " Its settings must list `json` under `search: formats`." if error.status == 403 else ""
+            raise WebError(f"{error}{hint}") from error
+        return _from_json(answer.text, answer.address)[:most]
+
+
+class Template:
+    """A site that is searched at an address with `{query}` in it; it answers with JSON or with a page of links."""
+
+    def __init__(self, http: Http, template: str) -> None:
+        self._http = http
+        self._template = template
+
+    async def find(self, query: str, most: int) -> Sequence[Hit]:
+        """The best hits, best first.
+
+        Raises:
+            WebError: the site cannot be reached, or gives neither JSON nor a page.
+        """
+        asked = self._template.replace("{query}", quote_plus(query))
+        answer = await self._http.get(asked, (*_JSON, "text/html"), trusted=origin_of(asked))
+        if answer.type == "text/html":
+            found = await anyio.to_thread.run_sync(_from_page, answer.text, answer.address)
+        else:
+            found = _from_json(answer.text, answer.address)
+        return found[:most]
+
+
+def _from_json(text: str, base: str) -> list[Hit]:
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise WebError(f"{urlsplit(base).hostname} gave something else than JSON.") from error
+    return _once(filter(None, (_hit(item, base) for item in _objects(value))))
+
+
+def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
+    """The objects in it in order, outer ones first; of a great many, the first."""
+    waiting = [value]
+    for _ in range(_MOST_VALUES):
+        if not waiting:
+            return
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+            waiting += reversed(list(value.values()))
+        elif isinstance(value, list):
+            waiting += reversed(value)
+
+
+def _hit(item: dict[str, JsonValue], base: str) -> Hit | None:
+    """The object as a hit, if it has an address and a title; Read the Docs gives domain and path in place of one."""
+    texts = {key: text for key, text in item.items() if isinstance(text, str)}
+    address = next((texts[key] for key in _ADDRESSES if key in texts), "")
+    if not address and "domain" in texts and "path" in texts:
+        address = joined(texts["domain"], texts["path"])
+    title = next((texts[key] for key in _TITLES if texts.get(key)), "")
+    summary = next((texts[key] for key in _SUMMARIES if key in texts), "")
+    address = joined(base, address) if address else ""
+    return Hit(title, address, summary) if address and title else None
+
+
+def _from_page(text: str, base: str) -> list[Hit]:
+    """The links of a page of results; those in headings, if there are some."""
+    root = parse(text)
+    strip_unseen(root)
+    content = main_element(root)
+    headed = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.having(tag="a")]
+    links = [_link(node, base) for node in headed or content.having(tag="a")]
+    return _once(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
+
+
+def _link(node: Node, base: str) -> Hit:
+    address = joined(base, node.attributes.get("href", ""))
+    query = parse_qs(urlsplit(address).query)
+    inner = next((query[name][0] for name in _WRAPPED if name in query and origin_of(query[name][0])), "")
+    return Hit(node.text, inner or address)
+
+
+def _is_search(address: str, base: str) -> bool:
+    """Whether a link leads to the page of results itself, or to another of them."""
+    return not origin_of(address) or urlsplit(address)[1:3] == urlsplit(base)[1:3]
+
+
+def _once(hits: Iterable[Hit]) -> list[Hit]:
+    found: dict[str, Hit] = {}
+    for hit in hits:
+        found.setdefault(hit.address, hit)
+    return list(found.values())

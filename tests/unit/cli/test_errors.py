@@ -1,0 +1,138 @@
+"""Wrong use: one sentence, the documented exit status, an object with --json. No run is started here."""
+
+import json
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.trace import Trace, load, render, without_losers
+from tests.unit.factories import complete_run
+
+WRONG = {
+    "unknown command": ["explode"],
+    "unknown option": ["run", "-t", "x", "--library", "statistics", "--frobnicate"],
+    "no library": ["run", "-t", "x"],
+    "empty task": ["run", "-t", "", "--library", "statistics"],
+    "task of 100 kB": ["run", "-t", "x" * 100_000, "--library", "statistics"],
+    "bad number": ["run", "-t", "x", "--library", "statistics", "--candidates", "many"],
+    "bad choice": ["run", "-t", "x", "--library", "statistics", "--show", "some"],
+    "not in this version": ["run", "-t", "x", "--library", "statistics", "--web"],
+    "k out of range": ["search", "statistics", "mean", "-k", "0"],
+    "empty query": ["search", "statistics", " "],
+    "no library to search": ["search", ",", "mean"],
+    "unreadable trace": ["export", "no-such.ipynb", "--out", "x.ipynb"],
+    "export form": ["export", "a.ipynb", "--to", "pdf", "--out", "x"],
+    "replay without a trace": ["replay"],
+    "replay of no trace": ["replay", "no-such.ipynb", "--out", "b.ipynb"],
+    "resume of no trace": ["run", "--resume", "no-such.ipynb"],
+    "resume with a task": ["run", "-t", "x", "--resume", "a.ipynb"],
+    "a cell without a trace": ["run", "-t", "x", "--library", "statistics", "--from", "2"],
+}
+
+
+@pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
+def test_wrong_use_is_one_sentence_and_status_2(argv, capsys):
+    assert main(argv) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("jupyter explora: ")
+    assert said.err.count("\n") == 1
+    assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
+def test_with_json_the_error_is_also_an_object(argv, capsys):
+    assert main([*argv, "--json"]) == 2
+    said = capsys.readouterr()
+    answer = json.loads(said.out)
+    assert set(answer) == {"error", "remedy"}
+    assert answer["error"] in said.err
+
+
+def test_debug_shows_the_traceback(capsys):
+    assert main(["search", "statistics", " ", "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_trace_is_refused(tmp_path, capsys):
+    plain, text = tmp_path / "plain.ipynb", tmp_path / "text.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(), plain)
+    text.write_text("no JSON")
+    for source in (plain, text):
+        assert main(["export", str(source), "--out", str(tmp_path / "out.ipynb")]) == 2
+        assert "is not the trace of a run" in capsys.readouterr().err
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+def test_export_takes_the_journal_where_it_knows_more(tmp_path):
+    path = tmp_path / "trace.ipynb"
+    trace = Trace(path, interval=600)
+    for record in complete_run()[:-1]:
+        trace.append(record)
+    assert len(load(str(path))) > len(nbformat.read(path, as_version=4).metadata.exploracoder_jupyter.records)
+    assert main(["export", str(path), "--out", str(tmp_path / "out.ipynb")]) == 0
+    trace.close()
+    assert "2.1r1" in str(nbformat.read(tmp_path / "out.ipynb", as_version=4).cells)
+
+
+def test_export_makes_outputs_anew_that_the_trace_has_lost(tmp_path):
+    path, out = tmp_path / "trace.ipynb", tmp_path / "out.ipynb"
+    notebook = render(complete_run())
+    outputs = [cell.get("outputs") for cell in without_losers(notebook).cells]
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+    nbformat.write(notebook, path)
+    assert main(["export", str(path), "--out", str(out)]) == 0
+    assert [cell.get("outputs") for cell in nbformat.read(out, as_version=4).cells] == outputs
+    assert main(["export", str(path), "--out", str(out)]) == 0, "an export is ours and may be written again"
+
+
+@pytest.mark.parametrize("name", ["mine.ipynb", "mine.py"])
+def test_export_overwrites_nothing_that_is_not_of_ours(tmp_path, capsys, name):
+    nbformat.write(render(complete_run()), tmp_path / "trace.ipynb")
+    mine = tmp_path / name
+    nbformat.write(nbformat.v4.new_notebook(), mine)
+    before = mine.read_text()
+    assert main(["export", str(tmp_path / "trace.ipynb"), "--out", str(mine)]) == 2
+    assert mine.read_text() == before
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_export_never_overwrites_the_trace_itself(tmp_path, capsys):
+    trace = tmp_path / "trace.ipynb"
+    nbformat.write(render(complete_run()), trace)
+    before = trace.read_bytes()
+    assert main(["export", str(trace), "--out", str(tmp_path / "." / "trace.ipynb")]) == 2
+    assert trace.read_bytes() == before
+    assert "is a trace itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["run", "--help"]])
+def test_help_and_version_end_with_status_0(argv, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(argv)
+    assert not ended.value.code
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--budget-tokens", "-5", "--budget-tokens) must be at least 1, not -5"),
+        ("--name", "not a name", "--name takes the name of a function"),
+        ("--out", "", "is a folder"),
+        ("--out", ".", "is a folder"),
+    ],
+)
+def test_a_value_that_makes_no_sense_is_refused_by_the_name_that_was_typed(option, value, words, capsys):
+    """Issue 14, item 18: the sentence is in the words of the command line."""
+    assert main(["run", "-t", "x", "--library", "statistics", option, value]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_tolerance_that_is_no_number_is_said_plainly(capsys):
+    """Issue 14, item 18: in the same words as for every other option."""
+    assert main(["check", "a.ipynb", "--tolerance", "x"]) == 2
+    assert "--tolerance takes a number, not 'x'" in capsys.readouterr().err

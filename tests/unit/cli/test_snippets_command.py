@@ -1,0 +1,84 @@
+"""`jupyter explora snippets`: to see what is kept of code that ran, and to remove it."""
+
+import json
+import sqlite3
+
+import pytest
+
+from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.settings import snippets_path
+from exploracoder_jupyter.core.types import Snippet
+from exploracoder_jupyter.frontend.key_settings import explain
+from exploracoder_jupyter.knowledge.sources import SnippetStore
+
+
+@pytest.fixture
+def store():
+    """Two snippets of scikit-learn, one of networkx."""
+    store = SnippetStore(snippets_path())
+    for library, title in [("sklearn", "Fit a line"), ("sklearn", "Scale the\ncolumns"), ("networkx", "Make a graph")]:
+        code = f"print({title!r})\nprint(2)"
+        store.keep([Snippet(library, "1.2", title, code, (f"{library}.f",), "2", "3.11")], "values")
+    return store
+
+
+def test_all_are_listed_with_the_place_where_they_are(store, capsys):
+    assert main(["snippets"]) == 0
+    told = capsys.readouterr()
+    assert [line.split("  ", 1)[1].split(" ")[0] for line in told.out.splitlines()] == [
+        "networkx",
+        "sklearn",
+        "sklearn",
+    ]
+    assert "Scale the columns" in told.out and "print" not in told.out
+    assert told.err == f"3 kept in {store.path}.\n"
+
+
+def test_those_of_a_library_are_listed_with_their_code_by_either_name(store, capsys):
+    assert main(["snippets", "scikit-learn"]) == 0
+    told = capsys.readouterr().out
+    assert "networkx" not in told
+    assert told.count("    print(2)\n") == 2
+    assert main(["snippets", "sklearn"]) == 0
+    assert capsys.readouterr().out == told
+
+
+def test_json_has_everything(store, capsys):
+    assert main(["snippets", "networkx", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    [row] = found["snippets"]
+    assert found["path"] == str(store.path)
+    assert (row["title"], row["observed"], row["apis"], row["uses"]) == ("Make a graph", "2", ["networkx.f"], 0)
+
+
+def test_nothing_kept_is_told_by_the_status(capsys):
+    assert main(["snippets"]) == 1
+    assert capsys.readouterr().out == ""
+    assert main(["snippets", "--clear"]) == 0
+    assert capsys.readouterr().out.startswith("Removed 0 from ")
+    assert not snippets_path().exists()
+
+
+def test_they_are_removed_by_library_or_all(store, capsys):
+    assert main(["snippets", "scikit-learn", "--clear"]) == 0
+    assert capsys.readouterr().out == f"Removed 2 from {store.path}.\n"
+    assert [one.snippet.library for one in store.all()] == ["networkx"]
+    assert main(["snippets", "--clear", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"path": str(store.path), "removed": 1}
+    assert store.all() == []
+
+
+def test_what_cannot_be_removed_is_said(store, capsys, monkeypatch):
+    with sqlite3.connect(store.path, isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.WAIT", 0.01)
+        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.BRIEF_WAIT", 0.01)
+        assert main(["snippets", "--clear"]) == 2
+        other.execute("ROLLBACK")
+    other.close()
+    assert f"{store.path} cannot be changed: database is locked." in capsys.readouterr().err
+    assert len(store.all()) == 3
+
+
+def test_the_configuration_names_the_place():
+    assert str(snippets_path()) in explain({}, environ={})

@@ -1,0 +1,90 @@
+"""Whether libraries are installed, checked before a run: no process is started here."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.library_check import check_libraries
+from exploracoder_jupyter.core.settings import resolve
+
+
+@pytest.fixture(autouse=True)
+def no_process(monkeypatch):
+    def started(*_, **__):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+
+
+def checked(*libraries, workdir, **sections):
+    check_libraries(libraries, resolve(sections), workdir=workdir)
+
+
+def test_a_misspelled_library_is_refused_with_the_installed_name_that_is_like_it(tmp_path):
+    """Issue 14, item 24: it took 9 s, for kernels were started before anybody looked."""
+    with pytest.raises(UsageError) as refused:
+        checked("json", "netwrkx", workdir=tmp_path)
+    assert "'netwrkx'" in refused.value.message
+    assert "'networkx'" in refused.value.remedy
+
+
+@pytest.mark.parametrize("name", ["networkx", "networkx.algorithms", "scikit-learn", "PyYAML", "os.path", "_json"])
+def test_modules_and_distributions_are_known_by_either_name(tmp_path, name):
+    checked(name, workdir=tmp_path)
+
+
+def test_a_module_in_the_working_directory_counts(tmp_path):
+    (tmp_path / "my_own_library.py").touch()
+    checked("my_own_library", workdir=tmp_path)
+    with pytest.raises(UsageError):
+        checked("my_own_library", workdir=tmp_path / "elsewhere")
+
+
+def test_what_was_installed_since_the_last_check_is_found(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError):
+        checked("brand-new", workdir=tmp_path / "elsewhere")
+    (tmp_path / "brand_new_code.py").touch()
+    info = tmp_path / "brand_new-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brand-new\nVersion: 1.0\n")
+    (info / "RECORD").write_text("brand_new_code.py,,\n")
+    checked("brand-new", workdir=tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"sandbox": {"kernel": "python3"}},
+        {"sandbox": {"python": "/another/python"}},
+        {"sandbox": {"engine_python": "/another/python"}},
+        {"sandbox": {"gateway": "http://example.org"}},
+        {"retrieval": {"docs": ["docs"]}},
+    ],
+)
+def test_where_another_interpreter_or_documents_decide_nothing_is_refused(tmp_path, sections):
+    checked("netwrkx", workdir=tmp_path, **sections)
+
+
+def test_this_interpreter_named_by_its_path_is_no_other(tmp_path):
+    with pytest.raises(UsageError):
+        checked("netwrkx", workdir=tmp_path, sandbox={"python": sys.executable})
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "-t", "task", "--library", "netwrkx", "--json"],
+        ["index", "netwrkx", "--json"],
+        ["search", "netwrkx", "graph", "--json"],
+    ],
+)
+def test_commands_refuse_it_before_the_slow_imports(command, capsys, monkeypatch):
+    """Issue 14, item 24: likewise on the command line."""
+    monkeypatch.setitem(sys.modules, "exploracoder_jupyter.runs", None)  # an import of it fails
+    assert main(command) == 2
+    assert "networkx" in json.dumps(json.loads(capsys.readouterr().out))

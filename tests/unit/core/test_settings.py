@@ -1,0 +1,114 @@
+"""Settings: precedence, bad values, secrets."""
+
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.settings import VARIABLES, Settings, resolve, secrets, unknown_variables
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "config.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_flag_beats_config_beats_file_beats_environment_beats_default(file):
+    path = file('[endpoint]\nmodel = "of file"\n[exploration]\nsubtasks = 3\ncandidates = 4\n')
+    environ = {"EXPLORACODER_MODEL": "of environment", "OPENAI_BASE_URL": "http://localhost:1/v1"}
+    flags, config = {"exploration": {"candidates": 2}}, {"exploration": {"candidates": 9, "timeout": 5}}
+    settings = resolve(flags, config, path=path, environ=environ)
+    assert settings.exploration.candidates == 2
+    assert settings.exploration.timeout == 5
+    assert settings.exploration.subtasks == 3
+    assert settings.endpoint.model == "of file"
+    assert settings.endpoint.base_url == "http://localhost:1/v1"
+    assert settings.exploration.debug_rounds == 2
+
+
+def test_a_preset_gives_what_no_layer_gives(file):
+    path = file('[exploration]\npreset = "thorough"\nsolution_rounds = 1\n')
+    settings = resolve({"exploration": {"candidates": 2}}, path=path, environ={}).exploration
+    assert (settings.candidates, settings.debug_rounds, settings.solution_rounds) == (2, 3, 1)
+    assert settings.tests
+    quick = resolve({"exploration": {"preset": "quick"}}, path=path, environ={}).exploration
+    assert (quick.candidates, quick.subtasks, quick.debug_rounds, quick.solution_rounds) == (3, 5, 1, 1)
+    assert not quick.tests
+    assert not resolve({"exploration": {"tests": False}}, path=path, environ={}).exploration.tests
+
+
+def test_the_standard_preset_is_the_defaults(tmp_path):
+    given = resolve({"exploration": {"preset": "standard"}}, path=tmp_path / "none.toml", environ={})
+    assert given == Settings()
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        {"exploration": {"preset": "slow"}},
+        {"exploration": {"preset": ["quick"]}},
+        {"exploration": {"candidates": 0}},
+        {"exploration": {"candidats": 3}},
+        {"budget": {"tokens": "many"}},
+    ],
+)
+def test_a_bad_option_is_named_in_one_sentence(layer, tmp_path):
+    with pytest.raises(UsageError) as caught:
+        resolve(layer, path=tmp_path / "none.toml", environ={})
+    assert next(iter(next(iter(layer.values())))) in str(caught.value)
+
+
+def test_a_broken_file_is_one_sentence(file):
+    with pytest.raises(UsageError, match="cannot be read"):
+        resolve(path=file("[endpoint\n"), environ={})
+
+
+def test_the_key_comes_from_environment_or_file_and_never_shows(file):
+    path = file('api_key = "sk-file"\n')
+    assert secrets(path, {}).api_key.get_secret_value() == "sk-file"
+    found = secrets(path, {"OPENAI_API_KEY": "sk-env"})
+    assert found.api_key.get_secret_value() == "sk-env"
+    assert "sk-" not in repr(found) + found.model_dump_json() + resolve(path=path, environ={}).model_dump_json()
+
+
+def test_a_config_file_that_the_environment_names_has_to_be_there(tmp_path, monkeypatch):
+    """Issue 14, item 15: a missing file is an error, not a run with other settings."""
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "gone.toml"))
+    for read in (resolve, secrets):
+        with pytest.raises(UsageError, match=r"gone\.toml.* EXPLORACODER_CONFIG"):
+            read(environ={})
+    (tmp_path / "gone.toml").write_text('api_key = "k"\n[exploration]\ncandidates = 2\n')
+    assert resolve(environ={}).exploration.candidates == 2
+
+
+def test_variables_that_are_not_read_are_named_with_the_nearest_one():
+    """Issue 14, item 15: a misspelt variable is not ignored in silence; those that are read are not named."""
+    read = dict.fromkeys(VARIABLES, "x")
+    assert unknown_variables(read | {"HOME": "/", "OPENAI_ORG": "x"}) == []
+    found = unknown_variables(read | {"EXPLORACODER_API_KEI": "sk-1", "EXPLORACODER_ZZZZZZZZZZZZ": "y"})
+    (first, meant), (second, other) = found
+    assert "EXPLORACODER_API_KEI" in first and "EXPLORACODER_API_KEY" in meant
+    assert "EXPLORACODER_ZZZZZZZZZZZZ" in second and "Did you mean" not in other
+    assert "sk-1" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "meant"),
+    [
+        ("[endpoint]\nmodle = 'm'\n", "endpoint.modle", "endpoint.model?"),
+        ("[endpoint]\ncandidates = 3\n", "endpoint.candidates", "exploration.candidates?"),
+        ("[endpiont]\nmodel = 'm'\n", "endpiont", "endpoint?"),
+        ("api_kye = 'sk-12345'\n", "api_kye", "api_key?"),
+    ],
+)
+def test_a_name_in_the_file_that_is_no_setting_is_refused_with_the_nearest_one(file, text, named, meant):
+    """Issue 14, item 15: what the file misspells is named, with the file, and no value is shown."""
+    path = file(text)
+    with pytest.raises(UsageError) as refused:
+        resolve(path=path, environ={})
+    assert repr(named) in refused.value.message and str(path) in refused.value.message
+    assert meant in refused.value.remedy
+    assert "sk-12345" not in str(refused.value)

@@ -1,0 +1,117 @@
+"""The files that a solution wrote, from their event to the trace, the summary, the panel and the working directory."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from exploracoder_jupyter.core.events import FilesKept, Record
+from exploracoder_jupyter.frontend.panel.panel_html import as_html, as_text
+from exploracoder_jupyter.frontend.panel.panel_state import State, fold
+from exploracoder_jupyter.frontend.solution_files import copy_out, listing
+from exploracoder_jupyter.trace import render, summary
+from exploracoder_jupyter.trace.cell_metadata import schema
+from exploracoder_jupyter.trace.trace_paths import files_path
+from tests.unit.factories import complete_events, recorded
+
+
+def run_with(*names):
+    events = complete_events()
+    return recorded([*events[:-1], FilesKept("/notes/explorations/run.files", names), events[-1]])
+
+
+def solution_heading(notebook):
+    return next(cell.source for cell in notebook.cells if cell.source.startswith("### Solution"))
+
+
+def test_the_trace_names_them_in_words_and_in_its_metadata():
+    notebook = render(run_with("a.csv", "out/b`<b>.png"))
+    said = "The solution wrote 2 files, kept in <code>run.files</code>: <code>a.csv</code>, "
+    assert said in solution_heading(notebook)
+    facts = notebook.metadata.exploracoder_jupyter
+    assert facts.files == {"folder": "/notes/explorations/run.files", "names": ["a.csv", "out/b`<b>.png"]}
+    whole = schema()
+    jsonschema.validate(json.loads(json.dumps(facts)), {**whole["$defs"]["notebook"], "$defs": whole["$defs"]})
+
+
+def test_many_are_named_in_part_and_none_are_told_too():
+    assert "<code>f19</code> and 5 more." in solution_heading(render(run_with(*(f"f{n}" for n in range(25)))))
+    assert "The solution wrote no files." in solution_heading(render(run_with()))
+    assert "wrote" not in solution_heading(render(recorded(complete_events())))
+
+
+def test_the_end_says_how_experiments_were_confined_and_where_they_started():
+    notebook = render(recorded(complete_events()))
+    assert "- Isolation: bubblewrap; state fresh: Windows has no fork; branching: rerun" in notebook.cells[-1].source
+
+
+def test_the_summary_has_their_paths():
+    assert summary(run_with("a.csv"))["files"] == [str(Path("/notes/explorations/run.files/a.csv"))]
+
+
+def test_the_panel_tells_how_many_and_where():
+    state = State()
+    for record in run_with("a<b>.csv"):
+        state = fold(state, record)
+    said = "The solution wrote 1 file, kept in /notes/explorations/run.files; see %explora files."
+    assert said in as_text(state, 0.0)
+    assert said in as_html(state, 0.0)
+    assert "The solution wrote" not in as_text(fold(State(), Record(1, 0.0, FilesKept("f", ()))), 0.0)
+
+
+def test_the_folder_beside_a_trace_is_a_new_one(tmp_path):
+    trace = tmp_path / "run.ipynb"
+    assert files_path(trace) == tmp_path / "run.files"
+    (tmp_path / "run.files").mkdir()
+    assert files_path(trace) == tmp_path / "run-2.files"
+
+
+@pytest.fixture
+def kept(tmp_path):
+    folder = tmp_path / "run.files"
+    (folder / "out").mkdir(parents=True)
+    (folder / "a.csv").write_text("theirs")
+    (folder / "out" / "b.csv").write_text("theirs")
+    return FilesKept(str(folder), ("a.csv", "out/b.csv"))
+
+
+def test_they_are_listed(kept):
+    said = listing(kept)
+    assert said.splitlines()[:3] == [f"In {kept.folder}:", "  a.csv", "  out/b.csv"]
+    assert listing(FilesKept("f", ())) == "The solution wrote no files."
+
+
+def test_they_are_copied_and_nothing_is_overwritten(kept, tmp_path):
+    into = tmp_path / "work"
+    into.mkdir()
+    (into / "a.csv").write_text("mine")
+    said = copy_out(kept, into)
+    assert (into / "a.csv").read_text() == "mine"
+    assert (into / "out" / "b.csv").read_text() == "theirs"
+    assert said.splitlines() == [
+        f"Copied into {into}:",
+        "  out/b.csv",
+        "Left as they were:",
+        "  a.csv: is there already",
+    ]
+    assert copy_out(kept, into).splitlines()[0] == "Nothing was copied."
+
+
+@pytest.mark.parametrize("name", ["../escaped", "/tmp/escaped-absolutely", "out/../../escaped"])
+def test_a_name_that_leads_elsewhere_is_not_followed(kept, tmp_path, name):
+    into = tmp_path / "work"
+    into.mkdir()
+    assert "leads elsewhere" in copy_out(FilesKept(kept.folder, (name,)), into)
+    assert list(into.iterdir()) == []
+
+
+def test_a_link_is_not_copied_and_a_file_in_the_way_of_a_folder_stays(kept, tmp_path):
+    into = tmp_path / "work"
+    into.mkdir()
+    (into / "out").write_text("mine")
+    Path(kept.folder, "link").symlink_to("/etc/hostname")
+    said = copy_out(FilesKept(kept.folder, (*kept.files, "link")), into)
+    assert "link: is a link" in said
+    assert (into / "out").read_text() == "mine"
+    assert not (into / "link").exists()

@@ -1,0 +1,324 @@
+"""A run's solution as a script: what it declares, what it says of itself, and that it runs."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed, LibraryRead, RunFinished, RunStarted
+from exploracoder_jupyter.core.types import Change, Introduction, LibraryInfo, Observation, Output
+from exploracoder_jupyter.export.export_formats import exported
+from tests.unit.factories import complete_events, finished, recorded, started, stream
+
+BLOCK = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+"""The expression that PEP 723 gives."""
+VALUE: Output = {"output_type": "execute_result", "execution_count": 1, "data": {"text/plain": "3"}, "metadata": {}}
+
+
+def script(code, *, outputs=(), changes=(), files=(), trace=Path("run.ipynb"), pinned=True, **events):
+    """The script of a run with this solution; `begun` and `read` replace the events of their kind."""
+    begun = events.get("begun", started())
+    read = events.get("read", LibraryRead((LibraryInfo("networkx", "networkx", "3.6.1"),), 1, Introduction("")))
+    seen = Observation("ok", tuple(outputs), changes=tuple(changes), files=tuple(files))
+
+    def changed(event):
+        match event:
+            case RunStarted():
+                return begun
+            case LibraryRead():
+                return read
+            case CandidateProposed(candidate=candidate) if candidate.id == "s2":
+                return CandidateProposed(replace(candidate, code=code))
+            case CandidateObserved(candidate="s2"):
+                return CandidateObserved("s2", seen)
+            case RunFinished():
+                return replace(event, solution=replace(event.solution, code=code))
+        return event
+
+    return exported(recorded([changed(event) for event in complete_events()]), "script", trace, pinned=pinned)
+
+
+def asked(**changes):
+    """The beginning of a run with another task."""
+    begun = started()
+    return replace(begun, task=replace(begun.task, **changes))
+
+
+def installed(*packages, unindexed=()):
+    begun = started()
+    return replace(begun, environment=replace(begun.environment, packages=packages, unindexed=unindexed))
+
+
+def metadata(text):
+    [found] = [match for match in BLOCK.finditer(text) if match["type"] == "script"]
+    lines = found["content"].splitlines(keepends=True)
+    return tomllib.loads("".join(line[2:] if line.startswith("# ") else line[1:] for line in lines))
+
+
+def run(text, folder, **options):
+    path = folder / "made.py"
+    path.write_text(text, encoding="utf-8")
+    return subprocess.run([sys.executable, "-I", path], cwd=folder, capture_output=True, text=True, **options)
+
+
+def test_it_declares_what_it_imports_at_the_recorded_versions():
+    text = script("import json\nimport networkx as nx\nfrom numpy.linalg import norm")
+    assert metadata(text) == {"requires-python": ">=3.11", "dependencies": ["networkx==3.6.1", "numpy==2.3.0"]}
+
+
+def test_unpinned_takes_any_version():
+    assert metadata(script("import networkx", pinned=False))["dependencies"] == ["networkx"]
+
+
+def test_what_was_installed_but_is_not_imported_is_only_offered():
+    text = script("import networkx")
+    assert metadata(text)["dependencies"] == ["networkx==3.6.1"]
+    assert '#     # "numpy==2.3.0",' in text
+
+
+@pytest.mark.parametrize(
+    ("code", "packages", "wanted"),
+    [
+        ("import yaml", ("PyYAML==6.0.3",), ["pyyaml==6.0.3"]),
+        ("def f():\n    from PIL import Image", ("pillow==12.0.0",), ["pillow==12.0.0"]),
+        ("import cv2", ("opencv_python_headless==4.12.0.88",), ["opencv-python-headless==4.12.0.88"]),
+        ("import torch", ("torch==2.9.0+cu130",), ["torch==2.9.0"]),
+        ("from . import near\nimport os, sys", (), []),
+    ],
+    ids=["by the metadata here", "within a function", "by a known name", "a local version", "nothing"],
+)
+def test_modules_are_found_by_the_distributions_that_the_run_had(code, packages, wanted):
+    assert metadata(script(code, begun=installed(*packages)))["dependencies"] == wanted
+
+
+def test_a_library_is_named_as_the_run_knew_it():
+    read = LibraryRead((LibraryInfo("griffe", "griffelib", "2.4.1"),), 1, Introduction(""))
+    assert metadata(script("import griffe", read=read))["dependencies"] == ["griffelib==2.4.1"]
+
+
+def test_a_module_of_no_recorded_package_is_said():
+    text = script("import my_helpers")
+    assert metadata(text)["dependencies"] == []
+    assert "imports as my_helpers" in ast.get_docstring(ast.parse(text))
+
+
+def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
+    read = LibraryRead((LibraryInfo("tidebook", "tidebook", ""),), 1, Introduction(""))
+    text = script("import tidebook\nprint(tidebook.high)", read=read)
+    assert metadata(text)["dependencies"] == []
+    done = run(text, tmp_path)
+    said = "Install, or put beside this script, what no package index is known to have: tidebook.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+    (tmp_path / "tidebook.py").write_text("high = 7")
+    done = subprocess.run([sys.executable, tmp_path / "made.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "7\n"
+
+
+def test_a_package_that_came_from_no_index_is_asked_of_none(tmp_path):
+    begun = installed("networkx==3.6.1", "our-tides==0.1", unindexed=("Our_Tides",))
+    read = LibraryRead((LibraryInfo("our_tides", "our-tides", "0.1"),), 1, Introduction(""))
+    text = script("import networkx\nimport our_tides", begun=begun, read=read)
+    assert metadata(text)["dependencies"] == ["networkx==3.6.1"]
+    assert "our-tides" not in text
+    assert "imports as our_tides" in ast.get_docstring(ast.parse(text))
+    assert run(text, tmp_path).stderr.endswith("what no package index is known to have: our_tides.\n")
+
+
+def test_what_may_be_missing_is_not_asked_for(tmp_path):
+    code = "import __main__\ntry:\n    import no_such_module\nexcept ImportError:\n    print('without')"
+    assert run(script(code), tmp_path).stdout == "without\n"
+
+
+def test_nothing_that_a_package_says_of_itself_becomes_code():
+    hostile = 'x==1"\nprint("owned")\n#'
+    read = LibraryRead((LibraryInfo("evil", 'evil"\nprint("owned")\n#', '1"\nprint("owned")'),), 1, Introduction(""))
+    begun = installed(hostile)
+    begun = replace(begun, environment=replace(begun.environment, python='3.11"\nprint("owned")'), model='"""\nowned')
+    text = script("import evil", read=read, begun=begun)
+    assert metadata(text) == {"requires-python": ">=3.11", "dependencies": []}
+    assert [type(node) for node in ast.parse(text).body] == [ast.Expr, ast.ImportFrom, ast.If, ast.Import]
+
+
+@pytest.mark.parametrize(
+    "task", ['say """hi"""', "a \\ b \\n c", 'ends with "', "tab\tand\x00nul", "日本\u3000語\u00a0!", "x\n  y\n\nz"]
+)
+def test_any_task_is_the_docstring(task, tmp_path):
+    text = script("print('done')", begun=asked(text=task))
+    wanted = task.expandtabs().replace("\x00", "?").replace("\u3000", " ").replace("\u00a0", " ")
+    assert ast.get_docstring(ast.parse(text), clean=False).startswith(wanted)
+    assert run(text, tmp_path).stdout == "done\n"
+
+
+def test_it_says_which_run_it_is_from():
+    said = ast.get_docstring(ast.parse(script("print(1)", trace=Path("explorations/mine.ipynb"))))
+    assert "run 0123abcd in mine.ipynb" in " ".join(said.split())
+    assert "Solved: The check passed." in " ".join(said.split())
+
+
+def test_the_last_value_is_printed_where_the_run_showed_one(tmp_path):
+    assert run(script("a = 1\n('é', a + 2)[1]  # three", outputs=[VALUE]), tmp_path).stdout == "3\n"
+    assert run(script("a = (1 +\n  2); (\n a\n)", outputs=[VALUE]), tmp_path).stdout == "3\n"
+    assert run(script("a = 3\na", outputs=[stream("x")]), tmp_path).stdout == ""
+    assert run(script("a = 3\na, 'é'", outputs=[VALUE]), tmp_path).stdout == "(3, 'é')\n"
+
+
+def test_magics_are_left_out_and_display_prints(tmp_path):
+    code = "from __future__ import annotations\n%pylab\n!pip install x\nif True:\n    %time 1\n    display('a')"
+    done = run(script(code), tmp_path)
+    assert (done.stdout, done.stderr) == ("a\n", "")
+
+
+def test_what_only_looks_like_a_magic_stays(tmp_path):
+    code = "%matplotlib inline\ntext = '''\n%d of\n!x'''\nprint(text)"
+    assert run(script(code), tmp_path).stdout == "\n%d of\n!x\n"
+
+
+def test_what_was_timed_is_still_done(tmp_path):
+    assert run(script("%%time\n%time a = 3\nprint(a)"), tmp_path).stdout == "3\n"
+
+
+def test_a_docstring_of_its_own_stands_in_the_way_of_nothing(tmp_path):
+    code = '"""Mine.\n\nLong."""\nfrom __future__ import annotations\nimport sys\ndisplay(sys.path and 1)'
+    assert run(script(code, begun=asked(uses=("rows",))), tmp_path).stdout == "1\n"
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\x0c", "\x85", "\r\n"])
+def test_lines_end_where_python_says(end, tmp_path):
+    code = f"text = 'a{end}b'\ndisplay(len(text))" if end != "\r\n" else "text = 'abc'\r\ndisplay(len(text))\r\n"
+    assert run(script(code), tmp_path).stdout == "3\n"
+
+
+@pytest.mark.parametrize("code", ["%%bash\nls", "files = !ls", "await work()", "get_ipython().system('ls')", "print?"])
+def test_what_needs_ipython_is_refused_in_a_sentence(code):
+    with pytest.raises(UsageError, match="IPython") as told:
+        script(code)
+    assert told.value.remedy == "Export it with --to notebook."
+
+
+def test_there_is_one_block_of_metadata():
+    block = '# /// script\n# dependencies = ["old"]\n# ///\n'
+    text = script(f"{block}import networkx", begun=asked(text=f"Read this:\n{block}"))
+    assert metadata(text)["dependencies"] == ["networkx==3.6.1"]
+    assert 'dependencies = ["old"]' in ast.get_docstring(ast.parse(text))
+
+
+def test_a_run_without_a_solution_is_refused_with_the_reason():
+    events = [event for event in complete_events() if not isinstance(event, RunFinished)]
+    with pytest.raises(UsageError, match=r"no solution .* cut off"):
+        exported(recorded(events), "script", Path("run.ipynb"))
+
+
+def test_what_a_stopped_run_put_together_says_that_it_was_never_run():
+    events = [event for event in complete_events() if not isinstance(event, RunFinished)]
+    joined = finished("stopped", "print('joined')", candidate="", reason="By the user.")
+    text = exported(recorded([*events, joined]), "script", Path("run.ipynb"))
+    assert "it was not run as a whole" in ast.get_docstring(ast.parse(text))
+
+
+def test_variables_of_the_notebook_are_asked_for_at_once(tmp_path):
+    code = "from __future__ import annotations\nprint('begun')\nrows = rows + [total(df)]\nprint(len(rows))"
+    text = script(code, begun=asked(uses=("rows", "other")))
+    assert "notebook of the exploration: df, rows, total." in ast.get_docstring(ast.parse(text))
+    done = run(text, tmp_path)
+    assert done.returncode == 1
+    assert (done.stdout, done.stderr) == ("", "First define df, rows, total, which the explored notebook had.\n")
+    whole = text.replace("# Define df, rows, total here.", "df, rows, total = [1], [], sum")
+    assert run(whole, tmp_path).stdout == "begun\n1\n"
+
+
+def test_a_script_that_lacks_variables_has_the_libraries_that_make_them():
+    assert metadata(script("print(G.nodes)"))["dependencies"] == ["networkx==3.6.1"]
+
+
+def test_functions_may_use_what_is_defined_after_them():
+    text = script("def f():\n    return g()\ndef g():\n    return 1\nprint(f())")
+    assert "SystemExit" not in text
+
+
+def test_a_star_import_may_bring_anything():
+    assert "SystemExit" not in script("from math import *\nprint(sqrt(4))")
+
+
+def test_files_are_looked_for_before_anything_runs(tmp_path):
+    (tmp_path / "data.csv").write_text("1,2")
+    (tmp_path / "out.txt").write_text("of an earlier run")
+    code = "print(open('data.csv').read(), open('out.txt', 'w').write('x'), 'no-such.csv', '/etc/hosts.txt')"
+    text = script(code, files=["out.txt"], trace=tmp_path / "explorations" / "run.ipynb")
+    assert "It reads files: data.csv." in ast.get_docstring(ast.parse(text))
+    assert run(text, tmp_path).stdout.startswith("1,2 1")
+    (tmp_path / "data.csv").unlink()
+    done = run(text, tmp_path)
+    assert (done.stdout, done.stderr) == ("", "Not in the folder where this runs: data.csv.\n")
+
+
+def test_a_home_that_was_left_out_is_told():
+    told = ast.get_docstring(ast.parse(script("print(open('/home/mariachen/data.csv').read())")))
+    assert "in place of ~" in " ".join(told.split()) and "~/data.csv" in told
+    code = "from os.path import expanduser\nprint(open(expanduser('~/data.csv')).read())"
+    assert "in place of" not in ast.get_docstring(ast.parse(script(code)))
+
+
+CHECKS = {
+    "assertions": "assert f(1) == 2\nassert f(2) != 2",
+    "a dropped truth": "f(1) == 2",
+    "pairs": "1 -> 2\n2 -> 3",
+    "doctests": ">>> f(1)\n2",
+    "test functions": "def test_one():\n    assert f(1) == 2",
+    "a text of several lines": "assert f(1) == 2\nwanted = '''a\n  b'''\nassert len(wanted) == 5",
+}
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_the_check_runs_with_the_script_and_not_with_an_import(check, tmp_path):
+    begun = asked(check=check, solution_name="f")
+    text = script("def f(x):\n    return x + 1", begun=begun)
+    assert run(text, tmp_path).stdout == "The check passed.\n"
+    assert run(text.replace("x + 1", "x + 2"), tmp_path).returncode == 1
+    loaded = subprocess.run([sys.executable, "-c", "import made"], cwd=tmp_path, capture_output=True, text=True)
+    assert (loaded.returncode, loaded.stdout) == (0, "")
+
+
+def test_a_check_that_cannot_stand_at_the_end_is_left_to_the_package():
+    text = script("result = 1", begun=asked(check="from __future__ import annotations\nassert result == 1"))
+    compile(text, "script", "exec")
+    assert "jupyter explora check run.ipynb" in ast.get_docstring(ast.parse(text))
+
+
+def test_a_check_that_is_too_long_to_be_moved_is_left_to_the_package():
+    text = script("result = 1", begun=asked(check=f"assert result == {'+'.join('1' * 800)}"))
+    assert "jupyter explora check run.ipynb" in " ".join(ast.get_docstring(ast.parse(text)).split())
+
+
+def test_what_only_the_check_reads_is_asked_for_too():
+    text = script("result = 1", begun=asked(check="assert result == golden", uses=("golden",)))
+    assert "# Define golden here." in text
+
+
+def test_a_check_that_compares_arrays_is_left_to_the_package():
+    table = Change("result", "new", "pandas.core.frame.DataFrame")
+    begun = asked(check="assert result == wanted", uses=("wanted",))
+    text = script("import pandas\nresult = pandas.DataFrame()", changes=[table], begun=begun)
+    assert "__main__" not in text
+    assert "`jupyter explora check run.ipynb` runs it" in " ".join(ast.get_docstring(ast.parse(text)).split())
+    with_nan = Change("result", "new", "list", summary="list: 1 item: float\n  [nan]")
+    assert "__main__" not in script("result = [float('nan')]", changes=[with_nan], begun=begun)
+    kept = script("result = 1", changes=[table], begun=asked(check="assert result.shape == (1, 2)"))
+    assert "__main__" in kept
+
+
+def test_figures_that_nobody_shows_are_mentioned():
+    figure: Output = {"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo="}, "metadata": {}}
+    assert "plt.show()" in script("import matplotlib.pyplot as plt", outputs=[figure])
+    assert "plt.show()`" not in script("import matplotlib.pyplot as plt\nplt.savefig('a.png')", outputs=[figure])
+
+
+def test_secrets_and_homes_stay_out():
+    text = script("key = 'sk-abcdefghijklmnopqrstuvwxyz0123456789'\nprint('/home/mariachen/data.csv')")
+    assert "sk-abc" not in text
+    assert "mariachen" not in text

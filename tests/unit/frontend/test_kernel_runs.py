@@ -1,0 +1,81 @@
+"""A run seen from the kernel, with an engine that only says what it is given."""
+
+import threading
+from contextlib import ExitStack
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
+from exploracoder_jupyter.core.types import Environment, Task, Usage, Verdict
+from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
+from exploracoder_jupyter.frontend.browser.sidebar_view import Place
+from exploracoder_jupyter.frontend.panel.panel_state import State
+from exploracoder_jupyter.frontend.running.engine_relay import Refused
+from exploracoder_jupyter.frontend.running.kernel_runs import Run, Runs
+from exploracoder_jupyter.protocol.engine_messages import Failed, RecordMessage, Start
+
+
+class Pages:
+    """Pages that keep what they are sent."""
+
+    listens = True
+
+    def __init__(self):
+        self.states = []
+
+    def tell(self, message):
+        self.states.append((message.state.status, message.state.activity))
+
+    def meet(self, run):
+        pass
+
+
+class Screen:
+    """A display that keeps the last state."""
+
+    def __init__(self, _=None):
+        self.state = None
+
+    def show(self, state):
+        self.state = state
+
+    close = show
+
+
+class Engine(Refused):
+    """Says these messages, and ends."""
+
+    def __init__(self, *messages):
+        self._messages = [*reversed(messages)]
+        self.past_fork = threading.Event()
+
+
+def test_a_run_that_cannot_be_made_fails_at_once_in_the_cell_and_on_the_pages(tmp_path):
+    """Issue 14, item 24: no engine is started, and cell and sidebar have the same words."""
+    pages, screens = Pages(), []
+
+    def display(run):
+        screens.append(Screen())
+        return screens[0]
+
+    order = Start(task="t", libraries=["netwrkx"], cell="c")
+    error = UsageError("There is no netwrkx.", remedy="Did you mean networkx?")
+    none = (str(tmp_path / "no engine"),)
+    run = Runs(pages).start(order, command=none, display=display, resources=ExitStack(), refused=error)
+    run.detach(patience=60)
+    run.join(10)
+    assert run.refused and screens[0].state.broken
+    assert pages.states[-1] == ("failed", "There is no netwrkx. Did you mean networkx?")
+    assert screens[0].state.failure == pages.states[-1][1]
+
+
+def test_pages_are_sent_one_end_of_a_run_that_fails():
+    """Issue 14, item 24: the cell said "Stopped", the sidebar "Failed": the end was sent before why there was one."""
+    pages = Pages()
+    live = LiveRun(pages, Place("k", "c", None), State(), session="s")
+    started = RunStarted("0123abcd", Task("t", ("nx",)), {}, "m", Environment("", "", "", "", ""), "0")
+    stopped = RunFinished(Verdict("stopped", "It is not installed."), None, Usage())
+    records = [RecordMessage(record=Record(n, n, event)) for n, event in enumerate((started, stopped), 1)]
+    engine = Engine(*records, Failed(error="It is not installed.", remedy=""))
+    Run(engine, live, State(), ExitStack(), Screen).wait()
+    ends = [status for status, _ in pages.states if status in ("stopped", "failed")]
+    assert ends == ["failed"]

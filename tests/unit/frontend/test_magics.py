@@ -1,0 +1,199 @@
+"""The magics in a shell of their own: loading, errors, completion. Runs are in the integration ring."""
+
+import subprocess
+import sys
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets import TraitError
+from traitlets.config import Config
+
+import exploracoder_jupyter
+from exploracoder_jupyter.core.options import OPTIONS
+from exploracoder_jupyter.frontend.magics import ExploraMagics
+
+
+@pytest.fixture
+def shell():
+    InteractiveShell.clear_instance()
+    quiet = {"HistoryManager": {"enabled": False}, "IPCompleter": {"use_jedi": False}}
+    shell = InteractiveShell.instance(config=Config(quiet))
+    exploracoder_jupyter.load_ipython_extension(shell)
+    yield shell
+    exploracoder_jupyter.unload_ipython_extension(shell)
+    InteractiveShell.clear_instance()
+
+
+def magics(shell):
+    return [known for known in shell.configurables if isinstance(known, ExploraMagics)]
+
+
+def test_loading_is_light():
+    """pydantic and everything heavier wait for the first run."""
+    probe = (
+        "import sys\n"
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        "shell.run_line_magic('load_ext', 'exploracoder_jupyter')\n"
+        "shell.run_cell_magic('explored', '2.1', 'x = 1')\n"
+        "heavy = {'pydantic', 'anyio', 'openai', 'faiss', 'jinja2', 'sklearn', 'ipywidgets', 'nbformat', 'numpy'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["Candidate 2.1, recorded, not run here.", "[]"]
+
+
+def test_loading_twice_registers_once_and_unloading_removes_all(shell):
+    first = magics(shell)
+    matchers = len(shell.Completer.custom_matchers)
+    transformers = list(shell.input_transformers_cleanup)
+    exploracoder_jupyter.load_ipython_extension(shell)
+    assert magics(shell) == first
+    assert len(shell.Completer.custom_matchers) == matchers
+    exploracoder_jupyter.unload_ipython_extension(shell)
+    exploracoder_jupyter.unload_ipython_extension(shell)
+    assert magics(shell) == []
+    assert shell.find_cell_magic("explora") is None
+    assert shell.find_line_magic("explora") is None
+    assert shell.find_cell_magic("explored") is None
+    assert len(shell.Completer.custom_matchers) == matchers - 1
+    assert shell.input_transformers_cleanup == transformers[:-2]
+
+
+def test_a_recorded_candidate_is_not_run(shell, capsys):
+    assert shell.run_cell("%%explored 2.3r1\nran = True").success
+    assert "ran" not in shell.user_ns
+    assert capsys.readouterr().out == "Candidate 2.3r1, recorded, not run here.\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [
+        ("%%explora networkx\n \n", "There is no task. Write it in words below the %%explora line."),
+        ("%%explora networkx", "There is no task. Write it in words below the %%explora line."),
+        ("%%explora", "Name at least one library."),
+        ("%%explora\ntask", "Name at least one library."),
+        ("%%explora --resume", "There is no task. Write it in words below the %%explora line."),
+        ("%%explora --resume no.ipynb", "There is no file 'no.ipynb'."),
+        ("%%explora --resume\nnever run", "No trace of this task is in "),
+        ("%%explora networkx --web\ntask", "--web needs a value."),
+        ("%%explora networkx --candidates 99\ntask", "The setting 'exploration.candidates' (--candidates) must be"),
+        ("%%explora networkx --use missing\ntask", "--use: There is no variable 'missing'."),
+        ("%%explora networkx --use handle\ntask", "--use: "),
+        ("%explora dance", "There is no command 'dance'."),
+        ("%explora solution", "There is no solution yet."),
+        ("%explora export", "There is no trace yet."),
+        ("%explora files", "No files were kept. Explore with --keep-files."),
+        ("%explora files --move", "%explora files takes nothing, or `--copy`."),
+        ("%explora search", "The query is empty. Say in words what is looked for."),
+        ("%explora search traitlets", "There is no query: what is looked for in traitlets?"),
+        ('%explora search "validate a value"', "No library is named, and none was searched before."),
+        ("%explora search -k 0 traitlets validate", "-k takes a number from 1 to 1000, not 0."),
+        ("%explora serach x", "There is no command 'serach'. Did you mean search?"),
+        ("%explora search --kernle x traitlets validate", "There is no option --kernle. Did you mean --kernel?"),
+        ('%explora search traitlets "validate', "The %explora search line cannot be read. Close every double quote."),
+        ("%explora doctor", "%explora doctor is a command for a terminal. Use `jupyter explora doctor`."),
+        ("%explora config everything", "%explora config takes nothing, or `key`."),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_without_a_traceback(shell, capsys, cell, sentence):
+    shell.user_ns["handle"] = object()
+    result = shell.run_cell(cell)
+    assert isinstance(result.error_in_exec, UsageError)
+    said = capsys.readouterr()
+    assert said.err.startswith(f"UsageError: {sentence}")
+    assert len(said.err.splitlines()) == 1
+    assert said.out == ""
+
+
+def test_a_terminal_waits_for_the_task(shell):
+    assert shell.check_complete("%%explora networkx\n")[0] == "incomplete"
+
+
+def test_braces_and_dollars_of_the_line_are_not_expanded(shell, capsys):
+    shell.user_ns["name"] = "expanded"
+    shell.run_cell("%%explora x --share {name}\ntask")
+    assert "{name}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["", "status", "stop", "history", "clean", "config"])
+def test_commands_answer_before_there_is_a_run(shell, capsys, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    assert shell.run_cell(f"%explora {command}").success
+    assert capsys.readouterr().out
+
+
+def test_history_finds_the_traces_of_earlier_sessions(shell, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "explorations").mkdir()
+    (tmp_path / "explorations" / "networkx-1.ipynb").write_text("{}")
+    head = '{"metadata": {"exploracoder_jupyter": {"task": {"text": "Count"}, "verdict": {"outcome": "solved"}, '
+    (tmp_path / "explorations" / "networkx-2.ipynb").write_text(head)
+    (tmp_path / "explorations" / "gone.ipynb").symlink_to("nowhere")
+    shell.run_cell("%explora history")
+    said = capsys.readouterr().out
+    assert "explorations/networkx-1.ipynb" in said
+    assert "  solved  Count  " in said
+
+
+def test_config_sets_what_runs_start_from(shell, capsys):
+    assert shell.run_cell("%config ExploraMagics.candidates = 3").success
+    shell.run_cell("%config ExploraMagics.engine_python = '/opt/python'")
+    capsys.readouterr()
+    assert magics(shell)[0].configured() == {
+        "exploration": {"candidates": 3},
+        "sandbox": {"engine_python": "/opt/python"},
+    }
+    shell.run_cell("%explora config")
+    said = capsys.readouterr().out
+    assert "exploration.candidates = 3" in said
+    with pytest.raises(TraitError):
+        magics(shell)[0].candidates = "many"
+
+
+def test_every_setting_of_the_line_can_be_configured():
+    settable = {option.dest for option in OPTIONS if option.section}
+    assert settable | {"engine_python"} == set(ExploraMagics.class_trait_names(config=True))
+
+
+def test_help_shows_the_options(shell, capsys):
+    assert all(option.flag in shell.find_cell_magic("explora").__doc__ for option in OPTIONS)
+    assert "%explora stop" in shell.find_line_magic("explora").__doc__
+
+
+@pytest.mark.parametrize(
+    ("line", "some", "never"),
+    [
+        ("%%explora trait", {"traitlets"}, set()),
+        ("%%explora traitlets pyda", {"pydantic"}, set()),
+        ("%%explora scikit-l", {"scikit-learn"}, set()),
+        ("%%explora traitlets --bu", {"--budget-tokens", "--budget-seconds"}, {"--web"}),
+        ("%%explora traitlets --share ", {"values", "schema", "none"}, {"traitlets"}),
+        ("%%explora traitlets --state ", {"auto", "live", "fresh"}, {"traitlets"}),
+        ("%explora s", {"search", "status", "stop", "solution"}, {"traitlets"}),
+        ("%explora search trait", {"traitlets"}, {"status"}),
+        ("hits = %explora search -k 5 trait", {"traitlets"}, {"status"}),
+        ("%explora search -", {"-k", "--kernel"}, {"--candidates"}),
+        ("%explora search traitlets trait", set(), {"traitlets"}),
+        ("%explora fi", {"files"}, {"traitlets"}),
+        ("%explora export --", {"--to"}, {"status"}),
+        ("%explora export --to ", {"script", "html", "notebook"}, {"status"}),
+        ("%explora export sta", set(), {"status"}),
+    ],
+)
+def test_completion(shell, line, some, never):
+    found = complete(shell, line)
+    assert some <= found
+    assert not never & found
+
+
+def test_completion_stays_out_of_other_lines(shell):
+    assert "traitlets" not in complete(shell, "%%explore trait")
+    assert "status" not in complete(shell, "x = st")
+
+
+def complete(shell, line):
+    with provisionalcompleter():
+        return {found.text for found in shell.Completer.completions(f"{line}\nthe task", len(line))}

@@ -1,0 +1,351 @@
+"""`%explora search`: what may be typed, how what was found shows itself, and the process that finds it."""
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import psutil
+import pytest
+
+from exploracoder_jupyter.core.errors import ExploraError, MissingMeans, UsageError
+from exploracoder_jupyter.core.types import Parameter
+from exploracoder_jupyter.frontend import tab_completion
+from exploracoder_jupyter.frontend.searching import search_process, search_progress
+from exploracoder_jupyter.frontend.searching.search_magic import Finder, Place, read_line
+from exploracoder_jupyter.frontend.searching.search_process import answer
+from exploracoder_jupyter.frontend.searching.search_results import Hit, Results, Searched, read
+
+LAST = Place("networkx", {"sandbox": {"kernel": "other"}})
+HOSTILE = '<script>alert("x")</script>\' onclick="y" \x1b[2J &amp;'
+WHOLE = Hit(
+    path="lib.flow.compute",
+    signature="(graph, weight=None)",
+    description="Compute the ``flow`` of a :class:`~lib.Graph`.",
+    documentation="Compute the ``flow`` of a :class:`~lib.Graph`.\n\nIt is slow.\n\nParameters\n----------\ngraph",
+    examples=("import lib\n\nlib.flow.compute(lib.Graph())", "second()"),
+    parameters=(Parameter("graph", "Graph", "", "what flows"), Parameter("weight")),
+    returns="a number",
+    notes=("Added in 1.2.",),
+    see_also=("lib.other",),
+    aliases=("lib.compute",),
+    deprecated="use `lib.other`",
+    origin="ref/flow.md",
+)
+
+
+class Tags(HTMLParser):
+    """The tags of a text and their attributes; what is open at its end."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.names, self.attributes, self.open, self.text = [], [], [], ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        self.attributes += attrs
+        if tag not in ("wbr", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize(
+    ("line", "last", "libraries", "query"),
+    [
+        ("networkx shortest path", None, "networkx", "shortest path"),
+        ("anything at all", None, "anything", "at all"),
+        ('networkx "shortest path"', None, "networkx", "shortest path"),
+        ("networkx what's a path ?", None, "networkx", "what's a path?"),
+        ("networkx,numpy matrix of a graph", LAST, "networkx,numpy", "matrix of a graph"),
+        ("pydantic validate a model", LAST, "pydantic", "validate a model"),
+        ("Scikit_Learn cluster points", LAST, "Scikit_Learn", "cluster points"),
+        ("networkx.drawing lay out a graph", LAST, "networkx.drawing", "lay out a graph"),
+        ("nowhere: lay out a graph", LAST, "nowhere", "lay out a graph"),
+        ("random: walk", LAST, "random", "walk"),
+    ],
+)
+def test_the_first_word_is_the_library(line, last, libraries, query):
+    asked = read_line(line, last)
+    assert (asked.place, asked.query, asked.k) == (Place(libraries), query, 10)
+
+
+@pytest.mark.parametrize(
+    ("line", "query"),
+    [
+        ("shortest path", "shortest path"),
+        ("random walk", "random walk"),
+        ("clustering", "clustering"),
+        ("networkx clustering", "clustering"),
+        ("networkx: clustering", "clustering"),
+        ('"numpy array of a graph"', "numpy array of a graph"),
+        ('"numpy" array of a graph', "numpy array of a graph"),
+        ("-k 10 degree -k 10", "degree"),
+    ],
+)
+def test_without_a_library_the_last_one_is_searched_as_it_was(line, query):
+    asked = read_line(line, LAST)
+    assert (asked.place, asked.query) == (LAST, query)
+
+
+def test_options_say_how_many_and_how_it_is_read():
+    asked = read_line("-k 3 mylib --kernel other what it does", LAST)
+    assert (asked.place, asked.query, asked.k) == (Place("mylib", {"sandbox": {"kernel": "other"}}), "what it does", 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "last", "sentence"),
+    [
+        ("", None, "The query is empty."),
+        (" ", LAST, "The query is empty."),
+        ("networkx", None, "There is no query: what is looked for in networkx?"),
+        ("networkx", LAST, "There is no query: what is looked for in networkx?"),
+        ("numpy", LAST, "There is no query for numpy; to look for that word in networkx, put it in quotes"),
+        ('numpy ""', LAST, "There is no query for numpy"),
+        ('"shortest path"', None, "No library is named"),
+        ("-k many networkx path", None, "-k takes a whole number, not 'many'."),
+        ("-k 0 networkx path", None, "-k takes a number from 1 to 1000, not 0."),
+        ("--candidates 3 networkx path", None, "There is no option --candidates"),
+        ('networkx "path', None, "The %explora search line cannot be read."),
+    ],
+)
+def test_what_is_wrong_is_said(line, last, sentence):
+    with pytest.raises(UsageError) as raised:
+        read_line(line, last)
+    assert str(raised.value).startswith(sentence)
+
+
+def test_what_is_printed_as_json_is_read_whatever_else_is_there():
+    row = {"path": "lib.f", "signature": "(x)", "examples": ["f(1)", "f(2)"], "later": 1}
+    found = read(json.dumps({"query": "q", "results": [row, {"path": "lib.g"}], "libraries": [{"name": "lib"}]}))
+    assert [hit.path for hit in found] == ["lib.f", "lib.g"]
+    assert (found[0].example, found[1].example, len(found[:1])) == ("f(1)", "", 1)
+
+
+def test_results_are_text_for_people_and_for_models():
+    found = Results("a flow", (WHOLE, Hit("lib.g")), (Searched("lib", "1.0"),), 1242, 0.26, ("It cannot run here.",))
+    assert repr(found).splitlines() == [
+        "lib 1.0: 2 of 1,242 APIs for “a flow”, in 0.3 s",
+        "It cannot run here.",
+        "1. lib.flow.compute(graph, weight=None) (deprecated)",
+        "    Compute the ``flow`` of a :class:`~lib.Graph`.",
+        "2. lib.g",
+    ]
+    assert found._repr_llm_().endswith("\n\n# lib.flow.compute\nimport lib\n\nlib.flow.compute(lib.Graph())")
+    assert set(found._repr_mimebundle_()) == {"text/plain", "text/html"}
+    assert "It is slow." in str(found[0])
+    assert "It cannot run here." in Tags(found._repr_html_()).text
+    hostile = Results(HOSTILE, (Hit(*(HOSTILE,) * 5, examples=(HOSTILE,)),), (Searched(HOSTILE),))
+    assert "\x1b" not in repr(hostile) + str(hostile[0]) + repr(hostile[0]) + hostile._repr_llm_()
+    assert repr(Results("x", (), (Searched("lib", "1.0"),), 5)) == "lib 1.0: nothing in 5 APIs for “x”, in 0.0 s"
+
+
+def test_html_shows_all_that_is_known():
+    shown = Tags(WHOLE._repr_html_())
+    assert shown.open == []
+    assert ("open", None) in shown.attributes
+    told = re.sub(r"\s+", " ", shown.text)
+    for part in (
+        "lib.flow.compute(graph, weight=None)deprecated",
+        "Compute the flow of a lib.Graph.",
+        "Deprecated: use lib.other",
+        "It is slow.",
+        "lib.flow.compute(lib.Graph())",
+        "graph: Graphwhat flows",
+        "Returns a number",
+        "See also lib.other",
+        "Also called lib.compute",
+        "Added in 1.2.",
+        "From ref/flow.md",
+    ):
+        assert part in told
+    assert told.count("It is slow.") == told.count("Compute the flow") == 1
+    assert "----" not in told
+    assert "second()" not in told
+
+
+@pytest.mark.parametrize("ending", ["```python\nf(1)\n```", ">>> f(1)", "Args:\n    x: one", ":param x: one"])
+def test_a_docstring_is_prose_up_to_its_sections(ending):
+    shown = Tags(Hit("lib.f", documentation=f"Do it.\n\nReally `do <https://x.y>`_ it.\n\n{ending}")._repr_html_()).text
+    assert shown == "lib.f Do it.Really do it."
+
+
+def test_html_has_no_script_and_every_text_is_escaped():
+    hostile = Hit(
+        *(HOSTILE,) * 5,
+        examples=(HOSTILE, HOSTILE),
+        parameters=(Parameter(*(HOSTILE,) * 4),),
+        returns=HOSTILE,
+        notes=(HOSTILE,),
+        see_also=(HOSTILE,),
+        aliases=(HOSTILE,),
+        deprecated=HOSTILE,
+        origin=HOSTILE,
+    )
+    results = Results(HOSTILE, (hostile,), (Searched(HOSTILE, HOSTILE),), notices=(HOSTILE,))
+    shown = Tags(results._repr_html_())
+    assert shown.open == []
+    assert not {"script", "style", "link", "img", "a"} & set(shown.names)
+    assert {name for name, _ in shown.attributes} <= {"style", "class", "open", "tabindex", "role", "aria-label"}
+    assert shown.text.count('<script>alert("x")</script>') >= 12
+
+
+def test_only_the_first_entry_is_unfolded_and_a_long_list_is_cut():
+    html = Results("q", tuple(Hit(f"lib.f{n}") for n in range(60)))._repr_html_()
+    assert html.count("<details open>") == 1
+    assert html.count("<details") == 50
+    assert "10 more are in the list." in html
+
+
+def test_a_long_signature_is_whole_below_the_fold():
+    signature = f"({', '.join(f'parameter_{n}=None' for n in range(30))})"
+    shown = Tags(Hit("lib.f", signature)._repr_html_()).text
+    assert shown.startswith("lib.f(parameter_0=None, parameter_1=None, ")
+    assert ", …)" in shown[:100]
+    assert shown.endswith(f"f{signature}")
+
+
+def command(code):
+    return (sys.executable, "-c", code)
+
+
+PRINTS = "import sys, json; print('Reading lib', file=sys.stderr); print(' ', file=sys.stderr); print(json.dumps(%r))"
+
+
+def test_the_process_says_what_it_does_and_answers():
+    heard = []
+    found = answer(command(PRINTS % {"query": "q", "results": [{"path": "lib.f"}]}), tell=heard.append)
+    assert (heard, found[0].path) == (["Reading lib"], "lib.f")
+
+
+def test_what_the_process_refuses_is_its_own_sentence():
+    with pytest.raises(UsageError, match=r"^No such library\. Install it\.$"):
+        answer(command(PRINTS % {"error": "No such library.", "remedy": "Install it."}), tell=print)
+
+
+def test_a_process_without_an_answer_is_one_sentence():
+    with pytest.raises(ExploraError, match=r"without an answer \(exit status 3\)\. It said last: boom"):
+        answer(command("import sys; print('boom', file=sys.stderr); sys.exit(3)"), tell=lambda _: None)
+    with pytest.raises(MissingMeans, match="cannot be started with '/no/python'"):
+        answer(("/no/python",), tell=print)
+
+
+@pytest.mark.parametrize("heeds", [True, False])
+def test_an_interrupt_leaves_no_process(monkeypatch, heeds):
+    monkeypatch.setattr(search_process, "PATIENCE", 20 if heeds else 0.2)
+    end = "child.kill(); child.wait(); sys.exit()" if heeds else "pass"
+    code = (
+        "import os, signal, subprocess, sys, time\n"
+        "child = subprocess.Popen(['sleep', '60'])\n"
+        f"def stop(*_):\n    {end}\n"
+        "signal.signal(signal.SIGINT, stop)\n"
+        "print(os.getpid(), child.pid, file=sys.stderr, flush=True)\n"
+        "while True: time.sleep(60)"
+    )
+    pids = []
+
+    def interrupt(said):
+        pids.extend(map(int, said.split()))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        answer(command(code), tell=interrupt)
+    assert len(pids) == 2
+    assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
+
+
+def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
+    (tmp_path / "none.toml").touch()
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$@" > {tmp_path}/said\necho \'{{"query": "q", "results": []}}\'\n')
+    python.chmod(0o700)
+    configured = {"sandbox": {"engine_python": str(python), "kernel": "weak"}, "endpoint": {"base_url": "vllm"}}
+    finder = Finder(jupyter=False, configured=lambda: configured)
+    assert len(finder.search("--kernel strong -k 4 mylib what it does")) == 0
+    said = (tmp_path / "said").read_text().splitlines()
+    assert said[:3] == ["-P", "-m", "exploracoder_jupyter.cli"]
+    assert said[3:] == [
+        *("search", "--json", "-k", "4", "--base-url=vllm", "--kernel=strong", "--", "mylib", "what it does")
+    ]
+    finder.search("something else")
+    again = (tmp_path / "said").read_text().splitlines()
+    assert again[-3:] == ["--", "mylib", "something else"]
+    assert "--kernel=strong" in again
+
+
+def test_a_library_that_was_installed_meanwhile_is_known(monkeypatch):
+    monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"networkx": ["networkx"]})
+    monkeypatch.setattr("importlib.metadata.distributions", list)
+    tab_completion.installed.cache_clear()
+    assert read_line("polars read csv", LAST).place == LAST
+    monkeypatch.setattr("importlib.metadata.packages_distributions", lambda: {"polars": ["polars"]})
+    assert read_line("polars read csv", LAST).place == Place("polars")
+    tab_completion.installed.cache_clear()
+
+
+ENGINE = """#!/bin/sh
+echo Indexing >&2
+printf '%s\\n' "$@" > FOLDER/said
+echo '{"query": "q", "results": [], "libraries": LIBRARIES}'
+"""
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    """Settings that name an engine, which keeps what it was asked and answers that it searched these libraries."""
+
+    def made(*libraries, **sandbox):
+        python = tmp_path / "python"
+        python.write_text(ENGINE.replace("FOLDER", str(tmp_path)).replace("LIBRARIES", json.dumps(libraries)))
+        python.chmod(0o700)
+        return {"sandbox": {"engine_python": str(python), **sandbox}}
+
+    (tmp_path / "none.toml").touch()
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("JUPYTER_PATH", "/nowhere")
+    return made
+
+
+def test_another_interpreter_is_told_to_look_into_this_one(engine, tmp_path):
+    configured = engine()
+    Finder(jupyter=False, configured=lambda: configured).search("mylib what it does")
+    assert f"--python={sys.executable}" in (tmp_path / "said").read_text().splitlines()
+
+
+@pytest.mark.parametrize("sandbox", [{"kernel": "weak"}, {"gateway": "http://127.0.0.1:9"}, {"python": "/other"}])
+def test_where_to_look_may_be_said(engine, tmp_path, sandbox):
+    configured = engine(**sandbox)
+    Finder(jupyter=False, configured=lambda: configured).search("mylib what it does")
+    assert f"--python={sys.executable}" not in (tmp_path / "said").read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("cached", "said"),
+    [
+        ((True, True), ""),
+        ((True, False), "blib 2 was read; what was found out is kept for the next search."),
+        ((False, False), "alib 1, blib 2 were read; what was found out is kept for the next search."),
+    ],
+)
+def test_only_what_was_read_is_said_to_have_been(engine, monkeypatch, cached, said):
+    class Handle:
+        def update(self, bundle, raw):
+            shown.append(bundle["text/plain"])
+
+    def display(bundle, **_):
+        shown.append(bundle["text/plain"])
+        return Handle()
+
+    shown = []
+    monkeypatch.setattr(search_progress, "display", display)
+    names = zip(("alib", "blib"), ("1", "2"), cached, strict=True)
+    configured = engine(*({"name": name, "version": version, "cached": kept} for name, version, kept in names))
+    Finder(jupyter=True, configured=lambda: configured).search("alib,blib what it does")
+    assert shown == ["Indexing …", said]

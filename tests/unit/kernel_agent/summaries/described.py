@@ -1,0 +1,24 @@
+"""What a describer says of a value, without budgets and processes."""
+
+from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
+
+
+def facts(value):
+    """The facts on a value, by the describer that is found for its type."""
+    return [*summarizer_registry.find(value).describe(value, Look(Short(apart=True), until=float("inf")))]
+
+
+def text(value):
+    return "\n".join(fact.text for fact in facts(value))
+
+
+def schema(value):
+    """What is left where only the schema is shared."""
+    said = (fact.schema if fact.shows else fact.text for fact in facts(value))
+    return "\n".join(line for line in said if line)
+
+
+def measure(value):
+    return summarizer_registry.find(value).measure(value)

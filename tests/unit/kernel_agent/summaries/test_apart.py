@@ -1,0 +1,274 @@
+"""A child that may hang, print, exit and change things; nothing of it is left."""
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.kernel_agent.forking import process_fork
+from exploracoder_jupyter.kernel_agent.summaries import forked_probe
+
+pytestmark = pytest.mark.skipif(not forked_probe.possible(), reason="no process can be forked here")
+
+
+def descriptors():
+    return {int(path.name) for path in Path("/dev/fd").iterdir()}
+
+
+def say(*pieces):
+    return lambda out: [out(piece) for piece in pieces]
+
+
+def hang(out):
+    out("begun")
+    while True:
+        pass
+
+
+def hang_in_c(out):
+    out("begun")
+    sum(range(10**12))
+
+
+def hang_without_timer(out):
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    hang(out)
+
+
+def die(out):
+    out("begun")
+    os._exit(3)
+
+
+def leave(out):
+    out("begun")
+    sys.exit(0)
+
+
+def flood(out):
+    while True:
+        out("x" * 100_000)
+
+
+ENDINGS = {
+    "done": (say(1, [2, "three"]), [1, [2, "three"]], "done"),
+    "nothing": (say(), [], "done"),
+    "hang": (hang, ["begun"], "late"),
+    "hang in C": (hang_in_c, ["begun"], "late"),
+    "no timer": (hang_without_timer, ["begun"], "late"),
+    "exit": (die, ["begun"], "died"),
+    "raised": (leave, ["begun"], "died"),
+}
+
+
+@pytest.mark.parametrize("job, pieces, ending", ENDINGS.values(), ids=ENDINGS)
+def test_what_was_said_until_the_end_is_heard_and_the_next_job_runs(job, pieces, ending):
+    said = forked_probe.run([job, say("next")], each=0.2, seconds=10)
+    assert said == [forked_probe.Said(pieces, ending), forked_probe.Said(["next"], "done")]
+
+
+@pytest.mark.parametrize("noise", [b"\0\0\0\5nope!", b"\0\0\0\2{}", b"\xff\xff\xff\xffx", b"\0"])
+def test_noise_on_the_pipe_ends_it(noise):
+    before = descriptors()
+
+    def babble(out):
+        out("begun")
+        for number in set(range(64)) - before:
+            with contextlib.suppress(OSError):
+                os.write(number, noise)
+        hang(out)
+
+    (said,) = forked_probe.run([babble], each=0.2)
+    assert said.pieces == ["begun"]
+    assert said.ending in ("late", "died")
+
+
+def test_a_flood_is_bounded():
+    (said,) = forked_probe.run([flood], each=5, seconds=5)
+    assert said.ending in ("died", "late")
+    assert sum(map(len, said.pieces)) < 5_000_000
+
+
+def test_what_comes_after_the_time_of_all_is_not_run():
+    said = forked_probe.run([hang, hang, hang, say(1)], each=0.2, seconds=0.3)
+    assert (said[0].ending, said[-1].ending) == ("late", "unrun")
+
+
+def test_no_process_is_left(monkeypatch):
+    forked_probe.run([hang, die, say(1)], each=0.1)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: reap()], ids=["ignored", "reaped by the user"])
+def test_who_reaps_by_himself_is_not_in_the_way(handler):
+    before = signal.signal(signal.SIGCHLD, handler)
+    try:
+        said = forked_probe.run([hang, die, say(1)], each=1, seconds=20)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert [one.ending for one in said] == ["late", "died", "done"]
+
+
+def test_a_handler_hears_of_the_users_own_children_only():
+    heard = []
+    before = signal.signal(signal.SIGCHLD, lambda *_: heard.append(1))
+    try:
+        forked_probe.run([die, say(1)], each=20, seconds=20)
+        assert heard == []
+        own = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "0.1")
+        (said,) = forked_probe.run([lambda out: time.sleep(1)], each=20, seconds=20)
+        assert (said.ending, heard) == ("done", [1])
+        assert os.waitpid(own, 0)[0] == own
+        assert signal.getsignal(signal.SIGCHLD) not in (signal.SIG_DFL, before)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def test_in_another_thread_the_handlers_stay_as_they_are():
+    said = []
+    before = signal.signal(signal.SIGCHLD, lambda *_: None)
+    try:
+        thread = threading.Thread(target=lambda: said.extend(forked_probe.run([say(1)], each=20, seconds=20)))
+        thread.start()
+        thread.join()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert said == [forked_probe.Said([1], "done")]
+
+
+def reap():
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_nothing_that_happens_there_reaches_this_process(capfd):
+    held = []
+
+    def spoil(out):
+        held.append(1)
+        sys.stderr.write("printed")
+        os.write(1, b"written")
+        os.system("echo from a shell")
+        gc.collect()
+        out("done")
+
+    assert forked_probe.run([spoil], each=20, seconds=20) == [forked_probe.Said(["done"], "done")]
+    assert held == []
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not tell what is open")
+def test_files_and_connections_stay_where_they_are(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("abcdef")
+    ours, theirs = socket.socketpair()
+    reading, writing = os.pipe()
+    theirs.send(b"sent")
+    os.write(writing, b"piped")
+    with path.open("r+b", buffering=0) as file, (tmp_path / "log").open("w") as log, ours, theirs:
+        path.unlink()
+        file.seek(2)
+        log.write("held back")
+
+        def use(out):
+            out(file.read(2).decode())
+            log.flush()
+            out(len(os.read(reading, 9)))
+            with contextlib.suppress(OSError):
+                ours.recv(9)
+            with contextlib.suppress(OSError):
+                file.write(b"xx")
+
+        (said,) = forked_probe.run([use], each=20, seconds=20)
+        assert said == forked_probe.Said(["cd", 0], "done")
+        assert (file.read(), ours.recv(9), os.read(reading, 9)) == (b"cdef", b"sent", b"piped")
+    os.close(reading), os.close(writing)
+    assert (tmp_path / "log").read_text() == "held back"
+
+
+def test_a_fork_makes_no_warning_appear_and_none_appear_again(monkeypatch):
+    def hooked():
+        warnings.warn("a fork", RuntimeWarning, stacklevel=2)
+        return os.fork()
+
+    monkeypatch.setattr(process_fork, "_fork", hooked)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            warnings.warn("once", UserWarning, stacklevel=1)
+            forked_probe.run([say(1)])
+    assert [str(one.message) for one in shown] == ["once"]
+
+
+def test_handlers_of_an_exit_do_not_run_there(tmp_path):
+    import atexit
+
+    marker = tmp_path / "ran"
+    handler = atexit.register(marker.touch)
+    try:
+        forked_probe.run([say(1)])
+    finally:
+        atexit.unregister(handler)
+    assert not marker.exists()
+
+
+def test_an_alarm_that_is_held_back_or_handled_ends_a_hang_all_the_same():
+    heard = []
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(1))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    try:
+        (said,) = forked_probe.run([hang_in_c], each=0.1)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+        signal.signal(signal.SIGALRM, before)
+    assert (said.ending, heard) == ("late", [])
+
+
+@pytest.mark.parametrize("lacking", ["fork", "process", "descriptor"])
+def test_without_a_process_nothing_is_run(monkeypatch, lacking):
+    def refuse():
+        raise BlockingIOError
+
+    if lacking == "fork":
+        monkeypatch.setattr(process_fork, "_fork", None)
+    elif lacking == "process":
+        monkeypatch.setattr(forked_probe, "fork", refuse)
+    else:
+        monkeypatch.setattr(forked_probe, "_pipe", refuse)
+    assert forked_probe.run([say(1)]) == [forked_probe.Said([], "unrun")]
+
+
+def test_no_descriptor_is_left_open():
+    before = descriptors()
+    for _ in range(3):
+        forked_probe.run([say(1), die])
+    assert descriptors() == before
+
+
+@pytest.fixture
+def interruptible():
+    """Also where the tests were started with interrupts ignored, as a shell does in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_leaves_no_process(interruptible):
+    def interrupt(out):
+        time.sleep(0.3)  # Python drops what interrupts it within the fork itself
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(10)
+
+    with pytest.raises(KeyboardInterrupt):
+        forked_probe.run([interrupt], each=20, seconds=20)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

@@ -1,0 +1,217 @@
+"""What is told of NumPy's arrays and scalars and of SciPy's sparse arrays."""
+
+import copy
+import pickle
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import find
+from tests.unit.kernel_agent.summaries.draining import drain, look, measure, schema, text
+
+TOLD = [
+    (np.arange(6).reshape(2, 3), ["shape (2, 3), dtype int64, 48 bytes", "all: [[0, 1, 2], [3, 4, 5]]"]),
+    (np.arange(1000.0), ["values: 0 to 999, mean 499.5, std 288.675", "begins: [0, 1, 2, 3, 4, 5, 6, 7, ...]"]),
+    (np.arange(3000).reshape(10, 20, 15), ["shape (10, 20, 15)", "begins at [0]: [[0, 1, 2, 3, 4, 5, 6, 7, ...], ["]),
+    (np.array([1.0, np.nan, np.inf, 3.0] * 10), ["10 NaN (25 %), 1 to 3, mean 2, std 1, 10 infinite (25 %)"]),
+    (np.full(30, np.nan), ["values: all NaN"]),
+    (np.eye(20), ["0 to 1, mean 0.05", "95 % zeros"]),
+    (np.full(30, 60000, dtype="f2"), ["dtype float16", "all 60000"]),
+    (np.array(3), ["shape (), dtype int64", "value 3"]),
+    (np.array([]), ["shape (0,), dtype float64, 0 bytes, empty"]),
+    (np.zeros((0, 3)), ["shape (0, 3)", "empty"]),
+    (np.array([1, "a", None, [1]], dtype=object), ["of int 1, str 1, NoneType 1, list 1", "all: [1, 'a', None, [1]]"]),
+    (np.array([{"k": 1}] * 50, dtype=object), ["each of dict", "begins: [{'k': 1}, "]),
+    (np.array(["a", "b", "a"] * 10), ["2 distinct (a 20, b 10)", "begins: ['a', 'b', "]),
+    (np.array([b"ab", b"c"]), ["all: [b'ab', b'c']"]),
+    (np.array(["a"] * 30, dtype=np.dtypes.StringDType()), ["all a"]),
+    (np.array(["2020-01-01", "NaT", "2021-03-01T12:30"], dtype="M8[ns]"), ["[2020-01-01, NaT, 2021-03-01 12:30]"]),
+    (np.arange("2020-01-01", "2020-03-01", dtype="M8[D]"), ["values: 2020-01-01 to 2020-02-29"]),
+    (np.arange(100).astype("m8[s]"), ["0 seconds to 99 seconds"]),
+    (np.arange(30) % 3 == 0, ["33 % True"]),
+    (np.arange(1000) > 0, ["over 99 % True"]),
+    (np.arange(20_000) < 1, ["under 0.01 % True"]),
+    (np.arange(30) * 1j, ["magnitude 0 to 29"]),
+    (np.zeros(30, dtype=[("x", "f8"), ("y", "U4", (2,))]), ["2 fields", "x: float64, all 0", "y: "]),
+    (np.rec.array(np.array([(1, 2.5)], dtype="i4,f8")), ["f0: int32, all 1", "f1: float64, all 2.5"]),
+    (np.ma.masked_array(np.arange(40.0), mask=np.arange(40) % 7 == 0), ["6 masked (15 %)", "1 to 39", "[masked, 1, "]),
+    (np.ma.masked_array([1, 2]), ["all: [1, 2]"]),
+    (np.ma.masked_all(40), ["all masked"]),
+    (np.matrix([[1, 2], [3, 4]]), ["shape (2, 2)", "all: [[1, 2], [3, 4]]"]),
+    (np.broadcast_to(3.0, (100, 100)), ["its elements share memory", "read-only", "all 3"]),
+    (np.zeros((10, 10))[::2, ::3], ["not contiguous"]),
+    (np.asfortranarray(np.zeros((10, 10))), ["Fortran order"]),
+    (np.zeros(3, dtype="V3"), ["shape (3,)"]),
+    (np.float64(1.5), ["value 1.5"]),
+    (np.str_("ab"), ["value 'ab'"]),
+    (np.bytes_(b"ab"), ["value b'ab'"]),
+    (np.datetime64("2020-01-01"), ["value 2020-01-01"]),
+    (np.bool_(True), ["value True"]),
+    (np.dtype("f8"), ["float64, 8 bytes an element"]),
+    (np.dtype([("a", "i4"), ("b", "f8")]), ["2 fields, 12 bytes", "a int32, b float64"]),
+    (np.random.default_rng(1), ["random numbers, by PCG64"]),
+    (np.random.RandomState(1), ["random numbers"]),
+    (sparse.csr_array(np.eye(5)), ["shape (5, 5), csr format, dtype float64, 5 stored (20 %), 84 bytes", "all 1"]),
+    (sparse.csc_matrix(np.eye(5)), ["csc format"]),
+    (sparse.lil_matrix(np.eye(5)), ["lil format", "stored values: all 1"]),
+    (sparse.dok_array(np.eye(5)), ["dok format", "stored values: all 1"]),
+    (sparse.coo_array((3, 4)), ["coo format, dtype float64, 0 stored (0 %)"]),
+    (sparse.dia_array(np.eye(5)), ["dia format"]),
+    (sparse.bsr_array(np.eye(4)), ["bsr format"]),
+]
+
+
+@pytest.mark.parametrize(("value", "parts"), TOLD, ids=lambda value: type(value).__name__)
+def test_tells_what_an_array_is(value: object, parts: list[str]) -> None:
+    told = text(value)
+    for part in parts:
+        assert part in told
+
+
+def test_samples_large_arrays_and_says_so() -> None:
+    told = text(np.arange(10_000_000))
+    assert "sampled 20,000 of 10,000,000" in told
+    assert "0 to 99" in told
+
+
+def test_a_sample_does_not_follow_a_period_of_the_data() -> None:
+    alternating = np.tile(np.array([0, 1] * 500), 200)
+    assert "mean 0.5" in text(alternating, sample=1000)
+
+
+def test_a_mapped_file_is_named_and_hardly_read(tmp_path: Path) -> None:
+    array = np.memmap(tmp_path / "big.bin", dtype="f8", mode="w+", shape=(1000, 100))
+    told = text(array)
+    assert "big.bin, mode w+" in told
+    assert "sampled 1,000 of 100,000" in told
+    assert "big.bin" not in schema(array)
+
+
+def test_generators_keep_their_state() -> None:
+    generator, older = np.random.default_rng(1), np.random.RandomState(1)
+    before = copy.deepcopy((generator.bit_generator.state, older.get_state(legacy=False)))
+    drain(generator), drain(older)
+    assert repr((generator.bit_generator.state, older.get_state(legacy=False))) == repr(before)
+
+
+class Hostile(np.ndarray):
+    """An array of somebody else's class; looking at its elements runs what they wrote."""
+
+    def __getitem__(self, key: object) -> object:
+        raise RuntimeError("not to be run")
+
+    def __array_function__(self, *parts: object) -> object:
+        raise RuntimeError("not to be run")
+
+    def __array_ufunc__(self, *parts: object, **more: object) -> object:
+        raise RuntimeError("not to be run")
+
+    @property
+    def size(self) -> int:
+        raise RuntimeError("not to be run")
+
+
+def test_code_of_classes_based_on_arrays_is_not_run() -> None:
+    assert "all: [0, 1, 2]" in text(np.arange(3).view(Hostile))
+
+
+class Raising:
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    def __lt__(self, other: object) -> bool:
+        raise RuntimeError
+
+
+def test_elements_that_cannot_be_compared_are_not() -> None:
+    array = np.empty(30, dtype=object)
+    array[:] = [Raising() for _ in range(30)]
+    assert "each of Raising" in text(array)
+
+
+def test_values_are_left_out_where_only_the_schema_is_shared() -> None:
+    told = schema(np.array([4711.25, np.nan] * 20))
+    assert told == "shape (40,), dtype float64, 320 bytes\nvalues: 20 NaN (50 %)"
+
+
+MEASURED = [
+    (np.arange(6).reshape(2, 3), "2 x 3 of int64 #"),
+    (np.array(3.0), "scalar of float64 #"),
+    (np.ma.masked_array([1, 2], mask=[0, 1]), "2 of int64 #"),
+    (np.array([1, None]), "2 of object"),
+    (sparse.csr_array(np.eye(5)), "5 x 5 of float64, 5 stored"),
+]
+
+
+@pytest.mark.parametrize(("value", "beginning"), MEASURED, ids=lambda value: type(value).__name__)
+def test_measures_name_the_shape(value: object, beginning: str) -> None:
+    assert measure(value).startswith(beginning)
+
+
+def test_a_changed_element_of_a_small_array_is_noticed() -> None:
+    array = np.zeros(100)
+    before = measure(array)
+    assert measure(array) == before
+    array[3] = 1
+    assert measure(array) != before
+
+
+def test_a_changed_mask_is_noticed() -> None:
+    array = np.ma.masked_array([1, 2], mask=[0, 1])
+    before = measure(array)
+    array.mask = [1, 0]
+    assert measure(array) != before
+
+
+def test_large_arrays_are_measured_by_shape_alone() -> None:
+    assert measure(np.zeros(100_000)) == "100000 of float64"
+
+
+ANY_ARRAY = hnp.arrays(
+    dtype=hnp.scalar_dtypes() | hnp.array_dtypes(), shape=hnp.array_shapes(min_dims=0, min_side=0, max_side=6)
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ANY_ARRAY, st.integers(1, 40))
+def test_any_array_is_told_and_stays_as_it_is(array: np.ndarray, sample: int) -> None:
+    before = array.tobytes(), array.shape, array.dtype, array.flags.writeable
+    facts = drain(array, sample=sample)
+    assert facts[0].text.startswith(f"shape {array.shape}")
+    assert not any("\n" in fact.text for fact in facts)
+    assert (array.tobytes(), array.shape, array.dtype, array.flags.writeable) == before
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.none() | st.integers() | st.text() | st.floats() | st.lists(st.integers()), max_size=40))
+def test_any_objects_are_told_and_stay_as_they_are(values: list[object]) -> None:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    before = pickle.dumps(values)
+    drain(array)
+    assert pickle.dumps(values) == before
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.integers(10**12, 10**13), min_size=1, max_size=60),
+    st.sampled_from(["i8", "f8", "U20", "S20", object, "M8[s]", "c16"]),
+)
+def test_no_value_is_in_the_schema(values: list[int], dtype: object) -> None:
+    array = np.array(values).astype(dtype)
+    assert not [value for value in array.tolist() if str(value)[:8] in schema(array)]
+
+
+def test_the_shape_is_told_before_elements_are_looked_at() -> None:
+    known = find(np.zeros(3))
+    assert known is not None and known.describe is not None
+    (first,) = islice(known.describe(np.zeros(3), look()), 1)
+    assert first.text == "shape (3,), dtype float64, 24 bytes"

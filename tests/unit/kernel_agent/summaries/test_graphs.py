@@ -1,0 +1,115 @@
+"""networkx graphs and their views."""
+
+import copy
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
+from tests.unit.kernel_agent.summaries.described import measure, schema, text
+
+
+def test_a_graph_is_told_by_its_kind_size_attributes_and_a_sample():
+    graph = nx.Graph(name="club")
+    graph.add_node("ann", age=7)
+    graph.add_node("bob")
+    graph.add_edge("ann", "bob", weight=2.5)
+    assert text(graph).splitlines() == [
+        "undirected, 2 nodes, 1 edges, density 1",
+        "nodes are str",
+        "node attributes: age: int (in 1 of 2)",
+        "edge attributes: weight: float",
+        "nodes: 'ann', 'bob'",
+        "edges: 'ann' - 'bob' {'weight': 2.5}",
+        "degrees 1 to 1, mean 1",
+        "graph attributes: name='club'",
+    ]
+
+
+def test_the_schema_has_counts_types_and_names_of_attributes():
+    graph = nx.Graph([("secret1", "secret2", {"weight": 98765})], label="secret3")
+    assert schema(graph).splitlines() == [
+        "undirected, 2 nodes, 1 edges, density 1",
+        "nodes are str",
+        "edge attributes: weight: int",
+        "graph attributes: label",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("graph", "first"),
+    [
+        (nx.Graph(), "undirected, 0 nodes, 0 edges"),
+        (nx.Graph([(1, 1)]), "undirected, 1 nodes, 1 edges"),
+        (nx.DiGraph([(1, 2), (2, 1)]), "directed, 2 nodes, 2 edges, density 1"),
+        (nx.MultiGraph([(1, 2), (1, 2), (2, 2)]), "undirected, multi, 2 nodes, 3 edges, density 3"),
+        (nx.MultiDiGraph([(1, 1), (1, 1), (1, 2)]), "directed, multi, 2 nodes, 3 edges, density 1.5"),
+        (nx.path_graph(9).subgraph([1, 2, 3]), "undirected, 3 nodes, 2 edges, density 0.667"),
+        (nx.DiGraph([(1, 2)]).reverse(copy=False), "directed, 2 nodes, 1 edges, density 0.5"),
+        (nx.freeze(nx.path_graph(3)), "undirected, 3 nodes, 2 edges, density 0.667"),
+        (nx.path_graph(10_000), "undirected, 10,000 nodes, "),
+    ],
+)
+def test_kinds_of_graphs(graph, first):
+    assert text(graph).splitlines()[0].startswith(first)
+
+
+def test_edges_are_estimated_where_there_is_no_time():
+    look = Look(repr, until=0.0)
+    graph = nx.circulant_graph(5000, [1, 2])
+    first = next(summarizer_registry.find(graph).describe(graph, look)).text
+    assert first == "undirected, 5,000 nodes, about 10,000 edges, density 0.0008"
+
+
+def test_large_graphs_are_told_by_a_sample_that_is_said_to_be_one():
+    assert "degrees 1 to 2, mean 2 (the first 500 of them)" in text(nx.path_graph(2000))
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        (lambda g: g.nodes, "1: {}, 2: {}"),
+        (lambda g: g.nodes(data=True), "(1, {}), (2, {})"),
+        (lambda g: g.edges, "(1, 2): {'w': 3}"),
+        (lambda g: g.edges(data="w"), "(1, 2, 3)"),
+        (lambda g: g.degree, "(1, 1), (2, 1)"),
+        (lambda g: g.adj, "1: "),
+        (lambda g: g[1], "2: {'w': 3}"),
+        (lambda g: nx.DiGraph(g).in_degree, "(1, 1), (2, 1)"),
+        (lambda g: nx.DiGraph(g).out_edges, "(1, 2): {'w': 3}"),
+    ],
+)
+def test_views_are_told_by_their_first_items(view, expected):
+    graph = nx.Graph([(1, 2, {"w": 3})])
+    told = text(view(graph))
+    assert expected in told and "items" in told.splitlines()[0]
+    assert expected not in schema(view(graph))
+
+
+def test_the_measure_changes_with_the_graph():
+    graph = nx.path_graph(3)
+    assert measure(graph) == "3 nodes, 2 edges"
+    graph.add_edge(0, 2)
+    assert measure(graph) == "3 nodes, 3 edges"
+    assert measure(nx.path_graph(5000)) == "5,000 nodes"
+
+
+def test_a_graph_that_was_never_made_raises_cleanly():
+    with pytest.raises(TypeError):
+        text(nx.Graph.__new__(nx.Graph))
+
+
+names = st.one_of(st.integers(10**6, 10**7), st.text("xyz", min_size=8, max_size=9), st.tuples(st.floats(11, 12)))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(names, names)), st.sampled_from([nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]))
+def test_any_graph_is_told_unchanged_and_its_schema_names_no_node(edges, kind):
+    graph = kind(edges)
+    before = copy.deepcopy(graph.adj)
+    assert f"{graph.number_of_edges():,} edges" in text(graph)
+    assert not any(str(node) in schema(graph) for node in graph)
+    assert graph.adj == before

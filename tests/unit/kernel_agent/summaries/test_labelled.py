@@ -1,0 +1,134 @@
+"""What is told of xarray's labelled arrays."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.unit.kernel_agent.summaries.draining import drain, measure, schema, text
+
+xarray = pytest.importorskip("xarray")
+indexing = pytest.importorskip("xarray.core.indexing")
+
+
+def warmth() -> Any:
+    return xarray.DataArray(
+        np.arange(60.0).reshape(20, 3),
+        dims=("time", "place"),
+        coords={
+            "time": pd.date_range("2024-01-01", periods=20),
+            "place": ["a", "b", "c"],
+            "high": ("place", [1, 2, 3]),
+            "run": 5,
+        },
+        name="warmth",
+        attrs={"units": "kelvin"},
+    )
+
+
+def weather() -> Any:
+    wet = xarray.DataArray([True] * 20, dims="time")
+    return xarray.Dataset({"warmth": warmth(), "wet": wet}, attrs={"title": "secret"})
+
+
+TOLD = [
+    (
+        warmth(),
+        [
+            "(time: 20, place: 3), dtype float64, 480 bytes, named 'warmth'",
+            "values: 0 to 59, mean 29.5",
+            "begins: [[0, 1, 2], [3, 4, 5], [6, 7, 8], ...]",
+            "coordinate time: (time) datetime64[",
+            "2024-01-01 to 2024-01-20",
+            "coordinate place: (place) ",
+            "coordinate high: (place) int64, 1 to 3",
+            "coordinate run: int64, all 5",
+            "attrs: units=kelvin",
+        ],
+    ),
+    (
+        weather(),
+        [
+            "(time: 20, place: 3), 2 variables, ",
+            "warmth: (time, place) float64, 0 to 59, mean 29.5",
+            "wet: (time) bool, 100 % True",
+            "attrs: title=secret",
+        ],
+    ),
+    (warmth().variable, ["(time: 20, place: 3), dtype float64", "values: 0 to 59"]),
+    (warmth().stack(both=("time", "place")), ["(both: 60)", "coordinate both: (both) object"]),
+    (warmth().time, ["values: 2024-01-01 to 2024-01-20"]),
+    (warmth().where(warmth() > 5), ["values: 6 NaN (10 %), 6 to 59"]),
+    (xarray.DataArray(3), ["(), dtype int64", "value 3"]),
+    (xarray.DataArray([]), ["(dim_0: 0), dtype float64, 0 bytes"]),
+    (xarray.Dataset(), ["(), 0 variables, 0 bytes"]),
+    (xarray.DataArray(np.zeros((4000, 2500))), ["sampled 20,000 of 10,000,000"]),
+    (xarray.Dataset({f"v{place}": 1 for place in range(50)}), ["50 variables", "... 10 more variables"]),
+]
+
+
+@pytest.mark.parametrize(("value", "parts"), TOLD, ids=lambda value: type(value).__name__)
+def test_tells_what_a_labelled_array_is(value: object, parts: list[str]) -> None:
+    told = text(value)
+    for part in parts:
+        assert part in told
+
+
+def test_trees_are_told_by_their_groups() -> None:
+    if not hasattr(xarray, "DataTree"):
+        pytest.skip("this xarray has no trees")
+    told = text(xarray.DataTree.from_dict({"/": weather(), "/deep": weather()}))
+    assert told.splitlines() == [
+        "2 groups",
+        "/: (time: 20, place: 3) warmth, wet",
+        "/deep: (time: 20, place: 3) warmth, wet",
+    ]
+
+
+@pytest.mark.parametrize("value", [value for value, _ in TOLD], ids=lambda value: type(value).__name__)
+def test_telling_changes_nothing(value: Any) -> None:
+    before = pickle.dumps(value)
+    drain(value)
+    assert pickle.dumps(value) == before
+
+
+def test_values_are_left_out_where_only_the_schema_is_shared() -> None:
+    assert schema(weather()).splitlines()[1:] == [
+        "warmth: (time, place) float64",
+        "wet: (time) bool",
+        f"coordinate time: (time) {weather().time.dtype}",
+        f"coordinate place: (place) {weather().place.dtype}",
+        "coordinate high: (place) int64",
+        "coordinate run: int64",
+        "attrs: title",
+    ]
+
+
+def test_what_is_in_a_file_is_not_loaded() -> None:
+    class File(indexing.ExplicitlyIndexedNDArrayMixin):  # type: ignore[name-defined, misc]
+        shape, dtype = (1000,), np.dtype("f8")
+
+        def __getitem__(self, key: object) -> None:
+            raise AssertionError("loaded")
+
+        def get_duck_array(self) -> None:
+            raise AssertionError("loaded")
+
+    array = xarray.DataArray(xarray.Variable("x", indexing.LazilyIndexedArray(File())))
+    assert text(array) == "(x: 1,000), dtype float64, 8.0 kB\nvalues: not loaded"
+    assert "v: (x) float64, not loaded" in text(xarray.Dataset({"v": array}))
+
+
+def test_statistics_are_left_out_when_it_is_late() -> None:
+    assert "mean" not in text(weather(), until=0.0)
+
+
+def test_measures_name_the_sizes_and_notice_new_variables() -> None:
+    data = weather()
+    assert measure(warmth()) == "20 x 3 of float64"
+    before = measure(data)
+    data["new"] = 1
+    assert before.startswith("20 x 3, 2 variables #")
+    assert measure(data) != before

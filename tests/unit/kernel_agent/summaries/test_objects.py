@@ -1,0 +1,215 @@
+"""Functions, classes, and objects of classes that nothing else is known of."""
+
+import functools
+import json
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import attrs
+import pydantic
+import pytest
+
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Teller
+
+HERE = __name__
+
+
+@dataclass
+class Order:
+    """An order."""
+
+    number: int
+    lines: list = field(default_factory=list)
+    _private: int = 0
+
+    def total(self, rate: float = 0.5, *extra, strict: bool = True) -> float:
+        """The total."""
+
+    @classmethod
+    def empty(cls):
+        """An empty one."""
+
+
+@dataclass(slots=True)
+class Slotted:
+    """With slots."""
+
+    size: int
+
+
+@attrs.define
+class Shape:
+    """Defined with attrs."""
+
+    sides: int
+
+
+class Model(pydantic.BaseModel):
+    """Checked."""
+
+    name: str
+    size: int = 3
+
+
+class Plain:
+    """Nothing special."""
+
+    shared = 1
+
+    def __init__(self):
+        self.count, self.inner, self._hidden = 3, {"a": [1]}, 0
+
+    @property
+    def costly(self):
+        """Not asked for."""
+        raise AssertionError
+
+    @functools.cached_property
+    def kept(self):
+        """Not asked for either."""
+        raise AssertionError
+
+    def go(self, on: "Order"):
+        """Go."""
+
+
+class Shown(Plain):
+    """With a text of its own."""
+
+    def __repr__(self):
+        return "Shown(\n    3)"
+
+
+def tell(value):
+    (summary,) = Teller().tell([value])
+    return summary
+
+
+def test_dataclasses():
+    text, schema = tell(Order(7, [1, 2]))
+    assert text.splitlines() == [
+        f"{HERE}.Order: dataclass, 2 fields",
+        "  number = 7",
+        "  lines = [1, 2]",
+        "  methods: total(rate: float = ..., *extra, strict: bool = ...) -> float, empty()",
+    ]
+    assert schema.splitlines()[1:3] == ["  number: int", "  lines: list of 2 int"]
+
+
+CLASSES = {
+    "slots": (Slotted(2), f"{HERE}.Slotted: dataclass, 1 field\n  size = 2"),
+    "attrs": (Shape(4), f"{HERE}.Shape: attrs class, 1 field\n  sides = 4"),
+    "pydantic": (Model(name="a"), f"{HERE}.Model: pydantic model, 2 fields\n  name = 'a'\n  size = 3"),
+}
+
+
+@pytest.mark.parametrize("value, text", CLASSES.values(), ids=CLASSES)
+def test_classes_of_fields(value, text):
+    assert tell(value).text == text
+
+
+def test_attributes_are_read_where_they_are_stored_and_properties_only_named():
+    text, schema = tell(Plain())
+    assert text.splitlines() == [
+        f"{HERE}.Plain: 2 attributes",
+        "  count = 3",
+        "  inner = {'a': [1]}",
+        "  properties: costly, kept",
+        "  methods: go(on: Order)",
+    ]
+    assert schema.splitlines()[1:3] == ["  count: int", "  inner: dict of 1 str to list of int"]
+
+
+def test_a_text_of_its_own_comes_first():
+    text, schema = tell(Shown())
+    assert text.splitlines()[0] == f"{HERE}.Shown: Shown( 3)"
+    assert schema.splitlines()[0] == f"{HERE}.Shown"
+
+
+def test_many_attributes_are_counted():
+    value = Plain()
+    value.__dict__.update({f"a{number}": None for number in range(100)})
+    assert tell(value).text.splitlines()[-1].endswith("more cut")
+
+
+def add(left: int, right: "list[int]" = (1, 2), *, key=None) -> int:
+    """Add.
+
+    In detail.
+    """
+
+
+FUNCTIONS = {
+    "function": (
+        add,
+        f"function: {HERE}.add(left: int, right: list[int] = (1, 2), *, key=None) -> int\n  Add.",
+        f"function: {HERE}.add(left: int, right: list[int] = ..., *, key=...) -> int\n  Add.",
+    ),
+    "method": (Plain().go, f"method: {HERE}.Plain.go(on: Order)\n  Go.", None),
+    "built in": (
+        len,
+        "builtin_function_or_method: len(obj, /)\n  Return the number of items in a container.",
+        None,
+    ),
+    "no signature": (dict.fromkeys, None, None),
+    "partial": (
+        functools.partial(add, 1, key="k"),
+        None,
+        "functools.partial: of add\n  given: int, key",
+    ),
+}
+
+
+@pytest.mark.parametrize("value, text, schema", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_functions(value, text, schema):
+    told = tell(value)
+    assert text is None or told.text == text
+    assert schema is None or told.schema == schema
+    assert "raises" not in told.text
+
+
+def test_classes():
+    text = tell(Order).text
+    assert text.splitlines() == [
+        f"type: {HERE}.Order(number: int, lines: list = ..., _private: int = ...) -> None",
+        "  An order.",
+        "  fields: number: int, lines: list, _private: int",
+        "  methods: total(rate: float = ..., *extra, strict: bool = ...) -> float, empty()",
+    ]
+    assert tell(Shown).text.splitlines()[0] == f"type: {HERE}.Shown(), based on {HERE}.Plain"
+    assert tell(json.JSONDecoder).text.startswith("type: json.JSONDecoder(*, object_hook=...")
+
+
+def test_a_documentation_that_holds_values_is_not_told():
+    made = dataclass(type("Made", (), {"__annotations__": {"key": str}, "key": "s3cret"}))
+    text, schema = tell(made)
+    assert "s3cret" not in text + schema
+
+
+def chosen(
+    way: 'Literal["s3cret"]', size: "Annotated[int, -98761]" = 0, kind: Literal["s3cret"] = "s3cret"
+) -> "Literal['s3cret, it\\'s', b's3cret']":
+    """Choose."""
+
+
+def test_constants_in_annotations_are_no_part_of_the_schema():
+    assert tell(chosen).schema.splitlines()[0] == (
+        f"function: {HERE}.chosen(way: Literal[...], size: Annotated[int, ...] = ..., kind: Literal = ...)"
+        " -> Literal[..., ...]"
+    )
+
+
+def test_modules_by_name_and_version():
+    assert tell(pydantic).text == f"module: pydantic {pydantic.__version__}"
+
+
+def test_exceptions_with_their_cause():
+    try:
+        try:
+            raise KeyError("inner")
+        except KeyError as inner:
+            raise ValueError("outer") from inner
+    except ValueError as error:
+        assert tell(error) == ("ValueError: outer\n  caused by KeyError", "ValueError\n  caused by KeyError")
+    assert tell(OSError(2, "gone")).text == "FileNotFoundError: [Errno 2] gone"
+    assert tell(ValueError()).text == "ValueError: no message"

@@ -1,0 +1,58 @@
+"""What is told of values within values."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
+
+HELD = [
+    (np.array([1, 2]), "numpy.ndarray: [1, 2] of int64"),
+    (np.array([[1, 2], [3, 4]]), "numpy.ndarray: [[1, 2], [3, 4]] of int64"),
+    (np.array([0.1], "float32"), "numpy.ndarray: [0.1] of float32"),
+    (np.array([12345.678912]), "numpy.ndarray: [12345.678912] of float64"),
+    (pd.Series([1, 2]), "pandas.Series: [1, 2] of int64"),
+    (pd.Series([3, 1], index=["v", "w"]), "pandas.Series: {v: 3, w: 1} of int64"),
+    (pd.Index([5, 7]), "pandas.Index: [5, 7] of int64"),
+    (pd.MultiIndex.from_tuples([("x", 1)]), "pandas.MultiIndex: [(x, 1)] of object"),
+    (pa.array([1, None]), "pyarrow.Int64Array: [1, null] of int64"),
+]
+
+
+@pytest.mark.parametrize(("value", "told"), HELD, ids=lambda value: type(value).__name__)
+def test_small_values_are_told_by_what_they_hold(value: Any, told: str) -> None:
+    short = Short(apart=True, letters=60)
+    assert short(value) == told
+    assert short((value,)) == f"({told},)"
+
+
+def test_what_lives_in_this_process_alone_is_told_there() -> None:
+    assert Short(apart=False, letters=60)([pl.Series([1, None])]) == "[polars.Series: [1, null] of Int64]"
+    assert Short(apart=True, letters=60)([pl.Series([1, None])]) == "[polars.Series: 2 values of Int64]"
+
+
+@pytest.mark.parametrize(
+    ("value", "beginning"),
+    [
+        (np.arange(9), "numpy.ndarray: shape (9,), dtype int64"),
+        (np.array([]), "numpy.ndarray: shape (0,), dtype float64"),
+        (np.array(7), "numpy.ndarray: shape (), dtype int64"),
+        (pd.Series(range(9)), "pandas.Series: 9 values"),
+        (pd.Series([], dtype="int64"), "pandas.Series: 0 values"),
+        (pa.array(range(9)), "pyarrow.Int64Array: 9 values"),
+    ],
+)
+def test_others_are_told_by_their_size(value: Any, beginning: str) -> None:
+    assert Short(apart=True, letters=60)(value).startswith(beginning)
+
+
+def test_objects_in_an_array_run_nothing_in_this_process() -> None:
+    class Loud:
+        def __repr__(self) -> str:
+            raise SystemExit
+
+    assert Short(apart=False)(np.array([Loud()])).startswith("numpy.ndarray: 1 of object")

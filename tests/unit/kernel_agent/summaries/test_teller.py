@@ -1,0 +1,342 @@
+"""Any value is told in a few lines: whatever it does, and without a trace in it."""
+
+import sys
+import time
+from collections import Counter, OrderedDict
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summary, Teller
+from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MOST, Draft
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Family
+
+NOTE = 120
+"""A summary may be longer by one note."""
+
+
+def tell(value, **formatter):
+    (summary,) = Teller(**formatter).tell([value])
+    assert len(summary.text) <= MOST + NOTE
+    assert len(summary.schema) <= MOST + NOTE
+    return summary
+
+
+def forever(*_):
+    while True:
+        pass
+
+
+def sleep(*_):
+    time.sleep(60)
+
+
+def bad(*_):
+    raise ValueError("bad")
+
+
+def leave(*_):
+    sys.exit("gone")
+
+
+def lie(result):
+    return lambda *_: result
+
+
+def hostile(name="Hostile", base=object, **members):
+    return type(name, (base,), {"__module__": "__main__", **members})
+
+
+class Evil(str):
+    """A module name that is none."""
+
+    partition = __eq__ = split = bad
+    __hash__ = str.__hash__
+
+
+class Meta(type):
+    """A metaclass that answers nothing."""
+
+    __getattribute__ = __hash__ = __eq__ = __instancecheck__ = __subclasscheck__ = __repr__ = bad
+
+
+def deep(levels):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def cyclic():
+    value = {"a": []}
+    value["a"].append(value)
+    return value
+
+
+HOSTILE = {
+    "repr raises": (lambda: hostile(__repr__=bad)(), "its repr raises ValueError: bad"),
+    "repr hangs": (lambda: hostile(__repr__=forever)(), "takes too long"),
+    "repr sleeps": (lambda: hostile(__repr__=sleep)(), "takes too long"),
+    "repr exits": (lambda: hostile(__repr__=leave)(), "raises SystemExit"),
+    "repr is no text": (lambda: hostile(__repr__=lie(3))(), "its repr raises TypeError"),
+    "repr is huge": (lambda: hostile(__repr__=lambda self: "x" * 50_000_000)(), "characters]"),
+    "repr is odd": (lambda: hostile(__repr__=lie("\ud800\x1b[31m\0"))(), "Hostile: ?\\x1b[31m\\x00"),
+    "repr is a lying text": (lambda: hostile(__repr__=lie(hostile(base=str, __len__=forever)("x")))(), "Hostile"),
+    "class is another": (lambda: hostile(__class__=property(lie(int)))(), "Hostile"),
+    "class raises": (lambda: hostile(__class__=property(bad))(), "Hostile"),
+    "attributes raise": (lambda: hostile(__getattribute__=bad)(), "Hostile"),
+    "attributes hang": (lambda: hostile(__getattr__=forever, __getattribute__=forever)(), "Hostile"),
+    "length lies": (lambda: hostile(base=list, __len__=lie(10**9))([1]), "1 item"),
+    "length hangs": (lambda: hostile(base=list, __len__=forever, __iter__=forever)([1]), "1 item: int"),
+    "iteration never ends": (lambda: hostile(base=dict, __iter__=forever, items=forever)(a=1), "1 item: str to int"),
+    "items change it": (lambda: hostile(base=dict, items=lambda self: self.clear())(a=1), "1 item"),
+    "equality hangs": (lambda: [hostile(__eq__=forever, __hash__=forever)()], "list: 1 item: Hostile"),
+    "truth hangs": (lambda: hostile(__bool__=forever, __len__=forever)(), "Hostile"),
+    "slots": (lambda: hostile(__slots__=("a",))(), "Hostile"),
+    "property sleeps": (lambda: hostile(slow=property(sleep))(), "properties: slow"),
+    "metaclass": (lambda: Meta("Met", (), {})(), ""),
+    "class of it": (lambda: Meta("Met", (), {}), "Meta"),
+    "module is no name": (lambda: hostile()(), "Hostile"),
+    "module lies": (lambda: type("Named", (), {"__module__": Evil("x.y")})(), "Named"),
+    "module is no text": (lambda: type("Named", (), {"__module__": hostile(__getattribute__=bad)()})(), "Named"),
+    "module is a property": (lambda: type("Named", (), {"__module__": property(bad)})(), "Named"),
+    "dict hangs": (lambda: hostile(__dict__=property(forever))(), "Hostile"),
+    "dir hangs": (lambda: hostile(__dir__=forever)(), "Hostile"),
+    "llm hangs": (lambda: hostile(_repr_llm_=forever)(), "takes too long"),
+    "llm raises": (lambda: hostile(_repr_llm_=bad)(), "raises ValueError"),
+    "llm is no text": (lambda: hostile(_repr_llm_=lie(3), v=1)(), "Hostile"),
+    "llm is huge": (lambda: hostile(_repr_llm_=lie("x\n" * 10**6))(), "more cut"),
+    "deep": (lambda: deep(100_000), "list: 1 item"),
+    "cyclic": (lambda: cyclic(), "dict: 1 item: str to list"),
+    "number": (lambda: hostile(base=int, __repr__=forever, __str__=forever, bit_length=forever)(7), "Hostile: 7"),
+    "text": (lambda: hostile(base=str, __repr__=forever, __str__=forever)("abc"), "Hostile: 'abc'"),
+    "huge number": (lambda: 10**100_000, "about 100,0"),
+    "exception": (lambda: hostile(base=Exception, __str__=forever)("x"), "Hostile"),
+}
+
+
+@pytest.mark.parametrize("make, expected", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_value_costs_a_line(make, expected):
+    text = tell(make()).text  # that it ends at all is half of it
+    assert expected in text
+
+
+def test_a_value_that_hangs_takes_nothing_from_the_others():
+    hang, plain = hostile(__repr__=forever)(), [1, 2]
+    told = Teller().tell([plain, hang, plain, 3, hang, plain])
+    assert [one.text.splitlines()[0] for one in told] == [
+        "list: 2 items: int",
+        "Hostile",
+        "list: 2 items: int",
+        "int: 3",
+        "Hostile",
+        "list: 2 items: int",
+    ]
+
+
+class Counts:
+    """Counts how often it is shown, and prints."""
+
+    seen = 0
+
+    def __repr__(self):
+        self.seen += 1
+        type(self).seen += 1
+        sys.stdout.write("printed")
+        return "told"
+
+
+def test_nothing_is_changed_printed_or_kept(capfd):
+    value, numbers = Counts(), iter(range(3))
+    assert tell(value).text.startswith(f"{__name__}.Counts: told")
+    tell(numbers)
+    assert (value.__dict__, Counts.seen, list(numbers)) == ({}, 0, [0, 1, 2])
+    references = sys.getrefcount(value)
+    tell(value)
+    assert sys.getrefcount(value) == references
+    assert capfd.readouterr() == ("", "")
+
+
+SCALARS = [1, 1.5, True, None, 2j, "abc", b"abc", sys]
+
+
+def test_what_is_built_in_through_and_through_needs_no_process(monkeypatch):
+    monkeypatch.setattr(forked_probe, "possible", lambda: False)
+    assert [tell(value).text for value in SCALARS[:6]] == [
+        "int: 1",
+        "float: 1.5",
+        "bool: True",
+        "NoneType: None",
+        "complex: 2j",
+        "str: 'abc'",
+    ]
+    assert tell(sys) == ("module: sys", "module: sys")
+    assert tell({"a": [(1, 2.5)], "b": {3}}).text.endswith("  'a': [(1, 2.5)]\n  'b': {3}")
+
+
+def test_without_a_process_the_type_is_told_and_nothing_is_run(monkeypatch):
+    monkeypatch.setattr(forked_probe, "possible", lambda: False)
+    assert tell(hostile(__repr__=forever)()) == Summary("Hostile", "Hostile")
+    assert tell([1, object()]) == Summary("list", "list")
+
+
+def test_a_class_tells_itself_and_its_schema_is_its_type():
+    told = tell(hostile(_repr_llm_=lie("two lines\n  of data"))())
+    assert told == Summary("Hostile: two lines\n    of data", "Hostile")
+
+
+class Formatter:
+    """As IPython's, as far as it is asked."""
+
+    def __init__(self, **printers):
+        self.printers = printers
+
+    def lookup_by_type(self, kind):
+        return self.printers[kind.__name__]
+
+    def __call__(self, value):
+        return self.printers["every"](value)
+
+
+def test_what_is_registered_comes_before_what_is_known():
+    formatter = Formatter(list=lambda value: f"{len(value)} things", int=lambda value: ("a number", {"meta": 1}))
+    assert tell([1, 2], formatter=formatter) == Summary("list: 2 things", "list")
+    assert tell(5, formatter=formatter).text == "int: a number"
+    assert tell((1,), formatter=formatter).text == "tuple: 1 item: int\n  (1,)"
+
+
+def test_a_foreign_formatter_is_asked_for_everything_and_may_have_nothing_to_say():
+    formatter = Formatter(every=lambda value: "seen" if value else None)
+    assert tell([1], formatter=formatter, foreign=True).text == "list: seen"
+    assert tell([], formatter=formatter, foreign=True).text == "list: empty"
+    assert tell([1], formatter=Formatter(every=bad), foreign=True).text == "list\n  (to tell more raises ValueError)"
+
+
+@pytest.fixture
+def family(monkeypatch):
+    """Register a describer of `Known` objects."""
+
+    def register(describe, **more):
+        kinds = {f"{__name__.partition('.')[0]}.Known": describe}
+        one = Family(kinds, **more)
+        monkeypatch.setitem(summarizer_registry._BY_NAME, next(iter(kinds)), one)
+
+    return register
+
+
+class Known:
+    """Of a type that a family knows."""
+
+
+def test_what_was_told_before_a_fault_counts(family):
+    def describe(value, look):
+        yield Fact("first")
+        yield Fact("data", shows=True, schema="shape")
+        yield Fact("secret", shows=True)
+        raise KeyError("x")
+
+    family(describe)
+    head = f"{__name__}.Known"
+    note = "\n  (to tell more raises KeyError)"
+    assert tell(Known()) == (f"{head}: first\n  data\n  secret{note}", f"{head}: first\n  shape{note}")
+
+
+def test_what_was_told_before_a_hang_counts(family):
+    def describe(value, look):
+        yield Fact("first")
+        forever()
+
+    family(describe)
+    assert tell(Known()).text == f"{__name__}.Known: first\n  (to tell more takes too long)"
+
+
+def test_what_a_fork_does_not_carry_is_told_in_this_process(family):
+    looked = []
+
+    def describe(value, look):
+        looked.append(look.short(Counts()))
+        yield Fact("seen")
+
+    family(describe, here=True)
+    assert tell(Known()).text == f"{__name__}.Known: seen"
+    assert (looked, Counts.seen) == ([f"{__name__}.Counts"], 0)
+
+
+def test_what_is_left_out_is_counted(family):
+    family(lambda value, look: (Fact(f"{number} {'x' * 50}") for number in range(100)))
+    lines = tell(Known()).text.splitlines()
+    whole = sum(line.endswith("x" * 50) for line in lines)
+    assert lines[-1] == f"  ... {100 - whole} more cut"
+
+
+def test_a_describer_that_never_ends_is_not_counted(family):
+    def describe(value, look):
+        while True:
+            yield Fact("x" * 100)
+
+    family(describe)
+    assert tell(Known()).text.endswith("... more cut")
+
+
+def test_a_first_fact_without_schema_leaves_the_line_to_the_type(family):
+    family(lambda value, look: iter([Fact("42", shows=True), Fact("id: int64")]))
+    assert tell(Known()).schema == f"{__name__}.Known\n  id: int64"
+
+
+def test_a_fact_of_several_lines_is_indented():
+    draft = Draft("T")
+    draft.add("a\nb")
+    draft.add("c\nd")
+    assert draft.ended() == "T: a\n    b\n  c\n    d"
+
+
+SECRET = "s3cret"
+VALUES = {
+    "text": SECRET,
+    "bytes": SECRET.encode(),
+    "list": [SECRET],
+    "dict": {SECRET: SECRET, "other": {SECRET: 1}},
+    "record": [{"name": SECRET}, {"name": SECRET}],
+    "single": [{SECRET: 1}],
+    "dicts": {"a": {SECRET: 1}, "b": {SECRET: 2}},
+    "ordered": OrderedDict(a={SECRET: 1}, b={SECRET: 2}),
+    "counters": [Counter([SECRET]), Counter([SECRET])],
+    "dicts in records": [{"a": {SECRET: 1}}, {"a": {SECRET: 2}}],
+    "names with blanks": [{f"{SECRET} 1": 1}, {f"{SECRET} 1": 2}],
+    "object": SimpleNamespace(field=SECRET),
+    "repr": hostile(__repr__=lie(SECRET))(),
+    "default": lambda value=SECRET: value,
+    "exception": ValueError(SECRET),
+    "generator": (SECRET for _ in [SECRET]),
+}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_a_schema_holds_no_data(value):
+    assert SECRET not in tell(value).schema
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.complex_numbers() | st.text() | st.binary()
+keys = st.booleans() | st.integers() | st.text() | st.tuples(st.integers(), st.text())
+nested = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(keys, inner) | st.tuples(inner, inner) | st.sets(keys) | st.frozensets(keys)
+    ),
+    max_leaves=50,
+)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(nested, max_size=5))
+def test_any_nesting_is_told_within_bounds_and_stays_as_it_is(values):
+    before = repr(values)
+    told = Teller().tell(values)
+    assert repr(values) == before
+    assert len(told) == len(values)
+    for summary in told:
+        assert len(summary.text) <= MOST and len(summary.schema) <= MOST
+        assert summary.text.encode() and "to tell more" not in summary.text

@@ -1,0 +1,366 @@
+"""The walkers, run as the programs they are on packages written for the purpose."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import states
+
+PROJECT = Path(__file__).parents[3]
+SOURCES = {
+    "shop/__init__.py": '''
+        """A shop."""
+        from shop._impl import Cart, price, old_price, LIMIT
+        from shop import extras as _extras
+        import json, sys
+        print("noise on import")
+        __version__ = "3.1"
+        def total(*items, tax=0.2):
+            """Add up."""
+        sum_up = total
+        def _hidden(): ...
+        class Lazy:
+            def __getattr__(self, name):
+                raise SystemExit(3)
+            def __repr__(self):
+                raise RuntimeError
+        lazy = Lazy()
+        def __getattr__(name):
+            raise RuntimeError(name)
+    ''',
+    "shop/_impl.py": '''
+        import os
+        from typing import Any
+        os.system("echo noise of a child")
+        LIMIT = 3
+        class Base:
+            """What carts share."""
+            def empty(self):
+                """Take everything out."""
+        class Shelf:
+            """Where goods stand."""
+            def fetch(self, name: str) -> None:
+                """Fetch one."""
+        class Cart(Base, dict):
+            """Holds items."""
+            shelf = Shelf
+            def __init__(self, owner, *, size=object()): ...
+            def add(self, item, count=1):
+                """Put in."""
+            put = add
+            @classmethod
+            def of(cls, *items):
+                """Make one."""
+            @staticmethod
+            def parse(text):
+                """Read one."""
+            @property
+            def weight(self):
+                """In kilograms."""
+            def _secret(self): ...
+        def price(item):
+            """price(item, currency='EUR')
+
+            What it costs.
+            """
+        def _mark(function):
+            function.__deprecated__ = "use price"
+            return function
+        @_mark
+        def old_price(*args, **kwargs):
+            """old_price(item, day=None)"""
+    ''',
+    "shop/extras/__init__.py": """
+        __all__ = ["wrap", "ribbon"]
+        from shop.extras.paper import wrap
+        from shop.extras import ribbon, glue
+    """,
+    "shop/extras/paper.py": "def wrap(it): 'Wrap it.'",
+    "shop/extras/ribbon.py": "def tie(it): 'Tie it.'\nfrom shop._impl import Base, price",
+    "shop/extras/glue.py": "def stick(it): 'Private: not in __all__ of its package.'",
+    "shop/fails.py": "raise SystemExit('no')",
+    "shop/tests/__init__.py": "def test_shop(): ...",
+    "shop/__main__.py": "raise AssertionError('ran')",
+    "broken.py": "import nothing_of_this_name",
+    "endless.py": "while True: pass",
+    "facade/__init__.py": "from engineroom import Motor",
+    "engineroom.py": "class Motor:\n    def start(self): 'Start.'",
+    "slow/__init__.py": "def fast(): ...",
+    "slow/part.py": "import time; time.sleep(30)",
+    "slow/rest/__init__.py": "def unseen(): ...",
+    "twins.py": """
+        class A:
+            def route(self, x):
+                'The same words.'
+        class B:
+            def route(self, x):
+                'The same words.'
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """The packages, and what packaging tools would have written about `shop`."""
+    root = tmp_path_factory.mktemp("site")
+    for name, source in SOURCES.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = source.strip("\n").splitlines()
+        margin = len(lines[0]) - len(lines[0].lstrip())
+        path.write_text("\n".join(line[margin:] for line in lines) + "\n")
+    program = root / "shop" / "examples" / "buy.py"
+    program.parent.mkdir()
+    program.write_text("import shop\nshop.total(1, 2)\n")
+    about = root / "Corner.Shop-3.1.dist-info"
+    about.mkdir()
+    about.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: Corner.Shop\nVersion: 3.1\n\n# Shop\n\nBuy.\n")
+    about.joinpath("RECORD").write_text("shop/__init__.py,,\nshop/examples/buy.py,,\n")
+    return root
+
+
+def run(root: Path, module: str, *args: str) -> tuple[int, list[dict]]:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-S",
+            "-m",
+            f"exploracoder_jupyter.kernel_agent.{module}",
+            *args,
+        ],  # -S: a world of `root` alone
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(PROJECT)])},
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def shop(installed):
+    code, lines = run(installed, "introspection.api_walk", "shop")
+    assert code == 0
+    return lines
+
+
+@pytest.fixture(scope="module")
+def apis(shop):
+    return {line["api"]["path"]: line["api"] for line in shop if "api" in line}
+
+
+def test_the_public_surface_is_what_users_can_reach(apis):
+    of_dict = {f"shop.Cart.{name}" for name in vars(dict) if not name.startswith("_")}
+    assert set(apis) - of_dict == {
+        "shop.Cart",
+        "shop.Cart.add",
+        "shop.Cart.empty",
+        "shop.Cart.of",
+        "shop.Cart.parse",
+        "shop.Cart.shelf",
+        "shop.Cart.shelf.fetch",
+        "shop.Cart.weight",
+        "shop.Lazy",
+        "shop.extras.ribbon.tie",
+        "shop.extras.wrap",
+        "shop.old_price",
+        "shop.price",
+        "shop.total",
+    }
+
+
+def test_methods_of_bases_from_elsewhere_are_there_under_their_class(apis):
+    assert apis["shop.Cart.setdefault"]["kind"] == "method"
+    assert "default" in apis["shop.Cart.setdefault"]["doc"]
+
+
+def test_an_object_has_one_row_and_its_other_paths_are_aliases(apis):
+    assert apis["shop.total"]["aliases"] == ["shop.sum_up"]
+    assert apis["shop.Cart.add"]["aliases"] == ["shop.Cart.put", "shop._impl.Cart.add"]
+    assert apis["shop.Cart"]["aliases"] == ["shop._impl.Cart"]  # as `type(cart)` prints it
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "signature"),
+    [
+        ("shop.Cart", "class", "(owner, *, size=...)"),
+        ("shop.Cart.add", "method", "(item, count=1)"),
+        ("shop.Cart.of", "method", "(*items)"),
+        ("shop.Cart.parse", "method", "(text)"),
+        ("shop.Cart.weight", "property", ""),
+        ("shop.price", "function", "(item)"),
+        ("shop.old_price", "function", "(item, day=None)"),
+        ("shop.total", "function", "(*items, tax=0.2)"),
+    ],
+)
+def test_kind_and_signature(apis, path, kind, signature):
+    assert (apis[path]["kind"], apis[path]["signature"]) == (kind, signature)
+
+
+def test_documentation_and_deprecation(apis):
+    assert apis["shop.Cart.empty"]["doc"] == "Take everything out."
+    assert apis["shop.old_price"]["deprecated"] == "use price"
+    assert apis["shop.price"]["deprecated"] is None
+
+
+def test_the_last_line_is_about_the_library(shop):
+    about = shop[-1]["library"]
+    assert (about["name"], about["version"], about["doc"], about["cut"]) == ("shop", "3.1", "A shop.", False)
+    assert about["skipped"] == 1  # shop.fails
+
+
+def test_methods_that_differ_only_in_their_class_are_one(installed):
+    _, lines = run(installed, "introspection.api_walk", "twins")
+    rows = [line["api"] for line in lines if "api" in line and line["api"]["kind"] == "method"]
+    assert [(row["path"], row["aliases"]) for row in rows] == [("twins.A.route", ["twins.B.route"])]
+
+
+def test_a_facade_shows_what_it_takes_from_its_distribution_only(installed):
+    _, alone = run(installed, "introspection.api_walk", "facade")
+    _, beside = run(installed, "introspection.api_walk", "facade", "--beside", "engineroom")
+    assert [line for line in alone if "api" in line] == []
+    assert [line["api"]["path"] for line in beside if "api" in line] == ["facade.Motor", "facade.Motor.start"]
+
+
+def test_a_submodule_can_be_walked(installed):
+    _, lines = run(installed, "introspection.api_walk", "shop.extras")
+    assert {line["api"]["path"] for line in lines if "api" in line} == {"shop.extras.wrap", "shop.extras.ribbon.tie"}
+
+
+def test_compiled_and_standard_modules_are_walked(installed):
+    _, lines = run(installed, "introspection.api_walk", "math")
+    rows = {line["api"]["path"]: line["api"] for line in lines if "api" in line}
+    assert rows["math.gcd"]["signature"] == "(*integers)"
+    assert "logarithm" in rows["math.log"]["doc"]
+    assert rows["math.log"]["signature"]
+
+
+def test_a_library_that_does_not_import_says_why(installed):
+    code, lines = run(installed, "introspection.api_walk", "broken")
+    assert code == 3
+    assert lines == [
+        {
+            "error": "import",
+            "library": "broken",
+            "detail": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
+        }
+    ]
+
+
+def test_an_import_without_end_is_ended(installed):
+    code, lines = run(installed, "introspection.api_walk", "endless", "--seconds", "0.3")
+    assert (code, lines[0]["error"]) == (3, "import")
+    assert "too long" in lines[0]["detail"]
+
+
+def test_a_walk_that_takes_too_long_keeps_what_it_has(installed):
+    code, lines = run(installed, "introspection.api_walk", "slow", "--seconds", "0.3")
+    assert code == 0
+    assert [line["api"]["path"] for line in lines if "api" in line] == ["slow.fast"]
+    assert lines[-1]["library"]["cut"]
+
+
+def test_libraries_are_found_by_distribution_and_import_name(installed):
+    code, lines = run(installed, "introspection.documentation_walk", "corner-shop", "Corner_Shop", "shop", "SHOP")
+    assert code == 0
+    for line in lines:
+        about = line["library"]
+        assert (about["name"], about["distribution"], about["version"]) == ("shop", "Corner.Shop", "3.1")
+        assert about["stamp"] == ""
+
+
+def test_what_no_distribution_owns_is_stamped_with_its_code(installed):
+    before = run(installed, "introspection.documentation_walk", "twins")[1][0]["library"]
+    os.utime(installed / "twins.py", (1, 1))
+    after = run(installed, "introspection.documentation_walk", "twins")[1][0]["library"]
+    assert before["version"] == "" and before["stamp"] != after["stamp"]
+
+
+@pytest.mark.parametrize(("name", "path"), [("shop", "Corner.Shop-3.1.dist-info/RECORD"), ("twins", "twins.py")])
+def test_an_answer_says_on_which_files_it_rests(installed, name, path):
+    rests = run(installed, "introspection.documentation_walk", name)[1][0]["library"]["rests"]
+    assert {sys.executable, str(installed), str(installed / path)} <= set(rests)
+    assert rests == states(rests)
+
+
+def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp_path):
+    (tmp_path / "till").mkdir()
+    code = tmp_path / "till" / "__init__.py"
+    code.write_text("def pay(): ...\n")
+    about = tmp_path / "till.egg-info"
+    about.mkdir()
+    about.joinpath("PKG-INFO").write_text("Metadata-Version: 2.1\nName: till\nVersion: 1.0\n")
+    about.joinpath("top_level.txt").write_text("till\n")
+    before = run(tmp_path, "introspection.documentation_walk", "till")[1][0]["library"]
+    code.write_text("def pay(bill): ...\n")
+    after = run(tmp_path, "introspection.documentation_walk", "till")[1][0]["library"]
+    assert before["version"] == after["version"] == "1.0" and before["stamp"] != after["stamp"]
+
+
+def test_what_an_unknown_hook_finds_rests_on_nothing_that_is_known(tmp_path):
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "conjured.py").write_text("")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util, sys\n"
+        "class Hook:\n"
+        "    def find_spec(name, path, target=None):\n"
+        f"        where = {str(tmp_path / 'hidden' / 'conjured.py')!r}\n"
+        "        return importlib.util.spec_from_file_location(name, where) if name == 'conjured' else None\n"
+        "sys.meta_path.append(Hook)\n"
+    )
+    code = f"import sys; sys.path.append({str(PROJECT)!r}); import sitecustomize; " + (
+        "from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import main; main(['conjured'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, env={"PYTHONPATH": str(tmp_path)}, check=True
+    )
+    about = json.loads(done.stdout)["library"]
+    assert about["name"] == "conjured" and about["rests"] == {}
+
+
+def test_the_standard_library_has_the_version_of_python(installed):
+    _, lines = run(installed, "introspection.documentation_walk", "statistics", "xml.etree", "os.path")
+    assert [line["library"]["name"] for line in lines] == ["statistics", "xml.etree", "os.path"]
+    assert {line["library"]["version"] for line in lines} == {sys.version.split()[0]}
+
+
+def test_an_unknown_library_gets_near_names(installed):
+    code, lines = run(installed, "introspection.documentation_walk", "shpo", "statistcs", "shop.extra")
+    assert code == 3
+    assert {line["error"] for line in lines} == {"unknown"}
+    assert [line["near"][0] for line in lines] == ["shop", "statistics", "shop.extras"]
+
+
+def test_names_that_are_none_are_unknown(installed):
+    names = ["", " ", "a b", "-v", "../shop", "x" * 1000, "shop..extras"]
+    code, lines = run(installed, "introspection.documentation_walk", "--", *names)
+    assert code == 3
+    assert [(line["error"], line["library"]) for line in lines] == [("unknown", name) for name in names]
+
+
+def test_what_is_shipped_beside_the_code(installed):
+    _, lines = run(installed, "introspection.documentation_walk", "--documents", "shop")
+    assert lines[0]["library"]["readme"] == "# Shop\n\nBuy.\n"
+    assert lines[0]["library"]["programs"] == ["import shop\nshop.total(1, 2)\n"]
+
+
+def test_objects_that_answer_every_name_with_their_own_kind_are_survived(tmp_path):
+    """As column expressions do, whose truth value is refused."""
+    source = """
+    class Column:
+        def __call__(self): return self
+        def __getattr__(self, name): return Column()
+        def __eq__(self, other): return Column()
+        def __hash__(self): return 1
+        def __bool__(self): raise TypeError("ambiguous")
+    col = Column()
+    def total(column): ...
+    """
+    tmp_path.joinpath("frames.py").write_text(textwrap.dedent(source))
+    code, lines = run(tmp_path, "introspection.api_walk", "frames")
+    assert code == 0
+    assert {"frames.total", "frames.Column"} <= {line["api"]["path"] for line in lines if "api" in line}

@@ -1,0 +1,347 @@
+"""What a cell did, told by a shell without a kernel: values that are displayed, warnings, log records, files."""
+
+import gc
+import io
+import logging
+import sys
+import warnings
+import weakref
+from types import SimpleNamespace
+
+import pytest
+from IPython.core.formatters import DisplayFormatter
+
+from exploracoder_jupyter.kernel_agent.reporting import touched_files
+from exploracoder_jupyter.kernel_agent.reporting.captured_warnings import Caught
+from exploracoder_jupyter.kernel_agent.reporting.cell_report import MIME, Aftermath
+from exploracoder_jupyter.kernel_agent.summaries.display_formatter import LLM, SCHEMA, install
+
+
+class Cell:
+    """As IPython's result of a cell."""
+
+    def __init__(self, code, error=None):
+        self.raw_cell, self.error_in_exec, self.error_before_exec = code, error, None
+        self.info = self
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch):
+    """As IPython's, as far as it is asked."""
+    monkeypatch.chdir(tmp_path)
+    events = SimpleNamespace(register=lambda *_: None)
+    publisher = SimpleNamespace(publish=None)
+    return SimpleNamespace(
+        user_ns={},
+        events=events,
+        display_pub=publisher,
+        display_formatter=DisplayFormatter(),
+        transform_cell=str,
+    )
+
+
+@pytest.fixture
+def told(shell):
+    """Runs code between the two events, and gives what is published."""
+    published = []
+    shell.display_pub.publish = published.append
+    shell.explora_aftermath = aftermath = Aftermath(shell)
+
+    def run(code, error=None):
+        published.clear()
+        cell = Cell(code, error)
+        aftermath._begin(cell.info)
+        exec(code, shell.user_ns)
+        aftermath._end(cell)
+        return published[0][MIME] if published else None
+
+    return run
+
+
+def test_a_cell_that_does_nothing_sends_nothing(told):
+    assert told("pass") is None
+
+
+def test_what_a_cell_runs_as_a_cell_is_part_of_it(told, shell):
+    def run_inside(code):
+        cell = Cell(code)
+        if code:  # IPython ends an empty cell without having begun it
+            shell.explora_aftermath._begin(cell.info)
+        exec(code, shell.user_ns)
+        shell.explora_aftermath._end(cell)
+
+    shell.user_ns["run_inside"] = run_inside
+    content = told(
+        "import warnings\nx = [1]\nrun_inside('y = [2]')\nrun_inside('')\nwarnings.showwarning('w', UserWarning, '', 1)"
+    )
+    assert {change["name"] for change in content["changes"]} == {"x", "y", "warnings"}
+    assert content["warnings"] == ["UserWarning: w"]
+
+
+def test_a_cell_that_was_never_ended_does_not_silence_the_next_one(told, shell):
+    shell.parent_header = {"msg_id": "lost"}
+    shell.explora_aftermath._begin(Cell("lost"))
+    shell.parent_header = {"msg_id": "next"}
+    assert [change["name"] for change in told("a = [1]")["changes"]] == ["a"]
+
+
+def test_the_message_goes_past_what_captures_outputs(told, shell):
+    captured = []
+    shell.user_ns.update(shell=shell, capture=SimpleNamespace(publish=captured.append))
+    assert told("shell.display_pub = capture; a = [1]") is not None
+    assert captured == []
+
+
+def test_changes_carry_all_that_a_change_has(told):
+    (change,) = told("a = [1]")["changes"]
+    assert change == {
+        "name": "a",
+        "how": "new",
+        "type": "list",
+        "summary": "list: 1 item: int\n  [1]",
+        "schema": "list: 1 item: int",
+        "before": "",
+    }
+
+
+def test_imports_come_last_with_one_line(told):
+    changes = told("from fractions import Fraction\nhalf = Fraction(1, 2)")["changes"]
+    assert [change["name"] for change in changes] == ["half", "Fraction"]
+    assert changes[1]["summary"].endswith("\n  ... more cut")
+    assert len(changes[1]["summary"].splitlines()) == 2
+
+
+def test_what_exceeds_the_budget_of_all_is_told_by_its_first_line(told):
+    content = told("\n".join(f"v{number} = ['x' * 30] * 30 + [{number}]" for number in range(70)))
+    summaries = [change["summary"] for change in content["changes"]]
+    assert len(summaries) == 60
+    assert sum(map(len, summaries)) < 4_000 + 60 * 60
+    assert summaries[0].count("\n") == 1
+    assert summaries[-1] == "list: 31 items: str | int\n  ... more cut"
+
+
+def test_a_failure_is_explained(told):
+    error = KeyError("x")
+    assert told("pass", error)["failure"].keys() == {"report", "schema", "nearest"}
+
+
+def test_a_namespace_that_is_broken_costs_the_changes_only(told, shell):
+    class Broken(dict):
+        def items(self):
+            raise ValueError
+
+    before = shell.user_ns
+    code = "from pathlib import Path; Path({!r}).touch()"
+    assert told(code.format("f"))["files"] == ["f"]
+    shell.user_ns = Broken(before)
+    content = told(code.format("g"))
+    assert (content["files"], content["changes"]) == (["g"], [])
+    shell.user_ns = before
+    assert told(code.format("h"))["files"] == ["h"]
+
+
+def formats(shell, value):
+    data, _ = shell.display_formatter.format(value)
+    return data.get(LLM), data.get(SCHEMA)
+
+
+def test_displayed_values_have_a_text_for_a_model_and_its_schema(shell):
+    install(shell)
+    assert formats(shell, [1]) == ("list: 1 item: int\n  [1]", "list: 1 item: int")
+
+
+@pytest.mark.parametrize("value", [1, 2.5, None, True, "short", b"short", 1j])
+def test_what_is_short_and_plain_has_none(shell, value):
+    install(shell)
+    assert formats(shell, value) == (None, None)
+
+
+def test_long_texts_have_one(shell):
+    install(shell)
+    text, schema = formats(shell, "x" * 5000)
+    assert text.startswith("str: 5,000 characters")
+    assert schema == "str: 5,000 characters"
+
+
+def test_printers_can_be_registered_for_any_type(shell):
+    install(shell)
+    shell.display_formatter.formatters[LLM].for_type(int, lambda value: f"about {value}")
+    assert formats(shell, 3) == ("int: about 3", "int")
+
+
+def test_a_foreign_formatter_stays_and_is_asked_for_bound_values(shell):
+    def foreign(value):
+        return "foreign"
+
+    shell.display_formatter.formatters[LLM] = foreign
+    teller, _ = install(shell)
+    assert shell.display_formatter.formatters[LLM] is foreign
+    assert teller.tell([[1]])[0].text == "list: foreign"
+
+
+def test_a_fault_costs_no_display(shell, monkeypatch, capsys):
+    teller, _ = install(shell)
+
+    def fail(*_arguments, **_named):
+        raise ValueError
+
+    monkeypatch.setattr(teller, "tell", fail)
+    assert shell.display_formatter.format([1])[0] == {"text/plain": "[1]"}
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_was_displayed_is_not_kept_alive(shell):
+    class Value:
+        def __repr__(self):
+            return "value"
+
+    _, displays = install(shell)
+    value = Value()
+    assert displays.text(value) is not None
+    displays.renew()
+    gone = weakref.ref(value)
+    del value
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.fixture
+def caught():
+    listener = Caught()
+    before = warnings.showwarning, logging.Logger.callHandlers
+    yield listener
+    listener.end()
+    assert (warnings.showwarning, logging.Logger.callHandlers) == before
+
+
+def test_warnings_are_counted_and_shown_as_before(caught, monkeypatch):
+    shown = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_more: shown.append(str(message)))
+    caught.begin()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        for _ in range(3):
+            warnings.warn("again", UserWarning, stacklevel=1)
+    assert caught.end() == (["UserWarning: again (x3)"], [])
+    assert shown == ["again"] * 3
+    monkeypatch.undo()
+
+
+def test_recorded_warnings_are_the_users_own(caught):
+    caught.begin()
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        warnings.warn("mine", UserWarning, stacklevel=1)
+    assert len(recorded) == 1
+    assert caught.end() == ([], [])
+
+
+def test_the_last_resort_of_logging_stays(caught, monkeypatch):
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
+    logger = logging.Logger("lonely")
+    caught.begin()
+    logger.warning("%s is heard", "this")
+    logger.error("\n".join(["long"] * 500))
+    logger.info("unheard")
+    _, logs = caught.end()
+    assert logs[0] == "WARNING lonely: this is heard"
+    assert len(logs) == 2 and len(logs[1]) <= 300
+    assert written.getvalue().startswith("this is heard\nlong\n")
+
+
+def test_many_different_records_are_counted_together(caught):
+    logger = logging.Logger("busy")
+    logger.addHandler(logging.NullHandler())
+    caught.begin()
+    for number in range(100):
+        logger.warning("number %d", number)
+    _, logs = caught.end()
+    assert len(logs) == 21
+    assert logs[-1] == "and others (x80)"
+
+
+def test_what_the_user_has_put_over_it_meanwhile_stays_and_goes_on(caught, monkeypatch):
+    monkeypatch.setattr(warnings, "showwarning", lambda *_: None)
+    caught.begin()
+    heard, inner = [], warnings.showwarning
+
+    def own(message, *more):
+        heard.append(str(message))
+        inner(message, *more)
+
+    warnings.showwarning = own
+    caught.end()
+    assert warnings.showwarning is own
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = own
+        warnings.warn("later", UserWarning, stacklevel=1)
+    assert heard == ["later"]
+    monkeypatch.undo()
+
+
+def test_what_is_put_back_in_a_later_cell_does_not_count_twice(caught, monkeypatch):
+    monkeypatch.setattr(warnings, "showwarning", lambda *_: None)
+    caught.begin()
+    logging.captureWarnings(True)
+    caught.end()
+    caught.begin()
+    logging.captureWarnings(False)
+    caught.end()
+    caught.begin()
+    warnings.showwarning("once", UserWarning, "", 1)
+    assert caught.end()[0] == ["UserWarning: once"]
+    monkeypatch.undo()
+
+
+@pytest.fixture
+def watched(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old").write_text("old")
+    watcher = touched_files.Touched()
+    watcher.begin()
+    return watcher, tmp_path
+
+
+def test_new_and_changed_files_are_told(watched):
+    watcher, folder = watched
+    (folder / "sub" / "__pycache__").mkdir(parents=True)
+    for name in ("sub/new", "sub/__pycache__/cached"):
+        (folder / name).write_text("x")
+    (folder / "old").write_text("changed")
+    assert watcher.end() == ["old", "sub/new"]
+
+
+def test_a_folder_with_much_in_it_is_given_up(watched, monkeypatch):
+    watcher, folder = watched
+    monkeypatch.setattr(touched_files, "_MOST_ENTRIES", 1)
+    (folder / "new").write_text("x")
+    assert watcher.end() == []
+    monkeypatch.undo()
+    watcher.begin()
+    (folder / "newer").write_text("x")
+    assert watcher.end() == []
+
+
+@pytest.mark.parametrize("times, told", [(1, ["new"]), (2, [])])
+def test_a_folder_is_given_up_when_it_takes_long_more_than_once(watched, monkeypatch, times, told):
+    watcher, folder = watched
+    monkeypatch.setattr(touched_files, "_SECONDS", -1)
+    for _ in range(times):
+        watcher.begin()
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    watcher.begin()
+    (folder / "new").write_text("x")
+    assert watcher.end() == told
+
+
+def test_a_folder_that_is_gone_has_no_files(watched, monkeypatch):
+    watcher, folder = watched
+    gone = folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    watcher.begin()
+    assert watcher.end() == []

@@ -1,0 +1,76 @@
+"""The states on which an answer rests: what changes them, and what does not."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, state, states, surroundings
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A folder of the import path."""
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "__init__.py").write_text("price = 1\n")
+    (tmp_path / "shop-1.0.dist-info").mkdir()
+    (tmp_path / "__editable___till_finder.py").write_text("MAPPING = {}\n")
+    (tmp_path / "paths.pth").write_text("/srv/one\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda site: (site / "till.py").write_text(""),
+        lambda site: (site / "till").mkdir(),
+        lambda site: (site / "shop-1.0.dist-info").rename(site / "shop-2.0.dist-info"),
+        lambda site: (site / "paths.pth").write_text("/srv/elsewhere\n"),
+        lambda site: (site / "__editable___till_finder.py").write_text("MAPPING = {'till': '/srv'}\n"),
+    ],
+)
+def test_a_folder_changes_with_what_can_be_imported_from_it(site, change):
+    before = state(str(site))
+    change(site)
+    assert state(str(site)) != before
+
+
+@pytest.mark.parametrize("name", ["notes.ipynb", "data.csv", ".hidden", "__pycache__"])
+def test_a_folder_is_the_same_whatever_else_is_written_there(site, name):
+    before = state(str(site))
+    (site / name).write_text("")
+    assert state(str(site)) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda shop: (shop / "__init__.py").write_text("price = 2.5\n"),
+        lambda shop: os.utime(shop / "__init__.py", (1, 1)),
+        lambda shop: (shop / "__init__.py").rename(shop / "_first.py"),
+        lambda shop: (shop / "types.pyi").write_text(""),
+    ],
+)
+def test_a_tree_changes_with_all_code_below(site, change):
+    tree = f"{site}{TREE}"
+    before = state(tree)
+    (site / "shop" / "notes.txt").write_text("")
+    assert state(tree) == before
+    change(site / "shop")
+    assert state(tree) != before
+
+
+def test_a_file_changes_with_its_content_and_what_is_missing_has_no_state(site):
+    path = str(site / "shop" / "__init__.py")
+    before = states([path, str(site / "nothing")])
+    assert before[path] and before[str(site / "nothing")] == ""
+    (site / "shop" / "__init__.py").write_text("price = 3.75\n")
+    assert state(path) != before[path]
+
+
+def test_the_surroundings_are_the_interpreter_and_where_it_looks(site, monkeypatch):
+    monkeypatch.syspath_prepend(str(site))
+    found = surroundings()
+    assert found[0] == sys.executable and found[1].endswith("pyvenv.cfg")
+    assert str(site) in found and all(Path(path).is_absolute() for path in found)

@@ -1,0 +1,239 @@
+"""What a fork cannot carry, with fakes of libraries, real threads, sockets and files; what looks like a credential."""
+
+import multiprocessing.pool
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import types
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from exploracoder_jupyter.kernel_agent.forking import fork_hazards
+
+
+class Rude:
+    """Fails on whatever is asked of it."""
+
+    def __getattribute__(self, name):
+        raise AssertionError(name)
+
+    __class__ = property(lambda self: AssertionError)
+    __eq__ = __hash__ = __bool__ = __len__ = __repr__ = lambda *_: 1 / 0
+
+
+def told(namespace=None, **options):
+    return {(found["kind"], found["library"], found["what"]) for found in fork_hazards.find(namespace or {}, **options)}
+
+
+def new(before, namespace=None, **options):
+    """What is told beyond what was before: the test's own process has its share of threads."""
+    return told(namespace, **options) - before
+
+
+@pytest.fixture
+def before():
+    return told()
+
+
+def loaded(monkeypatch, name, **variables):
+    module = types.ModuleType(name)
+    vars(module).update(variables)
+    monkeypatch.setitem(sys.modules, name, module)
+    return module
+
+
+def test_values_are_not_touched(before):
+    assert new(before, {"rude": Rude(), "class": Rude, 3: Rude(), "module": sys}) == set()
+
+
+def test_a_held_thread_pool_refuses_until_it_is_shut_down(before):
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(int).result()
+        ((kind, _, what),) = new(before)
+    assert kind == "refuse" and what.startswith("a thread pool is open")
+    assert new(before) == set()
+
+
+def test_a_held_multiprocessing_pool_refuses(before):
+    with multiprocessing.pool.ThreadPool(1):
+        ((kind, _, what),) = new(before)
+    assert kind == "refuse" and what.startswith("a multiprocessing pool")
+
+
+def test_pools_that_a_fork_makes_anew_are_not_told(before, monkeypatch):
+    with ThreadPoolExecutor(1) as pool, ThreadPoolExecutor(1, thread_name_prefix="asyncio") as default:
+        pool.submit(int).result()
+        default.submit(int).result()
+        loaded(monkeypatch, "dask.threaded", default_pool=pool)
+        assert new(before) == set()
+
+
+def test_other_threads_are_named(before):
+    end = threading.Event()
+    thread = threading.Thread(target=lambda: end.wait(), name="my poller")
+    thread.start()
+    told_now = new(before)
+    end.set()
+    thread.join()
+    assert any(kind == "warn" and "my poller" in what for kind, _, what in told_now)
+
+
+@pytest.mark.parametrize(
+    "library, module, variables",
+    [
+        ("jax", "jax._src.xla_bridge", {"_backends": {"cpu": 1}}),
+        ("numba", "numba.np.ufunc.parallel", {"_is_initialized": True, "_threading_layer": "omp"}),
+        ("torch", "torch.cuda", {"_initialized": True}),
+        ("ray", "ray._private.worker", {"global_worker": types.SimpleNamespace(mode=0)}),
+        ("dask", "distributed.client", {"_global_clients": {0: 1}}),
+    ],
+)
+def test_libraries_that_are_up_refuse(before, monkeypatch, library, module, variables):
+    loaded(monkeypatch, module, **variables)
+    assert {(kind, name) for kind, name, _ in new(before)} == {("refuse", library)}
+
+
+@pytest.mark.parametrize(
+    "module, variables",
+    [
+        ("polars", {}),
+        ("jax._src.xla_bridge", {"_backends": {}}),
+        ("numba.np.ufunc.parallel", {"_is_initialized": True, "_threading_layer": "workqueue"}),
+        ("torch.cuda", {"_initialized": False}),
+        ("ray._private.worker", {"global_worker": types.SimpleNamespace(mode=None)}),
+    ],
+)
+def test_libraries_that_are_only_loaded_do_not(before, monkeypatch, module, variables):
+    loaded(monkeypatch, module, **variables)
+    assert new(before) == set()
+
+
+def test_a_lazy_module_stays_lazy(before, monkeypatch):
+    class Lazy(types.ModuleType):
+        def __getattribute__(self, name):
+            raise AssertionError(name)
+
+    monkeypatch.setitem(sys.modules, "torch.cuda", Lazy("torch.cuda"))
+    assert new(before) == set()
+
+
+@pytest.fixture
+def elsewhere():
+    """The address of a server in another process; it holds what it accepts."""
+    code = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)"
+    server = subprocess.Popen(
+        [sys.executable, "-c", code + "; kept = s.accept(); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with server:
+        yield "127.0.0.1", int(server.stdout.readline())
+        server.stdin.close()
+
+
+def test_an_open_connection_refuses_and_keeps_its_mode(before, elsewhere):
+    socket.setdefaulttimeout(5)
+    try:
+        with socket.create_connection(elsewhere, timeout=None) as connection:
+            ((kind, _, what),) = new(before)
+            assert connection.gettimeout() is None and socket.SocketType.getblocking(connection)
+            assert new(before, ours=[connection.fileno()]) == set()
+    finally:
+        socket.setdefaulttimeout(None)
+    assert kind == "refuse" and f"127.0.0.1:{elsewhere[1]}" in what
+    assert new(before) == set()
+
+
+def test_both_ends_in_this_process_are_no_connection_to_elsewhere(before):
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+        peer, _ = server.accept()
+        with peer:
+            assert new(before) == set()
+
+
+def test_socket_pairs_and_listeners_are_no_connections(before):
+    left, right = socket.socketpair()
+    with left, right, socket.create_server(("127.0.0.1", 0)):
+        assert new(before) == set()
+
+
+def test_sqlite_connections_and_files_are_told(before, tmp_path):
+    path = tmp_path / "data.db"
+    connection = sqlite3.connect(path)
+    connection.execute("create table t(a)")
+    found = new(before, {"db": connection})
+    connection.close()
+    assert {(kind, name) for kind, name, _ in found} == {("warn", "sqlite3")}
+    assert any("connections such as db" in what for *_, what in found)
+
+
+def test_a_database_file_that_something_else_holds_open_is_told(before, tmp_path):
+    path = tmp_path / "data.db"
+    connection = sqlite3.connect(path)
+    connection.execute("create table t(a)")
+    found = new(before)
+    connection.close()
+    assert [str(path) in what for *_, what in found] == [True]
+
+
+def test_locks_that_nobody_can_release_refuse(before):
+    lock, free = threading.RLock(), threading.RLock()
+    with lock:
+        ((kind, _, what),) = new(before, {"lock": lock, "free": free})
+    assert kind == "refuse" and "the lock lock is held" in what
+
+
+def test_other_systems_refuse(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert [found["kind"] for found in fork_hazards.find({})] == ["refuse"]
+
+
+def test_risky_libraries_are_named_likeliest_first():
+    assert fork_hazards.loaded(["os", "pyarrow", "polars", "polars.frame"]) == ["polars", "pyarrow"]
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    {
+        "OPENAI_API_KEY": "abcdefghijklmnop",
+        "hfToken": "abcdefghijklmnop",
+        "client_secret": b"abcdefghijklmnop",
+        "db_password": "hunter2",
+        "x": "sk-proj-abcdefghijklmnopqrst",
+        "url": "postgresql://me:hunter2@db/x",
+        "pem": "-----BEGIN RSA PRIVATE KEY-----\nabc",
+        "config": {"api_key": "abcdefghijklmnop"},
+        "headers": {"Authorization": "Bearer ghp_abcdefghijklmnopqrstuvwxyz"},
+    }.items(),
+)
+def test_what_looks_like_a_credential(name, value):
+    assert fork_hazards.secretive({"a": 1, name: value, "b": "text"}) == [name]
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    {
+        "tokenizer": "abcdefghijklmnop",
+        "tokens": "abcdefghijklmnop",
+        "keyboard": "abcdefghijklmnop",
+        "keys": "abcdefghijklmnop",
+        "pad_token": "abcdefghijklmnop",
+        "token": "short",
+        "password_file": "/etc/passwd-file-name",
+        "token_path": "abcdefghijklmnop",
+        "api_key": None,
+        "primary_key": "customer_identifier",
+        "password": "",
+        "text": "the password: is a secret, and so is the api_key",
+        "link": "https://example.org:8080/a@b",
+        "_i3": "key = 'sk-proj-abcdefghijklmnopqrst'",
+        "by_id": {1: 2, "token": 3},
+    }.items(),
+)
+def test_what_does_not(name, value):
+    assert fork_hazards.secretive({name: value}) == []
+
+
+def test_other_values_are_not_touched_for_credentials():
+    assert fork_hazards.secretive({"secret": Rude(), "keys": {"secret": Rude(), 1: Rude()}}) == []

@@ -1,0 +1,30 @@
+"""What an interpreter says it has installed."""
+
+from exploracoder_jupyter.kernel_agent.introspection.installed_packages import environment
+
+
+def installed(folder, name, version, **notes):
+    info = folder / f"{name}-{version}.dist-info"
+    info.mkdir(parents=True)
+    told = f"Version: {version}\n" if version else ""
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\n{told}")
+    for note, content in notes.items():
+        (info / {"url": "direct_url.json", "installer": "INSTALLER"}[note]).write_text(content)
+
+
+def test_of_a_package_that_is_there_twice_the_one_that_is_imported_is_told(tmp_path, monkeypatch):
+    installed(tmp_path / "mine", "Some_Thing", "1.0")
+    installed(tmp_path / "beside", "some-thing", "2.0")
+    installed(tmp_path / "beside", "torn", "")
+    monkeypatch.setattr("sys.path", [str(tmp_path / "mine"), str(tmp_path / "beside")])
+    assert environment()["packages"] == ["Some_Thing==1.0"]
+
+
+def test_what_came_from_no_index_is_told_but_for_what_conda_built(tmp_path, monkeypatch):
+    editable = '{"url": "file:///home/me/tides", "dir_info": {"editable": true}}'
+    installed(tmp_path, "tides", "0.1", url=editable, installer="pip\n")
+    installed(tmp_path, "Moon", "2.0", url='{"url": "https://x.example/moon.git", "vcs_info": {}}')
+    installed(tmp_path, "numpy", "2.3.0", url='{"url": "file:///home/conda/feedstock_root"}', installer="conda\n")
+    installed(tmp_path, "networkx", "3.6.1", installer="uv")
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    assert environment()["unindexed"] == ["Moon", "tides"]

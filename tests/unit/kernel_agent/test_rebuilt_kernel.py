@@ -1,0 +1,55 @@
+"""What a forked kernel closes of the kernel application that was in the process before."""
+
+import os
+import socket
+
+import pytest
+from IPython.core.events import EventManager
+
+from exploracoder_jupyter.kernel_agent.forking import rebuilt_kernel
+
+
+class Shell:
+    """As much of a shell as announces that a cell begins."""
+
+    def __init__(self):
+        self.events = EventManager(self, {"pre_run_cell": lambda info: None})
+
+
+@pytest.fixture
+def begin(monkeypatch):
+    """Have the first cell begin, with what was opened since the fixture was made."""
+    monkeypatch.setattr(rebuilt_kernel, "_plumbing", {})
+    shell = Shell()
+    rebuilt_kernel._note_plumbing(shell, rebuilt_kernel._descriptors())
+    return lambda: shell.events.trigger("pre_run_cell", None)
+
+
+def is_open(descriptor):
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def test_the_line_of_a_fork_made_while_the_first_cell_begins_stays(begin):
+    ours, line = socket.socketpair()
+    begin()
+    rebuilt_kernel.close_own_plumbing(keep=[line.fileno()])
+    assert not is_open(ours.detach())
+    assert is_open(line.fileno())
+    line.close()
+
+
+def test_a_number_that_means_something_else_by_now_is_left_alone(begin, tmp_path):
+    ours, line = socket.socketpair()
+    begin()
+    number = line.fileno()
+    with (tmp_path / "of the user").open("w") as file:
+        os.dup2(file.fileno(), number)
+        assert rebuilt_kernel.plumbing() == {ours.fileno()}
+        rebuilt_kernel.close_own_plumbing(keep=[])
+        assert is_open(number)
+    line.close()
+    ours.detach()

@@ -1,0 +1,193 @@
+"""The program that finds source code without importing it, and what a library makes of its answer."""
+
+import json
+import sys
+
+import pytest
+
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.kernel_agent.introspection import public_files, source_code
+from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, OWN
+from exploracoder_jupyter.knowledge.extraction.api_source import source_of as read_source
+from exploracoder_jupyter.pipeline.prompting import privacy_filter
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.fixture
+def jars(tmp_path, monkeypatch):
+    package = tmp_path / "jarslib"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "raise SystemExit('imported')\n"
+        "from . import inner\n"
+        "from .inner import *\n"
+        "from .inner.jar import count as count_beans, nowhere\n"
+        "import jarslib.inner.jar as glass\n"
+        "from .loop import *\n"
+    )
+    (package / "loop.py").write_text("from . import *\n")
+    (package / "inner" / "__init__.py").write_text(
+        "from .jar import Jar\nfrom . import jar\nclass Jug(Jar, jar.Glass):\n    def pour(self): ...\n"
+    )
+    (package / "inner" / "jar.py").write_text(
+        "from typing import overload\n"
+        "EMPTY = object()\n"
+        "class Jar:\n"
+        '    """Holds beans."""\n'
+        "    @overload\n"
+        "    def fill(self): ...\n"
+        "    @property\n"
+        "    @cached\n"
+        "    def fill(self, n=1):\n"
+        '        """Put beans in.\n\n        A long text.\n        """\n'
+        "        return n\n"
+        "class Glass:\n"
+        "    def clean(self): ...\n"
+        "try:\n"
+        "    import fast\n"
+        "except ImportError:\n"
+        "    def count(jar): return len(jar)\n"
+    )
+    (package / "broken.py").write_text("def f(:\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "jarslib", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("jarslib.inner.jar.Jar.fill", "@property\n@cached\ndef fill(self, n=1):\n    return n"),
+        ("jarslib.inner.jar.count", "def count(jar): return len(jar)"),
+        ("jarslib.inner.jar.EMPTY", "EMPTY = object()"),
+        ("jarslib.count_beans", "def count(jar): return len(jar)"),
+        ("jarslib.Jug.pour", "def pour(self): ..."),
+        ("jarslib.Jug.clean", "def clean(self): ..."),
+        ("jarslib.Jug.fill", "@property\n@cached\ndef fill(self, n=1):\n    return n"),
+        ("jarslib.glass.Glass.clean", "def clean(self): ..."),
+        ("jarslib.inner.jar.Glass.clean", "def clean(self): ..."),
+        ("jarslib.nowhere", ""),
+        ("jarslib.Jug.nothing", ""),
+        ("jarslib.inner.jar.Jar.nothing", ""),
+        ("jarslib.inner.jar.Jar.fill.deeper", ""),
+        ("jarslib.broken.f", ""),
+        ("nosuchlibrary.f", ""),
+        ("math.sqrt", ""),
+        ("..", ""),
+        ("", ""),
+    ],
+)
+def test_source_is_found_without_an_import(jars, path, source):
+    assert source_code.source([path]).partition("\n")[2] == source
+    assert "jarslib" not in sys.modules
+
+
+def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
+    assert source_code.source(["jarslib.inner.jar.Jar"]).splitlines()[1:3] == ["class Jar:", "    @overload"]
+    assert source_code.source(["jarslib.inner.jar"]).splitlines()[1] == "from typing import overload"
+
+
+def test_a_form_feed_ends_no_line(jars, tmp_path):
+    (tmp_path / "jarslib" / "paged.py").write_text("\x0c\ndef one():\n    return 1\n\x0c\n\ndef two():\n    return 2\n")
+    assert source_code.source(["jarslib.paged.two"]) == f"{OWN}jarslib.paged:\ndef two():\n    return 2"
+
+
+def test_a_definition_counts_before_an_assignment(jars):
+    paths = ["jarslib.inner.jar.EMPTY", "jarslib.Jug.pour"]
+    assert source_code.source(paths) == f"{OWN}jarslib.inner:\ndef pour(self): ..."
+
+
+def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
+    source_code.main(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
+    told = f"{OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
+    assert json.loads(capsys.readouterr().out) == {"source": told}
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A folder of installed packages, with one of which it can be said where it is from."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    monkeypatch.setattr(public_files.site, "getsitepackages", lambda: [str(folder)])
+    monkeypatch.syspath_prepend(str(folder))
+    public_files._folders.cache_clear()
+    public_files._from_index.cache_clear()
+
+    def made(note=None, installer="pip"):
+        (folder / "beans.py").write_text("def fill(): ...\n")
+        about = folder / "Beans-1.dist-info"
+        about.mkdir()
+        (about / "RECORD").write_text("Beans-1.dist-info/RECORD,,\nbeans.py,sha256=x,17\n")
+        (about / "INSTALLER").write_text(f"{installer}\n")
+        if note:
+            (about / "direct_url.json").write_text(json.dumps(note))
+        return folder
+
+    yield made
+    public_files._folders.cache_clear()
+    public_files._from_index.cache_clear()
+
+
+FOLDER = {"url": "file:///home/me/beans", "dir_info": {}}
+REPOSITORY = {"url": "ssh://git@host/beans", "vcs_info": {"vcs": "git", "commit_id": "0"}}
+
+
+@pytest.mark.parametrize(
+    ("note", "installer", "whose"),
+    [
+        (None, "pip", INSTALLED),
+        (FOLDER, "pip", OWN),
+        (REPOSITORY, "uv", OWN),
+        (FOLDER, "conda", INSTALLED),
+    ],
+)
+def test_what_is_from_an_index_is_told_from_what_is_not(installed, note, installer, whose):
+    installed(note, installer)
+    assert source_code.source(["beans.fill"]) == f"{whose}beans:\ndef fill(): ..."
+
+
+def test_a_link_to_a_folder_of_the_users_is_followed(installed, tmp_path):
+    folder = installed()
+    (tmp_path / "peas.py").write_text("def pod(): ...\n")
+    (folder / "peas.py").symlink_to(tmp_path / "peas.py")
+    assert source_code.source(["peas.pod"]).startswith(OWN)
+
+
+@pytest.mark.parametrize("path", ["statistics.median", "numpy.linalg.norm"])
+def test_libraries_of_this_interpreter_are_public(path):
+    assert source_code.source([path]).startswith(f"{INSTALLED}{path.partition('.')[0]}")
+    assert INSTALLED == privacy_filter.INSTALLED
+
+
+def test_an_editable_installation_is_the_users_own():
+    assert source_code.source(["exploracoder_jupyter.core.lazy_imports.importing"]).startswith(OWN)
+
+
+def answering(*lines, error=None):
+    async def inspect(module, arguments):
+        assert (module, arguments) == ("introspection.source_code", ["m.f"])
+        for line in lines:
+            yield line
+        if error:
+            raise error
+
+    return inspect
+
+
+@pytest.mark.parametrize(
+    ("inspect", "source"),
+    [
+        (answering('{"source": "def f(): ..."}'), "def f(): ..."),
+        (answering('{"source": null}'), ""),
+        (answering("[1]"), ""),
+        (answering("no JSON"), ""),
+        (answering(error=KernelError("it died.")), ""),
+    ],
+)
+async def test_what_cannot_be_read_is_no_source(inspect, source):
+    assert await read_source(["m.f"], inspect=inspect) == source

@@ -1,0 +1,73 @@
+"""The line between the engine and a branch: messages, descriptors, and who really sent them."""
+
+import os
+import sys
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.kernel_agent.forking import fork_channel
+from exploracoder_jupyter.kernels.branching.branch_channel import Line, Listener
+from tests.patience import patience
+
+pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+async def test_a_message_comes_with_its_descriptors_and_the_true_sender():
+    ours, theirs = Line.pair()
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        fork_channel.send(theirs, {"pid": 1}, [writes])
+        os._exit(0)
+    os.waitpid(child, 0)
+    heard = await ours.receive()
+    assert (heard.content, heard.pid) == ({"pid": 1}, child)
+    os.write(heard.descriptors[0], b"through")
+    assert os.read(reads, 10) == b"through"
+    for descriptor in (reads, writes, *heard.descriptors):
+        os.close(descriptor)
+    ours.close()
+    theirs.close()
+
+
+async def test_orders_go_the_other_way_and_their_descriptors_are_not_inherited():
+    ours, theirs = Line.pair()
+    ours.send({"ask": "fork"}, [0])
+    message, [descriptor] = fork_channel.receive(theirs)
+    assert message == {"ask": "fork"}
+    assert not os.get_inheritable(descriptor)
+    os.close(descriptor)
+    ours.close()
+    with pytest.raises(EOFError):
+        fork_channel.receive(theirs)
+    fork_channel.tell(theirs, {"nobody": "hears it"})
+    theirs.close()
+
+
+@pytest.mark.parametrize("sent", [b"not json", b"[1]", b""])
+async def test_what_is_no_message_is_the_end(sent):
+    ours, theirs = Line.pair()
+    theirs.send(sent) if sent else theirs.close()
+    with pytest.raises(EOFError):
+        await ours.receive()
+    ours.close()
+    theirs.close()
+
+
+async def test_a_listener_hands_out_the_line_of_who_calls(tmp_path):
+    listener = Listener(tmp_path / "call")
+    caller = fork_channel.connect(str(listener.address))
+    with anyio.fail_after(patience(5)):
+        taken = await listener.accept()
+    fork_channel.send(caller, {"here": True})
+    assert (await taken.receive()).pid == os.getpid()
+    listener.close()
+    assert not listener.address.exists()
+    taken.close()
+    caller.close()

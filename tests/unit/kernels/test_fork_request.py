@@ -1,0 +1,67 @@
+"""What a forked branch is ordered to do: the mounts in their order, and what may be read around what is hidden."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernel_agent.confinement import confine
+from exploracoder_jupyter.kernels.branching.fork_request import Orders, around
+from exploracoder_jupyter.kernels.interpreter import Interpreter
+from exploracoder_jupyter.kernels.launcher import Launcher
+from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
+from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
+from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
+
+
+@pytest.fixture
+def orders(tmp_path):
+    run, home = tmp_path / "run", tmp_path / "home"
+    for folder in (run / "files", home / ".ssh", home / "project" / ".git"):
+        folder.mkdir(parents=True)
+    files = VisibleFiles((), (), (home / ".ssh",))
+    launcher = Launcher(Sandbox(), Interpreter("python3", ("python",)), Isolation(""), run, run / "inside.zip", files)
+    snapshot = Snapshot(home / "project", run / "files", (Path(".git"),), ())
+    return Orders(launcher, snapshot, Level("namespaces", overlay=True))
+
+
+def test_everything_but_what_is_hidden_is_readable(tmp_path):
+    for folder in ("home/me/.ssh", "home/me/work", "home/you"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "home/me/.netrc").touch()
+    (tmp_path / "home/me/link").symlink_to(tmp_path / "home/me/.ssh")
+    hidden = [tmp_path / "home/me/.ssh", tmp_path / "home/me/.netrc"]
+    assert around(hidden, tmp_path) == [tmp_path / "home/me/work", tmp_path / "home/you"]
+    assert around([], tmp_path) == [tmp_path]
+
+
+def test_the_root_covers_the_machine_before_the_working_directory_is_shown(orders):
+    order = orders.root(chdir=None)
+    plan, after = order["plan"], order["after"]
+    run = orders.launcher.folder
+    covered = plan.index(["tmpfs", "size=64k,mode=700", str(run)])
+    assert ["bind", str(run / "files"), str(run / "files")] in plan[covered:]
+    assert ["home", "tmp", "/tmp"] in plan
+    assert not {"root", "workdir", "write"} & {step[0] for step in [*plan, *after]}
+    assert order["borrowed"] == [str(orders.snapshot.source / ".git")]
+    assert order["serve"] is False
+
+
+def test_a_branch_serves_on_a_connection_of_its_own(orders):
+    first, second = (orders.branch(number, Path(confine.HOME)) for number in (1, 2))
+    assert first["connection"]["ip"].startswith(confine.HOME)
+    assert first["connection"]["key"] != second["connection"]["key"]
+    assert "plan" not in first
+    assert orders.home_of(first) == Path(confine.HOME)
+
+
+def test_below_full_isolation_homes_lie_within_one_another_and_stay_short(orders):
+    orders = replace(orders, level=Level("landlock"))
+    home = orders.home_of(orders.root(chdir=None))
+    for generation in range(14):
+        home = orders.home_of(orders.branch(1000 + generation, home))
+    inner = home.relative_to(orders.launcher.folder)
+    assert len(str(inner)) < 60
+    assert orders.branch(1, home)["landlock"]["writable"][0] == str(home / "1")

@@ -1,0 +1,268 @@
+"""What a sibling may see: variables by allow-list, files by the order of mounts, the working directory by copy."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_inside
+from exploracoder_jupyter.kernels.launcher import remove_tree
+from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, hidden_paths
+from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View
+from exploracoder_jupyter.kernels.sandbox.scratch_folder import copy_snapshot, take_snapshot
+
+
+def test_the_environment_is_an_allow_list_without_secrets():
+    passing = {"PATH": "/bin", "LC_ALL": "C", "OMP_NUM_THREADS": "9", "CONDA_PREFIX": "/c"}
+    secret = {"OPENAI_API_KEY": "k", "NUMBA_TOKEN": "t", "MKL_MIRROR": "https://u:p@host/"}
+    given = {**passing, **secret, "EDITOR": "vi", "PYTHONSTARTUP": "x", "HTTPS_PROXY": "http://proxy"}
+    passed = allowed_environment(given, network=False)
+    assert set(given) & set(passed) == set(passing)
+    assert passed["OMP_NUM_THREADS"] == "9"
+    assert "HTTPS_PROXY" in allowed_environment(given, network=True)
+
+
+def test_credentials_are_found_below_home_and_where_variables_point(tmp_path, monkeypatch):
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / "real").mkdir()
+    (tmp_path / ".aws").symlink_to("real")
+    (tmp_path / "mine.toml").touch()
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "mine.toml"))
+    hidden = hidden_paths({"HOME": str(tmp_path)})
+    assert {tmp_path / ".ssh", tmp_path / "real", tmp_path / "mine.toml"} <= set(hidden)
+    assert tmp_path / ".kube" not in hidden
+
+
+NAMED = {
+    "GOOGLE_APPLICATION_CREDENTIALS": "google.json",
+    "AWS_CONFIG_FILE": "aws.ini",
+    "AWS_SHARED_CREDENTIALS_FILE": "aws-shared.ini",
+    "PGPASSFILE": "pgpass",
+    "CLOUDSDK_CONFIG": "gcloud-elsewhere",
+    "DOCKER_CONFIG": "docker/config.json",
+    "KAGGLE_CONFIG_DIR": "kaggle/kaggle.json",
+    "HF_HOME": "hf/token",
+    "XDG_CONFIG_HOME": "settings/gh",
+    "XDG_DATA_HOME": "data/keyrings",
+}
+
+
+@pytest.mark.parametrize("variable", NAMED)
+def test_credentials_that_variables_name_are_hidden(tmp_path, variable):
+    path = tmp_path / NAMED[variable]
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    assert path in hidden_paths({variable: str(tmp_path / Path(NAMED[variable]).parts[0])})
+
+
+def test_neither_a_home_nor_a_device_is_hidden_because_a_variable_names_it(tmp_path):
+    (tmp_path / "one").touch()
+    (tmp_path / "two").touch()
+    given = {
+        "HOME": str(tmp_path),
+        "CLOUDSDK_CONFIG": str(tmp_path),
+        "PIP_CONFIG_FILE": os.devnull,
+        "KUBECONFIG": f"{tmp_path / 'one'}:{tmp_path / 'two'}",
+    }
+    hidden = hidden_paths(given)
+    assert {tmp_path / "one", tmp_path / "two"} <= set(hidden)
+    assert not {tmp_path, Path(os.devnull)} & set(hidden)
+
+
+def test_later_mounts_lie_over_earlier_ones():
+    home = Path("/home/me")
+    view = View(
+        workdir=home / "work",
+        copy=Path("/tmp/x/work"),
+        temporary=Path("/tmp/x/tmp"),
+        writable=(Path("/tmp/x"),),
+        readable=(home / "work/.venv", Path("/tmp/lib"), Path("/opt/python")),
+        borrowed=(home / "work/big.csv",),
+        hidden=(home / ".ssh",),
+    )
+    command = Isolation("", ("bwrap",)).command(["python"], view)
+    order = [
+        command.index(path) for path in ("/tmp/x/tmp", "/tmp/lib", "/tmp/x/work", f"{home}/work/big.csv", "/tmp/x")
+    ]
+    assert order == sorted(order)
+    assert command[order[2] - 1 : order[2] + 2] == ["--bind", "/tmp/x/work", f"{home}/work"]
+    assert command[command.index(f"{home}/work/.venv") - 1] == "--ro-bind-try"
+    assert "/opt/python" not in command
+    assert command[-2:] == ["--", "python"]
+
+
+def test_what_is_hidden_stays_hidden_below_what_must_stay_readable():
+    """An import path that holds a home folder, as a clone in `/tmp` does, must not bare its credentials."""
+    clone, home, venv = Path("/tmp/clone"), Path("/tmp/clone/home"), Path("/tmp/clone/home/.config/venv")
+    hidden = (home / ".ssh", home / ".config")
+    for workdir, baring in ((Path("/work"), clone), (home, home)):
+        view = View(workdir, None, Path("/x/tmp"), readable=(clone, venv), hidden=hidden)
+        command = Isolation("", ("bwrap",)).command(["python"], view)[:-4]
+        shown = command.index(str(baring))
+        assert all(shown < command.index(str(path)) < command.index(str(venv)) for path in hidden)
+
+
+def test_without_mounts_the_program_is_started_as_it_is():
+    view = View(Path("/w"), Path("/c"), Path("/t"))
+    assert Isolation("limits").command(["python", "x"], view) == ["python", "x"]
+
+
+@pytest.fixture
+def project(tmp_path):
+    source = tmp_path / "project"
+    for name, size in {
+        "a.py": 10,
+        "deep/b.py": 20,
+        "big.csv": 3_000_000,
+        ".git/config": 5,
+        "env/pyvenv.cfg": 5,
+    }.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes(b"x" * size)
+    (source / ".env").write_text("SECRET=1")
+    (source / "link.py").symlink_to("a.py")
+    os.mkfifo(source / "pipe")
+    return source
+
+
+def test_a_snapshot_copies_what_fits_and_borrows_the_rest(project, tmp_path):
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
+    copied = {str(path.relative_to(snapshot.folder)) for path in snapshot.folder.rglob("*")}
+    assert copied == {"a.py", "deep", "deep/b.py", "link.py"}
+    assert {str(path) for path in snapshot.borrowed} == {"big.csv", ".git", "env"}
+    assert (snapshot.folder / "link.py").is_symlink()
+
+
+def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_path):
+    for name in (".env.local", ".envrc", "deep/.env", "env/.env", ".git/modules/sub/config"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("SECRET=1")
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
+    assert [path for path in snapshot.folder.rglob("*") if path.name.startswith(".env")] == []
+    names = {str(path.relative_to(project)) for path in snapshot.hidden}
+    assert names == {".git/config", ".git/modules/sub/config", "env/.env"}
+
+
+def test_hidden_files_are_not_copied(project, tmp_path):
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, hidden=[project / "deep"])
+    assert not (snapshot.folder / "deep").exists()
+
+
+def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(project, tmp_path):
+    (project / "elsewhere").symlink_to(tmp_path)
+    (project / "again.py").symlink_to(project / "a.py")
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, borrow=False)
+    copy_snapshot(snapshot, own := tmp_path / "own")
+    assert {str(path.relative_to(own)) for path in own.rglob("*")} == {"a.py", "deep", "deep/b.py", "link.py"}
+    assert snapshot.borrowed == ()
+    assert all(name in snapshot.note for name in ("big.csv", ".git", "env", "elsewhere", "again.py"))
+    (own / "link.py").write_text("changed")
+    assert (project / "a.py").read_bytes() == b"x" * 10
+
+
+def test_what_is_borrowed_is_visible_and_not_noted(project, tmp_path):
+    assert take_snapshot(project, tmp_path / "copy", most_mb=1).note == ""
+
+
+def test_removing_a_folder_leaves_alone_what_holds_it(tmp_path):
+    tmp_path.chmod(0o755)
+    remove_tree(tmp_path / "gone")
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+def test_folders_that_closed_themselves_are_removed(tmp_path):
+    """Run by root this only tells that a tree goes; for others, permissions are in the way."""
+    (tmp_path / "s1/a/b").mkdir(parents=True)
+    (tmp_path / "s1/a/b/file").touch()
+    for name in ("s1/a/b", "s1/a", "s1"):
+        (tmp_path / name).chmod(0)
+    remove_tree(tmp_path / "s1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_in_folders_by_the_thousand_are_removed(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.chdir(tmp_path)
+        for _ in range(3000):
+            os.mkdir("a")  # noqa: PTH102
+            os.chdir("a")
+    remove_tree(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def kernels(tmp_path, monkeypatch):
+    def add(name, text):
+        folder = tmp_path / "jupyter/kernels" / name
+        folder.mkdir(parents=True)
+        (folder / "kernel.json").write_text(text)
+
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+    return add
+
+
+def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
+    kernels("julia", '{"argv": ["julia"], "display_name": "J", "language": "julia"}')
+    kernels("xpython", '{"argv": ["xpython", "-f", "{connection_file}"], "display_name": "X", "language": "python"}')
+    kernels("gone", '{"argv": ["/no/python", "-m", "ipykernel_launcher"], "display_name": "G", "language": "python"}')
+    for name, words in {
+        "julia": "not Python",
+        "xpython": "ipykernel_launcher",
+        "gone": "does not start",
+        "q": "julia",
+    }.items():
+        with pytest.raises(MissingMeans, match=words):
+            find_interpreter(name)
+    with pytest.raises(MissingMeans, match="'/no/python' does not start"):
+        find_interpreter(None, "/no/python")
+
+
+def test_an_interpreter_may_be_named_instead_of_a_kernel(tmp_path):
+    (tmp_path / "python").symlink_to(sys.executable)
+    found = find_interpreter(None, str(tmp_path / "python"))
+    assert (found.name, found.command) == ("python3", (str(tmp_path / "python"),))
+    assert sys.base_prefix in found.paths
+
+
+def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    assert sys.base_prefix in find_interpreter(sys.executable).paths
+
+
+def test_what_is_sent_is_a_program_of_its_own(tmp_path):
+    archive = write_inside(tmp_path / "inside.zip")
+    done = subprocess.run(
+        [sys.executable, archive, "{}", "introspection.installed_packages"],
+        capture_output=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert json.loads(done.stdout)["python"].startswith("3.")
+
+
+def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
+    archive = write_inside(tmp_path / "inside.zip")
+    for name in ("platform.py", "email.py", "argparse.py"):
+        (tmp_path / name).write_text("raise ImportError")
+    (tmp_path / "mylib.py").write_text("def own(): pass")
+    for words in (["introspection.installed_packages"], ["introspection.api_walk", "mylib"]):
+        done = subprocess.run([sys.executable, archive, "{}", *words], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert '"mylib.own"' in done.stdout
+
+
+@pytest.mark.parametrize(("given", "said"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
+def test_the_environment_tells_what_results_depend_on(tmp_path, given, said):
+    archive = write_inside(tmp_path / "inside.zip")
+    command = [sys.executable, archive, "{}", "introspection.installed_packages"]
+    environ = {**os.environ, **given, "TZ": "UTC"}
+    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environ)
+    found = json.loads(done.stdout)
+    assert (found["hash_seed"], found["time_zone"]) == (said, "UTC+0000")
+    assert any(line.startswith("pytest==") for line in found["packages"])

@@ -1,0 +1,100 @@
+"""How an execution ended decides the status, in words that fit."""
+
+import pytest
+
+from exploracoder_jupyter.core.types import ErrorInfo
+from exploracoder_jupyter.kernels.observing.observation import observe, unrun
+from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, Collector
+from exploracoder_jupyter.kernels.observing.output_text import SCHEMA_MIME
+from exploracoder_jupyter.kernels.processes.spawned_process import describe_exit
+from exploracoder_jupyter.kernels.sibling_kernel import Ending
+
+ENDINGS = {
+    "ok": (Ending("finished", {"status": "ok"}), "ok", None, ""),
+    "error": (Ending("finished", {"status": "error", "ename": "E", "evalue": "m"}), "error", "E: m", ""),
+    "aborted": (Ending("finished", {"status": "aborted"}), "error", "aborted", ""),
+    "exit()": (
+        Ending("finished", {"status": "ok", "payload": [{"source": "ask_exit"}]}),
+        "died",
+        "KernelDied: the code asked the kernel to exit",
+        "the code asked the kernel to exit",
+    ),
+    "timeout": (Ending("timeout"), "timeout", "Timeout: did not end within 3 s", "did not end within 3 s"),
+    "flood": (
+        Ending("flooded"),
+        "interrupted",
+        "OutputLimit: printed 0 characters and was stopped",
+        "printed 0 characters and was stopped",
+    ),
+    "death": (Ending("died", note="killed"), "died", "KernelDied: killed", "killed"),
+}
+
+
+@pytest.mark.parametrize("ending, status, headline, note", ENDINGS.values(), ids=ENDINGS)
+def test_status_error_and_note(ending, status, headline, note):
+    observation = observe(ending, Collector(100), timeout=3)
+    assert observation.status == status
+    assert (observation.error.headline if observation.error else None) == headline
+    assert observation.note == note
+    assert observation.ran is (status == "ok")
+
+
+DID = {
+    "changes": [{"name": "G", "how": "new", "type": "networkx.Graph", "summary": "3 nodes", "schema": "nodes"}],
+    "warnings": ["UserWarning: w"],
+    "logs": ["lib: l"],
+    "files": ["a.csv"],
+    "memory": 5,
+    "failure": {"report": "E: m at x", "schema": "E at x", "nearest": ["y"]},
+}
+ERROR = ("error", {"ename": "E", "evalue": "m", "traceback": ["E: m"]})
+
+
+def collected(*messages):
+    collector = Collector(1000)
+    for kind, content in messages:
+        collector.add(kind, content)
+    return collector
+
+
+def test_what_a_cell_did_is_observed():
+    collector = collected(ERROR, ("display_data", {"data": {CELL_MIME: DID}}))
+    observation = observe(Ending("finished", {"status": "error"}), collector, timeout=3)
+    assert observation.names == (("G", "networkx.Graph"),)
+    assert observation.changes[0].summary == "3 nodes"
+    assert (observation.warnings, observation.logs, observation.files) == (("UserWarning: w",), ("lib: l",), ("a.csv",))
+    assert observation.memory == 5
+    assert observation.error == ErrorInfo("E", "m", "E: m", "E: m at x", "E at x", ("y",))
+
+
+def test_where_an_endless_cell_was_is_observed():
+    collector = collected(("display_data", {"data": {CELL_MIME: DID}}))
+    error = observe(Ending("timeout"), collector, timeout=3).error
+    assert (error.name, error.report) == ("Timeout", "E: m at x")
+
+
+def test_texts_for_models_are_told_and_not_kept_among_the_outputs():
+    data = {"text/plain": "<G>", "text/llm+plain": "3 nodes of G: 'a'", SCHEMA_MIME: "3 nodes"}
+    collector = collected(("stream", {"name": "stdout", "text": "a"}), ("execute_result", {"data": data}))
+    observation = observe(Ending("finished", {"status": "ok"}), collector, timeout=3)
+    assert observation.text == "a\n3 nodes of G: 'a'"
+    assert observation.schema == "[printed 1 character in 1 line]\n3 nodes"
+    assert [output.get("data") for output in observation.outputs] == [None, {"text/plain": "<G>"}]
+
+
+def test_a_lost_state_is_an_observation():
+    assert unrun("why").error.headline == "StateLost: why"
+
+
+@pytest.mark.parametrize(
+    "status, supervised, words",
+    [
+        (-11, False, "SIGSEGV"),
+        (139, True, "SIGSEGV"),
+        (9, True, "status 9"),
+        (139, False, "status 139"),
+        (152, True, "CPU"),
+    ],
+)
+def test_exits_are_told_in_words(status, supervised, words):
+    assert words in describe_exit(status, supervised=supervised)

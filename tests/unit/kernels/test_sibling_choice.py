@@ -1,0 +1,59 @@
+"""Where experiments start and how states are branched: the safest way that is allowed, and why."""
+
+import pytest
+
+from exploracoder_jupyter.core.errors import MissingMeans
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.kernels import Hazard, Level, LiveKernel, choose
+
+FULL = Level("namespaces", overlay=True)
+LESS = Level("landlock", why="namespaces are refused here")
+
+
+async def never(address):
+    raise AssertionError("a choice forks nothing")
+
+
+def live(*hazards, secretive=()):
+    return LiveKernel(never, tuple(hazards), tuple(secretive))
+
+
+POLARS = Hazard("refuse", "polars", "polars keeps a thread pool that does not survive a fork")
+TASKS = Hazard("warn", "", "2 asyncio tasks are not there")
+
+
+@pytest.mark.parametrize(
+    ("settings", "level", "kernel", "state", "forks"),
+    [
+        ({}, FULL, live(), "live: every variable is seen as it is", True),
+        ({}, FULL, live(TASKS), "live: every variable is seen as it is", True),
+        ({}, FULL, None, "fresh: there is no live kernel", True),
+        ({}, LESS, None, "fresh: there is no live kernel", False),
+        ({"state": "fresh"}, FULL, live(), "fresh: as asked for", True),
+        ({}, FULL, live(TASKS, POLARS), f"fresh: {POLARS.what}", True),
+        ({"state": "live"}, FULL, live(POLARS), f"fresh: {POLARS.what}", True),
+        ({"state": "live"}, LESS, live(), "live: every variable is seen as it is", True),
+        ({"state": "live"}, FULL, live(secretive=["api_key"]), "live: every variable is seen as it is", True),
+        ({"kernel": "other"}, FULL, live(), "fresh: only forks start from the live kernel", True),
+        ({"branching": "rerun"}, FULL, live(), "fresh: only forks start from the live kernel", False),
+        ({"branching": "fork"}, LESS, None, "fresh: there is no live kernel", True),
+    ],
+)
+def test_the_choice_is_what_is_safe_and_says_why(settings, level, kernel, state, forks):
+    choice = choose(Sandbox(**settings), level, kernel)
+    assert (choice.state, choice.fork) == (state, forks)
+
+
+def test_credentials_keep_experiments_out_of_the_live_kernel_unless_it_is_asked_for():
+    choice = choose(Sandbox(), FULL, live(secretive=["api_key", "a", "b", "c"]))
+    assert not choice.live
+    assert choice.why == ("variables look like credentials (api_key, a, b); --state live starts from them all the same")
+
+
+def test_the_live_kernel_is_forked_unasked_only_at_the_full_level():
+    assert "cannot be fully confined" in choose(Sandbox(), LESS, live()).why
+
+
+def test_live_state_without_a_live_kernel_is_refused():
+    with pytest.raises(MissingMeans, match="no live kernel"):
+        choose(Sandbox(state="live"), FULL, None)

@@ -1,0 +1,37 @@
+"""What keeps a sibling from being started is an error of the one who asks for it, in words."""
+
+import errno
+import shutil
+
+import pytest
+
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.kernels import sibling_factory
+from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
+
+pytestmark = pytest.mark.anyio
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+class Launcher:
+    def __init__(self, folder):
+        self.folder = folder
+
+
+@pytest.mark.parametrize("error", [FULL, shutil.Error([("a", "b", str(FULL))])], ids=["one file", "a folder"])
+async def test_a_full_disk_is_an_error_of_ours_and_leaves_nothing(tmp_path, monkeypatch, error):
+    def copy(snapshot, folder):
+        folder.mkdir()
+        raise error
+
+    monkeypatch.setattr(sibling_factory, "copy_snapshot", copy)
+    made = sibling_factory.SiblingFactory(Launcher(tmp_path), Snapshot(tmp_path, tmp_path, (), ()), None)
+    with pytest.raises(KernelError, match=r"could not be started: .*No space left on device"):
+        await made.start()
+    assert list(tmp_path.iterdir()) == []

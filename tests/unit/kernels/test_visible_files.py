@@ -1,0 +1,153 @@
+"""Which files of the user experiments see: what they need, and nothing else of the home folder."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.core.types import ErrorInfo, Observation
+from exploracoder_jupyter.kernels.observing.observation import explain_unseen
+from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View, plan
+from exploracoder_jupyter.kernels.sandbox.visible_files import find_visible_files
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A home with credentials that no list names, a project, packages and downloads."""
+    home = tmp_path / "home"
+    for name in (
+        ".claude/token",
+        ".bashrc",
+        "letters/private.txt",
+        "project/pyproject.toml",
+        "project/.env",
+        "project/src/own.py",
+        "project/notebooks/data.csv",
+        "lib/python/package.py",
+        ".cache/huggingface/token",
+        ".cache/huggingface/hub/weights",
+        "datasets/table.csv",
+        "linked/source.py",
+    ):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).touch()
+    return home
+
+
+def look(home, workdir, *, needed=(), allow_read=(), environ=None):
+    given = {"HOME": str(home), **(environ or {})}
+    return find_visible_files(given, workdir=workdir, needed=needed, allow_read=allow_read)
+
+
+def is_visible(files, path, workdir):
+    """Whether the innermost of what is said of a path and the folders around it shows it."""
+    for place in (path, *path.parents):
+        if place in files.hidden:
+            return False
+        if place in files.shown or place == workdir:
+            return True
+        if place in files.covered:
+            return False
+    return True
+
+
+def test_of_the_home_folder_only_what_experiments_need_is_visible(home):
+    """Issue 14, item 5: an allow-list in place of a list of known credentials."""
+    workdir = home / "project/notebooks"
+    files = look(home, workdir, needed=[home / "lib/python"])
+    visible = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
+    visible = {name for name in visible if is_visible(files, home / name, workdir)}
+    assert visible == {
+        "project/pyproject.toml",
+        "project/src/own.py",
+        "project/notebooks/data.csv",
+        "lib/python/package.py",
+        ".cache/huggingface/hub/weights",
+    }
+
+
+def test_the_user_can_show_more(home):
+    workdir = home / "project/notebooks"
+    files = look(home, workdir, allow_read=[str(home / "datasets"), "../../.bashrc"])
+    assert is_visible(files, home / "datasets/table.csv", workdir)
+    assert is_visible(files, home / ".bashrc", workdir)
+    assert not is_visible(files, home / "letters/private.txt", workdir)
+
+
+def test_what_variables_name_is_visible_unless_it_is_the_home_itself(home):
+    workdir = home / "project/notebooks"
+    files = look(home, workdir, environ={"PYTHONPATH": f"{home / 'datasets'}:{home}", "EDITOR": str(home / "letters")})
+    assert is_visible(files, home / "datasets/table.csv", workdir)
+    assert not is_visible(files, home / "letters/private.txt", workdir)
+
+
+def test_the_sources_of_editable_packages_are_visible(home):
+    record = home / "lib/python/own-1.0.dist-info/direct_url.json"
+    record.parent.mkdir()
+    record.write_text(json.dumps({"url": (home / "linked").as_uri(), "dir_info": {"editable": True}}))
+    workdir = home / "project/notebooks"
+    assert is_visible(look(home, workdir, needed=[home / "lib/python"]), home / "linked/source.py", workdir)
+
+
+def test_in_a_home_that_is_the_working_directory_dot_files_are_hidden(home):
+    files = look(home, home, needed=[home / ".cache/huggingface/hub"])
+    assert home not in files.covered
+    assert is_visible(files, home / "letters/private.txt", home)
+    assert is_visible(files, home / ".cache/huggingface/hub/weights", home)
+    assert not is_visible(files, home / ".bashrc", home)
+    assert not is_visible(files, home / ".claude/token", home)
+
+
+def test_a_home_that_does_not_exist_is_not_covered(home):
+    """As that of an account for services: there is no place to mount anything at."""
+    assert home / "none" not in look(home / "none", home / "project").covered
+
+
+def test_a_project_is_not_the_home_itself_because_it_is_under_version_control(home):
+    (home / ".git").mkdir()
+    workdir = home / "letters"
+    files = look(home, workdir)
+    assert not is_visible(files, home / "datasets/table.csv", workdir)
+
+
+def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):
+    files = look(home, home / "project/notebooks")
+    for path in (str(home / "datasets/table.csv"), "../../datasets/table.csv"):
+        error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
+        assert "--allow-read" in explain_unseen(Observation("error", error=error), files).note
+
+
+@pytest.mark.parametrize("path", ["../../.claude/token", "../../datasets/none.csv", "../src/none.py", "/none/x", "x"])
+def test_nothing_is_said_of_files_that_are_not_there_or_that_are_secret(home, path):
+    files = look(home, home / "project/notebooks")
+    error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
+    assert explain_unseen(Observation("error", error=error), files).note == ""
+
+
+def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
+    """Issue 14, item 11: there is nothing to hide in a private `/tmp`, and no place to mount it at."""
+    home = Path("/tmp/home")
+    view = View(
+        workdir=home / "work",
+        copy=Path("/tmp/x/work"),
+        temporary=Path("/tmp/x/tmp"),
+        readable=(home / "venv",),
+        hidden=(home / ".ssh", home / "venv/token"),
+        covered=(home,),
+    )
+    targets = [step.target for step in plan(view, network=False)]
+    assert str(home) not in targets
+    assert str(home / ".ssh") not in targets
+    assert targets.index(str(home / "venv")) < targets.index(str(home / "venv/token"))
+    assert targets.index("/tmp") < targets.index(str(home / "work"))
+
+
+def test_a_covered_home_lies_under_what_is_shown_in_it():
+    home = Path("/home/me")
+    view = View(home / "work", Path("/x/work"), Path("/x/tmp"), readable=(home / "lib", Path("/opt")), covered=(home,))
+    command = Isolation("", ("bwrap",)).command(["python"], view)
+    order = [command.index(word) for word in (str(home), str(home / "lib"), "/x/work")]
+    assert order == sorted(order)
+    assert [("--remount-ro", str(home)) == pair for pair in pairwise(command)].count(True) == 1
+    assert "/opt" not in command

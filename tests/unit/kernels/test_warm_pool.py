@@ -1,0 +1,121 @@
+"""The pool keeps siblings warm, hands each out once, and forgets failures that nobody waits for."""
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.kernels.warm_pool import WarmPool
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+class Made:
+    def __init__(self):
+        self.is_alive = True
+
+
+class Workshop:
+    """Makes siblings that only live or die; fails as often as it is told to."""
+
+    def __init__(self, failures=0):
+        self.failures, self.made, self.disposed = failures, [], []
+
+    async def start(self):
+        await anyio.sleep(0)
+        if self.failures:
+            self.failures -= 1
+            raise KernelError("no")
+        self.made.append(Made())
+        return self.made[-1]
+
+    async def dispose(self, sibling):
+        sibling.is_alive = False
+        self.disposed.append(sibling)
+
+
+async def settle():
+    for _ in range(20):
+        await anyio.sleep(0)
+
+
+async def test_it_warms_up_and_refills():
+    workshop = Workshop()
+    async with anyio.create_task_group() as tasks:
+        pool = WarmPool(tasks, workshop, size=2)
+        pool.warm_up()
+        await settle()
+        assert len(workshop.made) == 2
+        taken = {id(await pool.take()) for _ in range(3)}
+        await settle()
+        assert len(taken) == 3
+        assert len(workshop.made) == 5
+        await pool.close()
+    assert len(workshop.disposed) == 2
+
+
+async def test_many_at_once_each_get_their_own():
+    workshop, taken = Workshop(), []
+    async with anyio.create_task_group() as tasks:
+        pool = WarmPool(tasks, workshop, size=1)
+
+        async def take():
+            taken.append(await pool.take())
+
+        async with anyio.create_task_group() as takers:
+            for _ in range(7):
+                takers.start_soon(take)
+        await settle()
+        await pool.close()
+    assert len(set(map(id, taken))) == 7
+
+
+async def test_a_failed_start_is_heard_of_only_by_who_waits():
+    async with anyio.create_task_group() as tasks:
+        pool = WarmPool(tasks, workshop := Workshop(failures=2), size=2)
+        pool.warm_up()
+        await settle()
+        assert workshop.failures == 0
+        assert (await pool.take()).is_alive
+        await settle()
+        await pool.close()
+    async with anyio.create_task_group() as tasks:
+        pool = WarmPool(tasks, Workshop(failures=9), size=1)
+        with pytest.raises(KernelError):
+            await pool.take()
+        await settle()
+        await pool.close()
+
+
+async def test_one_that_died_in_the_pool_is_not_handed_out():
+    workshop = Workshop()
+    async with anyio.create_task_group() as tasks:
+        pool = WarmPool(tasks, workshop, size=1)
+        pool.warm_up()
+        await settle()
+        workshop.made[0].is_alive = False
+        assert (await pool.take()).is_alive
+        await settle()
+        await pool.close()
+    assert workshop.made[0] in workshop.disposed
+
+
+async def test_those_left_over_are_ended_at_the_same_time():
+    workshop, most = Workshop(), []
+
+    async def dispose(sibling):
+        most.append(sibling)
+        await anyio.sleep(0)
+        assert len(most) == 3
+
+    async with anyio.create_task_group() as tasks:
+        pool = WarmPool(tasks, workshop, size=3)
+        pool.warm_up()
+        await settle()
+        workshop.dispose = dispose
+        await pool.close()
+    assert len(most) == 3

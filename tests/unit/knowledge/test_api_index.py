@@ -1,0 +1,299 @@
+"""Tokens, the indexes, their fusion; on documentation small enough to know the right answer."""
+
+import json
+from dataclasses import replace
+
+import anyio
+import numpy as np
+import pytest
+
+from exploracoder_jupyter.core.types import ApiDoc, Parameter
+from exploracoder_jupyter.knowledge.knowledge_cache import pack, unpack
+from exploracoder_jupyter.knowledge.search import word_embedder
+from exploracoder_jupyter.knowledge.search.api_index import Index
+from exploracoder_jupyter.knowledge.search.api_prior import prior
+from exploracoder_jupyter.knowledge.search.dense_index import Dense
+from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
+from exploracoder_jupyter.knowledge.search.lexical_index import Field, Lexical
+from exploracoder_jupyter.knowledge.search.query_terms import matter, named, subject
+from exploracoder_jupyter.knowledge.search.rank_fusion import fused, scaled, spread, together, varied
+from exploracoder_jupyter.knowledge.search.tokenizer import stem, tokens
+
+
+def api(path: str, description: str, **more) -> ApiDoc:
+    return ApiDoc(path, "function", "(x)", description, path.partition(".")[0], "1.0", **more)
+
+
+SHOP = (
+    api("shop.sort_items", "Sort the goods of a cart by price.\n\nSee `total`."),
+    api("shop.total", "Add up what the goods in a cart cost."),
+    api("shop.Cart", "A cart holds goods until they are paid."),
+    api("shop.Cart.add", "Put goods into the cart.\n\nUse :func:`total` afterwards."),
+    api("shop.Cart.remove", "Take goods out of the cart."),
+    api("shop.pay", "Pay by card or cash.\n\nThe amount comes from `total`."),
+    api("shop.ship", "Send a parcel to an address by post."),
+    api("shop.track", "Where a parcel is now, by its number."),
+)
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    return Index.build(SHOP)
+
+
+def search(index: Index, query: str, k: int = 3) -> list[str]:
+    return [found.api.path for found in anyio.run(lambda: index.search(query, k))]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("read_csv", ["read_csv", "read", "csv"]),
+        ("DataFrame", ["dataframe", "data", "fram"]),
+        ("np.linalg.svd", ["np", "linalg", "svd"]),
+        ("HTTPServer2", ["httpserver2", "http", "serv", "2"]),
+        ("the use of a parameter", []),
+        ("", []),
+    ],
+)
+def test_tokens_are_whole_names_and_their_parts(text, expected):
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("group", "groups", "grouped", "grouping"),
+        ("merge", "merges", "merged", "merging"),
+        ("drop", "drops", "dropped", "dropping"),
+        ("query", "queries", "queried"),
+        ("index", "indexes", "indexed", "indexing"),
+        ("concatenate", "concatenated", "concatenation"),
+        ("class", "classes"),
+    ],
+)
+def test_inflections_of_a_word_are_one_term(words):
+    assert len({stem(word) for word in words}) == 1
+
+
+def test_different_words_stay_different():
+    words = ["mean", "median", "sum", "axis", "class", "array", "matrix", "string", "series", "sort", "set", "sieve"]
+    assert len({stem(word) for word in words}) == len(words)
+
+
+def test_the_best_answer_comes_first(index):
+    assert search(index, "How do I sort a cart by price?")[0] == "shop.sort_items"
+    assert search(index, "where is my parcel")[0] == "shop.track"
+    assert search(index, "sort_items")[0] == "shop.sort_items"
+
+
+def test_search_gives_at_most_k_and_only_what_is_near_at_all(index):
+    assert len(search(index, "goods in the cart", 2)) == 2
+    assert search(index, "xylophone") == search(index, "") == search(index, "cart", 0) == []
+
+
+def test_scores_fall(index):
+    scores = [found.score for found in anyio.run(lambda: index.search("goods in the cart", 8))]
+    assert scores == sorted(scores, reverse=True) and scores[-1] > 0
+
+
+def test_a_reopened_index_answers_the_same(index):
+    again = Index.reopen(SHOP, unpack(pack(index.arrays())))
+    for query in ("pay the goods", "send by post", "remove"):
+        assert search(again, query, 8) == search(index, query, 8)
+
+
+def test_an_index_of_other_apis_is_refused(index):
+    with pytest.raises(ValueError, match="not of these"):
+        Index.reopen(SHOP[:-1], index.arrays())
+
+
+@pytest.mark.parametrize("size", [0, 1, 2])
+def test_an_index_of_almost_nothing_works(size):
+    index = Index.build(SHOP[:size])
+    assert search(index, "sort the goods", 5) == [api.path for api in SHOP[:size]]
+    assert search(Index.reopen(SHOP[:size], unpack(pack(index.arrays()))), "sort", 5) == search(index, "sort", 5)
+
+
+def test_apis_without_any_text_are_indexed():
+    bare = tuple(ApiDoc(f"m.f{n}", "function", "", "", "m", "1") for n in range(5))
+    assert search(Index.build(bare), "f3")[0] == "m.f3"
+
+
+def test_lexical_scores_are_bm25():
+    index = Lexical.build(["red apple", "red red pear", "plum"])
+    scores = index.scores("red")
+    assert scores[1] > scores[0] > 0 == scores[2]
+    assert not index.scores("the unknown").any()
+
+
+def test_a_word_says_more_in_a_field_of_more_weight_and_less_in_a_longer_text():
+    index = Lexical.of([Field(["red", "", "red wide old"], 3), Field(["", "red", ""], 1)])
+    scores = index.scores("red")
+    assert scores[0] > scores[2] > scores[1] > 0
+
+
+def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api():
+    apis = (
+        api("m.Mapper", "Apply a thing.", aliases=("m.Pipe.transform",)),
+        api("m.dump", "Put it out.", parameters=(Parameter("gap", about="How wide the indentation is."),)),
+        api("m.load", "Get it back.\n\nSee Also\n--------\ndump : Serialize to a file,\n    as text.\nother : No."),
+        api("m.other", "Do nothing at all."),
+    )
+    index = Index.build(apis)
+    assert search(index, "transform", 1) == ["m.Mapper"]
+    assert search(index, "please use .transform() on all", 1) == ["m.Mapper"]
+    assert search(index, "wide indentation", 1) == ["m.dump"]
+    assert set(search(index, "serialize as text", 2)) == {"m.dump", "m.load"}
+
+
+def test_plain_words_that_mean_alike_are_near_without_any_documentation():
+    def near(one: str, other: str) -> float:
+        return float(word_embedder.vector(one) @ word_embedder.vector(other))
+
+    assert near("delete rows", "remove rows") > near("delete rows", "insert rows")
+    assert near("average of values", "mean of values") > near("average of values", "name of values")
+    assert near("folder", "directory") > 0.2 > near("folder", "average")
+    assert near("deleted", "deleting") == pytest.approx(1)
+    assert not word_embedder.vector("xqzzt").any()
+
+
+def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
+    apis = (
+        api("m.prune", "Delete the rows that hold nothing."),
+        api("m.load", "Read a table from a file."),
+        api("m.walk", "Give the entries of a directory."),
+    )
+    assert search(Index.build(apis), "get rid of, remove, erase", 1) == ["m.prune"]
+    assert search(Index.build(apis), "folder", 1) == ["m.walk"]
+
+
+def test_latent_vectors_are_deterministic_and_relate_words_that_share_company():
+    said = ["cat purrs milk", "kitten purrs milk", "kitten milk", "car wheel road", "truck wheel road", "truck road"]
+    one, other = Latent.fit(said), Latent.fit(said)
+    assert np.array_equal(one.vector("cat"), other.vector("cat"))
+    assert one.vector("milk") @ one.vector("kitten") > 0.5 > abs(one.vector("milk") @ one.vector("truck"))
+    assert np.linalg.norm(one.vector("cat milk")) == pytest.approx(1)
+    assert not one.vector("unknown").any()
+
+
+def test_dense_scores_are_cosines_of_the_nearest():
+    dense = Dense(np.array([[2, 0], [1, 1], [0, 3], [0, 0]], dtype=np.float32))
+    scores = dense.scores(np.array([5, 0], dtype=np.float32), most=2)
+    assert scores.tolist() == pytest.approx([1, 2**-0.5, 0, 0])
+    assert not dense.scores(np.zeros(2, dtype=np.float32), most=2).any()
+    assert not dense.scores(np.ones(3, dtype=np.float32), most=2).any()
+
+
+def test_fusion_rewards_agreement_over_a_single_vote():
+    agreed = fused([np.array([0.9, 0.8, 0.1, 0.0]), np.array([0.0, 0.8, 0.1, 0.9])])
+    assert np.argmax(agreed) == 1
+    assert agreed[0] == agreed[3] > 0
+
+
+def test_scores_are_brought_to_one_scale():
+    assert scaled(np.array([4, 1, -2], dtype=np.float32)).tolist() == [1, 0.25, 0]
+    assert scaled(np.zeros(2, dtype=np.float32)).tolist() == [0, 0]
+    assert spread(np.array([0.9, 0.7, 0.8, 0], dtype=np.float32)).tolist() == pytest.approx([1, 0, 0.5, 0], abs=1e-5)
+    assert spread(np.array([0.4, 0.4, 0], dtype=np.float32)).tolist() == [1, 1, 0]
+
+
+def test_queries_of_one_task_take_turns_and_lift_what_serves_several():
+    one = np.array([5.0, 4.9, 3.0, 0.0, 4.8], dtype=np.float32)
+    other = np.array([0.0, 0.0, 3.0, 5.0, 4.9], dtype=np.float32)
+    order = np.argsort(-together([one, other])).tolist()
+    assert order[0] == 4  # second or third for each by itself
+    assert set(order[1:3]) == {0, 3}
+
+
+def test_a_search_for_several_queries_serves_each(index):
+    def found(*queries: str, k: int = 2) -> list[str]:
+        return [one.api.path for one in anyio.run(lambda: index.search_together(queries, k))]
+
+    assert set(found("sort by price", "where is my parcel")) == {"shop.sort_items", "shop.track"}
+    assert found("sort by price") == search(index, "sort by price", 2)
+    assert found("xylophone", "sort by price", k=1) == ["shop.sort_items"]
+    assert found() == found("xylophone") == found("sort", k=0) == []
+
+
+def test_the_third_bearer_of_a_name_waits():
+    names = ["mean", "mean", "mean", "sum", "mean"]
+    assert varied([0, 1, 2, 3, 4], names, 3) == [0, 1, 3]
+    assert varied([0, 1, 2, 3, 4], names, 5) == [0, 1, 3, 2, 4]
+    assert varied([0, 1, 2, 3, 4], names, 5, alike=lambda one, other: other == 0) == [0, 3, 1, 2, 4]
+
+
+def test_a_namesake_that_says_the_same_waits_and_one_that_says_something_else_does_not():
+    apis = (
+        api("m.Frame.swap", "Swap values of the frame."),
+        api("m.Column.swap", "Swap values of the column."),
+        api("m.Text.swap", "Swap letters for others in each text."),
+        api("m.Frame.values", "The values, to be swapped or not, in an array."),
+    )
+    assert search(Index.build(apis), "swap values", 4)[1:] == ["m.Frame.swap", "m.Text.swap", "m.Column.swap"]
+
+
+def test_the_prior_prefers_what_others_mention_and_what_is_near_the_top():
+    likely = dict(zip((api.path for api in SHOP), prior(SHOP), strict=True))
+    assert max(likely, key=likely.get) == "shop.total"
+    assert likely["shop.ship"] > likely["shop.Cart.remove"]
+    assert prior((*SHOP, api("shop.secret", "")))[-1] < min(likely.values())
+
+
+def test_the_prior_is_against_what_is_deprecated_or_constant():
+    said = "Add up what the goods in a cart cost."
+    now, old, fixed = api("shop.a", said), api("shop.b", said, deprecated="Gone soon."), api("shop.c", said)
+    likely = prior((now, old, replace(fixed, kind="constant")))
+    assert likely[0] > max(likely[1:])
+
+
+def test_the_prior_is_against_what_every_exception_has():
+    own = api("shop.Torn.mend", "Put a note to the torn.")
+    everywhere = api("shop.Torn.add_note", BaseException.add_note.__doc__)
+    likely = prior((own, everywhere))
+    assert likely[1] < likely[0] - 1
+
+
+def test_an_index_holds_plain_arrays_only(index):
+    kept = index.arrays()
+    assert {array.dtype.kind for array in kept.values()} <= {"f", "i", "u"}
+    assert isinstance(json.loads(kept["latent.vocabulary"].tobytes()), dict)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("use np.all with an axis", {"all"}),
+        ("count with `value_counts`", {"value_counts"}),
+        ("where(x > 0) picks", {"where"}),
+        ("the where function of it", {"where"}),
+        ("use the method isin", {"isin"}),
+        ("read a table", set()),
+        ("", set()),
+    ],
+)
+def test_apis_named_outright_are_told_from_plain_words(query, names):
+    plain = {"use", "count", "pick", "read", "table", "axis"}
+    assert names <= named(query) and not named(query) & plain
+
+
+def test_an_api_that_the_query_names_comes_first(index):
+    assert search(index, "where is my parcel by its number, with shop.ship")[0] == "shop.ship"
+
+
+def test_an_api_whose_name_the_query_spells_in_words_comes_first():
+    apis = (api("m.path_shortest", "Compute it."), api("m.shortest_path", "Compute it."))
+    assert search(Index.build(apis), "what are the shortest paths of it", 1) == ["m.shortest_path"]
+
+
+def test_the_name_of_the_library_says_nothing():
+    assert subject("sort a pandas frame", ["pandas"]).split() == ["sort", "a", "frame"]
+    assert subject("Pandas", ["pandas"]) == "Pandas"
+    assert subject("sort", []) == "sort"
+
+
+def test_words_of_asking_say_nothing_unless_an_api_bears_them():
+    asked = "what is the best way to solve and sort it"
+    assert matter(asked, ()).split() == ["what", "is", "the", "to", "and", "sort", "it"]
+    assert "solve" in matter(asked, {"solv"}).split()
+    assert matter("best way", ()) == "best way"

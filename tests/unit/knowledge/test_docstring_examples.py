@@ -1,0 +1,139 @@
+"""Examples, deprecation and prose out of documentation."""
+
+import textwrap
+
+import pytest
+
+from exploracoder_jupyter.knowledge.extraction import docstring_examples
+
+
+def doc(text: str) -> str:
+    return textwrap.dedent(text).strip()
+
+
+def test_a_doctest_block_is_one_program_without_prompts_and_outputs():
+    text = doc("""
+        Sort.
+
+        >>> xs = [3, 1]
+        >>> for x in sorted(xs):
+        ...     print(x)  # doctest: +NORMALIZE_WHITESPACE
+        1
+        3
+    """)
+    assert docstring_examples.examples(text) == ("xs = [3, 1]\nfor x in sorted(xs):\n    print(x)",)
+
+
+def test_a_block_brings_what_it_needs_of_earlier_blocks_and_no_more():
+    text = doc("""
+        >>> import math
+        >>> base = 2
+
+        An unrelated one:
+
+        >>> print(len("abc"))
+        3
+
+        And one that needs the first:
+
+        >>> math.log(8, base)
+        3.0
+    """)
+    assert docstring_examples.examples(text) == ('print(len("abc"))', "import math\nbase = 2\nmath.log(8, base)")
+
+
+def test_examples_that_are_skipped_or_fail_on_purpose_are_left_out():
+    text = doc("""
+        >>> show()  # doctest: +SKIP
+        >>> int("x")
+        Traceback (most recent call last):
+        ValueError: invalid
+        >>> int("3")
+        3
+    """)
+    assert docstring_examples.examples(text) == ('int("3")',)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use it:\n\n```python\nrun(1)\n```\n",
+        "Use it:\n\n```\nrun(1)\n```\n",
+        "Use it:\n\n.. code-block:: python\n\n    run(1)\n",
+        "Use it:\n\n.. code-block:: python\n   :linenos:\n\n   run(1)\n\nMore.\n",
+        "Use it::\n\n    run(1)\n\nMore.\n",
+    ],
+)
+def test_code_blocks_count_where_there_are_no_doctests(text):
+    assert docstring_examples.examples(text) == ("run(1)",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "```bash\npip install it\n```",
+        "Output::\n\n    not python at all\n",
+        ">>> x = 1\n",
+        "  >>> broken(\n text",
+        ">>>x",
+    ],
+)
+def test_what_is_no_example_gives_none(text):
+    assert docstring_examples.examples(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Do.\n\n.. deprecated:: 2.0\n   Use `other`\n   instead.\n\nMore.", "2.0 Use `other` instead."),
+        ("DEPRECATED: gone in 3.", "gone in 3."),
+        (".. deprecated::\n", "deprecated"),
+        ("Do.\n\nx : int\n\n    .. deprecated:: 2.0\n       The parameter.", None),
+        ("Nothing of it.", None),
+    ],
+)
+def test_deprecation_is_that_of_the_object_not_of_a_parameter(text, said):
+    assert docstring_examples.deprecation(text) == said
+
+
+def test_prose_loses_badges_images_html_and_targets():
+    readme = doc("""
+        # Lib
+
+        [![build](https://x/badge.svg)](https://x) <img src="logo.png">
+
+        .. image:: https://x/y.svg
+           :target: https://x
+
+        It reads [files](https://files).
+
+
+        It is fast.
+    """)
+    assert docstring_examples.prose(readme) == "# Lib\n\nIt reads files.\n\nIt is fast."
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "doc",
+    [
+        ">>> f() " + " \t" * 60_000 + "x\n",
+        "".join(f">>> a{number} = f(a{number - 1})\n1\n\nx\n\n" for number in range(1_200)),
+        " " * 60_000 + "x",
+        "[" * 60_000,
+        "![a](" * 20_000,
+        "<!--" * 60_000,
+        "Example::\n\n    -" + "-" * 60_000 + "1\n",
+    ],
+    ids=["option", "chain", "blanks", "brackets", "images", "comments", "signs"],
+)
+def test_a_hostile_docstring_or_readme_takes_no_minutes(doc):
+    """Issue 14, item 9: what is read of a docstring in this process takes about linear time."""
+    docstring_examples.examples(doc)
+    docstring_examples.prose(doc)
+
+
+def test_a_comment_that_is_not_closed_stays_and_others_go():
+    """Issue 14, item 9: the README's prose is the same as before."""
+    assert docstring_examples.prose("a <!-- x\ny --> b <!-- c --> [d](e) ![f](g) <!-- h") == "a  b  d  <!-- h"

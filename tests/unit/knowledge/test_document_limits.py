@@ -1,0 +1,319 @@
+"""Documents that are missing, broken, too large or written to do harm."""
+
+import json
+import os
+import zipfile
+import zlib
+
+import pytest
+
+from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.knowledge.documents import document_files, read_documents
+from exploracoder_jupyter.knowledge.documents.readers.reader_choice import TookTooLong, read_page
+from exploracoder_jupyter.knowledge.knowledge_cache import Store
+
+GOOD = "# Acme\n\n## `acmekit.connect(host)`\n\nOpen a connection to a device.\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(*paths, **more):
+        return read_documents([tmp_path / path for path in paths], Store(tmp_path / "cache"), **more)
+
+    return read
+
+
+@pytest.fixture
+def ref(tmp_path):
+    folder = tmp_path / "ref"
+    folder.mkdir()
+    (folder / "good.md").write_text(GOOD)
+    return folder
+
+
+def archive(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, body in members.items():
+            made.writestr(name, body)
+    return path
+
+
+def names(documents):
+    return [api.path for api in documents.apis]
+
+
+def paths_of(documents):
+    return {api.origin.partition(",")[0] for api in documents.apis}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("missing", None, "There is no documentation at"),
+        ("https://acme.example/ref", None, "Nothing is loaded from the network"),
+        ("a\0b", None, "cannot be read"),
+        ("blob.bin", b"x", "is of no kind that is read"),
+        ("blob.md", b"\0\1\2" * 40, "No documentation could be read at"),
+        ("broken.ipynb", b"{", "1 unreadable"),
+        ("broken.inv", b"x", "1 unreadable"),
+        ("broken.zip", b"x", "is no sound archive"),
+        ("cut.zip", b"PK\x05\x06" + b"\xff" * 18, "holds too many files"),
+        ("settings.json", b'{"a": 1}', "No documentation could be read at"),
+        ("openapi.json", b'{"openapi": 1', "1 unreadable"),
+        ("deep.json", b'{"openapi": ' + b"[" * 200_000, "1 unreadable"),
+        ("anchors.yaml", b"openapi: 3.0.0\na: &a [x]\nb: [*a, *a]\n", "1 unreadable"),
+        ("object.yaml", b"openapi: !!python/object/apply:os.system ['exit 3']\n", "1 unreadable"),
+        ("empty.md", b"", "No documentation could be read at"),
+        ("empty.html", b"", "1 unreadable"),
+    ],
+)
+def test_what_is_no_documentation_is_refused_in_a_sentence(tmp_path, read, name, content, sentence):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        read(name)
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_beside_what_is_good_the_rest_is_left_out_with_a_count(ref, read):
+    (ref / "blob.md").write_bytes(b"\0\0")
+    (ref / "broken.ipynb").write_text("{")
+    (ref / "huge.md").write_text("x" * (document_files.LARGEST_FILE + 1))
+    (ref / "picture.png").write_bytes(b"\0")
+    documents = read("ref")
+    assert names(documents) == ["acmekit.connect"]
+    assert documents.skipped == (("binary", 1), ("too large", 1), ("unreadable", 1))
+    assert documents.left_out.endswith("left out: binary (1), too large (1), unreadable (1).")
+
+
+def test_no_link_is_followed_and_a_pipe_is_not_waited_for(tmp_path, ref, read):
+    (tmp_path / "outside.md").write_text("# `acmekit.secret(x)`\n\nOf another folder.\n")
+    (ref / "outside.md").symlink_to(tmp_path / "outside.md")
+    (ref / "around").symlink_to(ref)
+    os.mkfifo(ref / "pipe.md")
+    documents = read("ref")
+    assert names(documents) == ["acmekit.connect"]
+    assert documents.skipped == (("link or no regular file", 2),)
+    with pytest.raises(UsageError, match="neither a file nor a folder"):
+        read("ref/pipe.md")
+
+
+def test_a_folder_that_cannot_be_read_is_one_sentence(tmp_path, read, monkeypatch):
+    (tmp_path / "shut").mkdir()
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(document_files.os, "scandir", refuse)
+    with pytest.raises(UsageError, match=r"cannot be read: Permission denied\. Give"):
+        read("shut")
+
+
+def test_hidden_and_made_files_are_no_documentation(ref, read):
+    for name in (".git/a.md", "_sources/a.md", "node_modules/a.md", "genindex.html", "LICENSE.txt"):
+        (ref / name).parent.mkdir(exist_ok=True)
+        (ref / name).write_text("# `acmekit.other(x)`\n\nOf no use.\n")
+    assert names(read("ref")) == ["acmekit.connect"]
+
+
+def test_an_archive_is_read_without_being_unpacked(tmp_path, read):
+    members = {
+        "ref/good.md": GOOD,
+        "../../evil.md": "# `acmekit.evil(x)`",
+        "/abs.md": "# `acmekit.evil(x)`",
+        "C:/abs.md": "# `acmekit.evil(x)`",
+        "inner.zip": b"x",
+    }
+    before = {*tmp_path.rglob("*")}
+    archive(tmp_path / "ref.zip", members)
+    documents = read("ref.zip")
+    assert names(documents) == ["acmekit.connect"] and paths_of(documents) == {"ref.zip/ref/good.md"}
+    assert {path.name for path in {*tmp_path.rglob("*")} - before} <= {"ref.zip", "cache", "knowledge.sqlite"}
+
+
+def test_what_unpacks_to_too_much_is_left_out(tmp_path, read):
+    bomb = b"\n" * (document_files.LARGEST_FILE + 1)
+    archive(tmp_path / "ref.zip", {"good.md": GOOD, "bomb.md": bomb})
+    assert (tmp_path / "ref.zip").stat().st_size < 10_000
+    documents = read("ref.zip")
+    assert names(documents) == ["acmekit.connect"] and documents.skipped == (("too large", 1),)
+
+
+def test_many_bombs_end_at_the_limit_of_all(tmp_path, read, monkeypatch):
+    monkeypatch.setattr(document_files, "MOST_BYTES", 3 * document_files.LARGEST_FILE)
+    bomb = b"\n" * (document_files.LARGEST_FILE + 1)
+    archive(tmp_path / "ref.zip", {"README.md": GOOD, **{f"bomb{number}.md": bomb for number in range(6)}})
+    assert dict(read("ref.zip").skipped) == {"too large": 3, "beyond the limits": 3}
+
+
+def test_a_member_that_is_broken_is_left_out(tmp_path, read):
+    path = archive(tmp_path / "ref.zip", {"good.md": GOOD, "z.md": "# other\n" * 40})
+    body = bytearray(path.read_bytes())
+    at = body.index(b"z.md") + 8
+    body[at : at + 6] = b"\xff" * 6
+    path.write_bytes(bytes(body))
+    assert read("ref.zip").skipped == (("unreadable", 1),)
+
+
+def test_an_archive_that_is_too_large_is_refused(tmp_path, read):
+    with (tmp_path / "ref.zip").open("wb") as file:
+        file.truncate(document_files.LARGEST_ARCHIVE + 1)  # takes no room on the disk
+    with pytest.raises(UsageError, match="is larger than 500 MB"):
+        read("ref.zip")
+
+
+def test_an_inventory_that_unpacks_to_too_much_is_cut(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.knowledge.documents.readers.sphinx_inventory._LARGEST", 1_000)
+    lines = "\n".join(f"acmekit.f{number} py:function 1 a.html#$ -" for number in range(10_000))
+    head = b"# Sphinx inventory version 2\n# Project: Acme\n# Version: 1\n# The rest is compressed using zlib.\n"
+    (tmp_path / "objects.inv").write_bytes(head + zlib.compress(lines.encode()))
+    assert 0 < len(read("objects.inv").apis) < 50
+
+
+def test_time_that_is_up_ends_the_reading(ref, read, monkeypatch):
+    (ref / "more.md").write_text("# More\n\nThere is more to be said about the device than this.\n")
+    read_pages = []
+
+    def slow(file):
+        read_pages.append(file.name)
+        monkeypatch.setattr(document_files.time, "monotonic", lambda: float("inf"))
+        return read_page(file)
+
+    documents = read("ref", read=slow)
+    assert read_pages == ["ref/good.md"] and documents.skipped == (("beyond the limits", 1),)
+    monkeypatch.undo()
+    assert read("ref").skipped == (), "what was cut short is not kept"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div>" * 100_000 + "deep",
+        "<a " + "b=c " * 100_000 + ">x",
+        "<ul><li>" * 30_000,
+        "<!--" * 100_000,
+        "<" * 300_000,
+    ],
+)
+def test_html_that_would_take_hours_takes_none(tmp_path, read, body):
+    (tmp_path / "page.html").write_text(f"<h2>acmekit.connect(host)</h2><p>Open a connection.</p>{body}")
+    assert names(read("page.html")) == ["acmekit.connect"]
+
+
+@pytest.mark.timeout(30)
+def test_an_element_with_more_attributes_than_people_write_makes_a_page_unreadable(tmp_path, read):
+    wide = "<a " + " ".join(f"b{at}='<'" for at in range(200_000)) + ">x"
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "good.html").write_text("<h2>acmekit.connect(host)</h2><p>Open a connection.</p>")
+    (tmp_path / "pages" / "wide.html").write_text(f"<h2>acmekit.close(host)</h2><p>Close it.</p>{wide}")
+    documents = read("pages")
+    assert names(documents) == ["acmekit.connect"] and [number for _, number in documents.skipped] == [1]
+
+
+def test_a_page_need_not_say_where_its_head_ends(tmp_path, read):
+    (tmp_path / "page.html").write_text(
+        "<title>Kit</title><section><h2>acmekit.connect(host)</h2><p>Open a connection.</p></section>"
+    )
+    assert names(read("page.html")) == ["acmekit.connect"]
+
+
+def test_entities_of_a_document_are_not_expanded(tmp_path, read):
+    (tmp_path / "secret.txt").write_text("the secret of another file")
+    head = f'<!DOCTYPE html [<!ENTITY x SYSTEM "file://{tmp_path}/secret.txt"><!ENTITY y "yyyyy">]>'
+    (tmp_path / "page.html").write_text(f"{head}<h1>Page</h1><p>What is told here: &x; &y; and that is all of it.</p>")
+    assert "yyyyy" not in repr(read("page.html").passages) and "secret of" not in repr(read("page.html").passages)
+
+
+def test_texts_of_any_encoding_are_read(tmp_path, ref, read):
+    for name, encoding in (("a", "utf-8-sig"), ("b", "utf-16"), ("c", "latin-1")):
+        (ref / f"{name}.md").write_bytes(
+            f"# Größe\n\nWie groß ein Gerät ist, steht in {name}, sonst nirgends.\n".encode(encoding)
+        )
+    told = [passage.text for passage in read("ref").passages if "Gerät" in passage.text]
+    assert len(told) == 3
+
+
+def test_a_missing_package_is_named(tmp_path, read, monkeypatch):
+    (tmp_path / "page.html").write_text("<h1>Page</h1>")
+    (tmp_path / "api.yaml").write_text("openapi: 3.0.0\n")
+    monkeypatch.setitem(__import__("sys").modules, "lxml", None)
+    monkeypatch.setitem(__import__("sys").modules, "yaml", None)
+    for name in ("page.html", "api.yaml"):
+        with pytest.raises(MissingMeans, match=r"pip install 'exploracoder-jupyter\[docs\]'"):
+            read(name)
+
+
+def test_halves_of_characters_are_replaced(tmp_path, ref, read):
+    (ref / os.fsdecode(b"na\xffme.md")).write_text("# Page\n\nWhat is told here stands in a file with an odd name.\n")
+    half = r'"\ud800 is half of a character, and stands in a text of some length"'
+    cells = f'[{{"cell_type": "markdown", "source": {half}}}]'
+    (ref / "tour.ipynb").write_text(f'{{"cells": {cells}, "metadata": {{}}}}')
+    (ref / "api.json").write_text(f'{{"openapi": "3.0", "paths": {{"/a": {{"get": {{"summary": {half}}}}}}}}}')
+    (ref / "page.html").write_text("<p>Half of a character, &#xD800;, and more, so that it is long enough.</p>")
+    documents = read("ref")
+    assert repr(documents).encode() and not documents.skipped
+    assert len(documents.apis) == 2 and len(documents.passages) == 3 and read("ref").reopened
+
+
+def test_a_schema_that_refers_to_itself_ends(tmp_path, read):
+    loop = {"$ref": "#/components/parameters/a"}
+    whole = {
+        "openapi": "3.0.0",
+        "paths": {"/a": {"get": {"parameters": [loop, {"$ref": "https://example.com/x"}]}}, "/b": [], "/c": {"get": 3}},
+        "components": {"parameters": {"a": loop}},
+    }
+    (tmp_path / "api.json").write_text(json.dumps(whole))
+    assert names(read("api.json")) == ["get_a"]
+
+
+def test_documents_of_one_name_keep_apart_and_equal_ones_are_one(tmp_path, read):
+    for folder, name in (("a", "first"), ("b", "second"), ("c", "second")):
+        (tmp_path / folder / "ref").mkdir(parents=True)
+        (tmp_path / folder / "ref" / "api.md").write_text(
+            f"# `acmekit.{name}(x)`\n\nThe {name} of what is called here.\n"
+        )
+    documents = read("a/ref", "b/ref", "c/ref")
+    assert names(documents) == ["acmekit.first", "acmekit.second"]
+    assert paths_of(documents) == {"ref/api.md", "b/ref/api.md"}
+
+
+def test_what_was_read_is_kept_by_content(ref, read):
+    first = read("ref")
+    again = read("ref", read=lambda file: pytest.fail("it was read before"))
+    assert again.apis == first.apis and again.reopened and not first.reopened
+    (ref / "good.md").write_text(GOOD.replace("connect", "reach"))
+    assert names(read("ref")) == ["acmekit.reach"]
+
+
+def slow_about(*names):
+    def read(file):
+        if file.name in names:
+            raise TookTooLong(15.0)
+        return read_page(file)
+
+    return read
+
+
+def test_a_file_that_takes_too_long_is_named_and_the_others_are_read(ref, read):
+    """Issue 14, item 9: a document that exceeds its time is left out with a sentence that names it, also next time."""
+    (ref / "bad.md").write_text("[" * 50_000)
+    documents = read("ref", read=slow_about("ref/bad.md"))
+    assert names(documents) == ["acmekit.connect"]
+    for one in (documents, read("ref")):
+        (sentence,) = one.notices
+        assert "'ref/bad.md'" in sentence and "15 s" in sentence
+
+
+def test_of_many_slow_files_a_few_are_named(ref, read):
+    """Issue 14, item 9: notices stay few, however many documents take too long."""
+    bad = [f"bad{number:02}.md" for number in range(20)]
+    for name in bad:
+        (ref / name).write_text(f"# {name}")
+    documents = read("ref", read=slow_about(*(f"ref/{name}" for name in bad)))
+    assert len(documents.notices) < 10 and "15 more" in documents.notices[-1]
+
+
+def test_nothing_but_slow_files_is_refused_with_the_reason(ref, read):
+    """Issue 14, item 9: where no document could be read in time, the error says so."""
+    with pytest.raises(UsageError, match="1 too slow"):
+        read("ref", read=slow_about("ref/good.md"))

@@ -1,0 +1,113 @@
+"""The cache on disk: shared, lossy, never in the way."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from exploracoder_jupyter.knowledge.knowledge_cache import Store, digest, pack, unpack
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+def test_what_is_kept_is_found_by_kind_and_key_in_a_later_process_too(store, tmp_path):
+    store.put("surface", "a", b"one")
+    store.put("index", "a", b"two")
+    store.put("surface", "a", b"three")
+    assert Store(tmp_path).get("surface", "a") == b"three"
+    assert Store(tmp_path).get("index", "a") == b"two"
+    assert store.get("surface", "b") is None
+
+
+def test_many_at_once(store):
+    bodies = {f"k{n}": str(n).encode() for n in range(1500)}
+    store.put_many("vector", bodies)
+    assert store.get_many("vector", [*bodies, "missing"]) == bodies
+
+
+def test_old_surfaces_make_room_for_new_ones(store):
+    for n in range(70):
+        store.put("surface", str(n), b"x")
+    store.put_many("vector", {str(n): b"v" for n in range(70)})
+    assert len(store.get_many("surface", map(str, range(70)))) == 60
+    assert store.get("surface", "0") is None and store.get("surface", "69") == b"x"
+    assert len(store.get_many("vector", map(str, range(70)))) == 70
+
+
+@pytest.mark.parametrize(
+    "damage", [b"this is no database, but it is long enough to be read as one" * 40, b"short", b""]
+)
+def test_a_corrupt_file_is_replaced(store, tmp_path, damage):
+    store.put("surface", "a", b"one")
+    for file in tmp_path.iterdir():
+        file.unlink()
+    (tmp_path / "knowledge.sqlite").write_bytes(damage)
+    assert store.get("surface", "a") is None
+    store.put("surface", "a", b"two")
+    assert store.get("surface", "a") == b"two"
+
+
+def test_a_file_damaged_inside_is_replaced(store, tmp_path):
+    store.put("surface", "a", bytes(200_000))
+    path = tmp_path / "knowledge.sqlite"
+    with sqlite3.connect(path) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    whole = bytearray(path.read_bytes())
+    whole[4096:40_000] = b"\xff" * (40_000 - 4096)
+    path.write_bytes(whole)
+    store.get("surface", "a")
+    store.put("surface", "b", b"new")
+    assert store.get("surface", "b") == b"new"
+
+
+def test_another_schema_is_replaced(store, tmp_path):
+    with sqlite3.connect(tmp_path / "knowledge.sqlite") as db:
+        db.executescript("CREATE TABLE kept (other); PRAGMA user_version = 99")
+    db.close()
+    store.put("surface", "a", b"one")
+    assert store.get("surface", "a") == b"one"
+
+
+def test_a_folder_that_cannot_be_means_no_cache(tmp_path):
+    (tmp_path / "file").write_text("")
+    store = Store(tmp_path / "file" / "cache")
+    store.put("surface", "a", b"one")
+    assert store.get("surface", "a") is None
+
+
+def test_a_file_that_cannot_be_written_is_read(store, tmp_path, monkeypatch):
+    store.put("surface", "a", b"one")
+    real = sqlite3.connect
+
+    def read_only(path, **more):
+        return real(f"file:{path}?mode=ro", uri=True, **more)
+
+    monkeypatch.setattr(sqlite3, "connect", read_only)
+    store.put("surface", "a", b"two")
+    assert store.get("surface", "a") == b"one"
+
+
+def test_many_writers_at_once(tmp_path):
+    def write(n: int) -> None:
+        Store(tmp_path).put("index", str(n % 5), str(n % 5).encode() * 1000)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(40)))
+    assert Store(tmp_path).get_many("index", "01234") == {n: n.encode() * 1000 for n in "01234"}
+
+
+def test_arrays_survive_packing():
+    arrays = {"a": np.arange(6, dtype=np.float16).reshape(2, 3), "b": np.array([], dtype=np.int64)}
+    again = unpack(pack(arrays))
+    assert {name: (array.dtype, array.tolist()) for name, array in again.items()} == {
+        name: (array.dtype, array.tolist()) for name, array in arrays.items()
+    }
+
+
+def test_keys_are_of_the_parts_not_of_their_joint():
+    assert digest("ab", "c") != digest("a", "bc")

@@ -1,0 +1,157 @@
+"""Several sources behind one search: fused, each text once, none crowding out the others, none in the way."""
+
+import threading
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet
+from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, Soup
+from tests.patience import patience
+
+
+def _passage(source, text, origin=None):
+    return Passage(source, title="", text=text, origin=origin or f"{source}: {text}")
+
+
+class Fixed:
+    """A source that finds these texts, whatever is asked."""
+
+    def __init__(self, kind, *texts):
+        self.kind = kind
+        self._found = [ScoredPassage(_passage(kind, text), 1000 - rank) for rank, text in enumerate(texts)]
+
+    async def search(self, query, k):
+        return self._found
+
+
+class Failing:
+    """A source that raises."""
+
+    kind = "web"
+
+    def __init__(self, error):
+        self._error = error
+
+    async def search(self, query, k):
+        raise self._error
+
+
+class Stuck:
+    """A source whose thread hangs until it is released."""
+
+    kind = "documentation"
+
+    def __init__(self):
+        self.released = threading.Event()
+
+    async def search(self, query, k):
+        await anyio.to_thread.run_sync(self.released.wait, abandon_on_cancel=True)
+
+
+def _texts(soup, query, k, among=None):
+    async def main():
+        return await soup.search(query, k, among=among)
+
+    return [hit.passage.text for hit in anyio.run(main)]
+
+
+def test_ranks_count_and_not_scores():
+    loud = Fixed("documentation", "merge one", "merge two", "merge three")
+    quiet = Fixed("web", "merge four", "merge five")
+    quiet._found = [ScoredPassage(hit.passage, hit.score / 1e6) for hit in quiet._found]
+    assert set(_texts(Soup([loud, quiet]), "merge", 2)) == {"merge one", "merge four"}
+
+
+def test_what_has_nothing_of_the_query_comes_after_what_has():
+    near = Fixed("snippet", "merge two frames by their keys", "sort the frame of keys")
+    far = Fixed("documentation", "install with pip", "licence")
+    for sources in ([near, far], [far, near]):
+        assert _texts(Soup(sources), "merge frames by keys", 3)[0] == "merge two frames by their keys"
+
+
+def test_a_text_that_two_sources_have_comes_once_and_first():
+    soup = Soup([Fixed("documentation", "alpha", "both of  them"), Fixed("web", "beta", "both\nof them")])
+    assert _texts(soup, "unlike", 10) == ["both of  them", "alpha", "beta"]
+
+
+def test_no_kind_takes_more_than_half_where_another_has_something():
+    many = [Fixed("documentation", *(f"merge frames {name} {at}" for at in range(10))) for name in "abc"]
+    soup = Soup([*many, Fixed("snippet", "one", "two", "three")])
+    found = _texts(soup, "merge frames", 6)
+    assert len(found) == 6 and sum(text.startswith("merge") for text in found) == 3
+    assert len(_texts(Soup(many), "merge frames", 6)) == 6
+    assert (
+        sum(text.startswith("merge") for text in _texts(Soup([many[0], Fixed("web", "one")]), "merge frames", 6)) == 5
+    )
+
+
+def test_only_the_kinds_that_are_asked_for_are_searched():
+    soup = Soup([Fixed("documentation", "a"), Fixed("workspace", "b"), Fixed("web", "c")])
+    assert soup.kinds == {"documentation", "workspace", "web"}
+    assert _texts(soup, "x", 5, among={"workspace"}) == ["b"]
+    assert _texts(soup, "x", 5, among=()) == []
+    assert sorted(_texts(soup, "x", 5)) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [(UsageError("The server is down.", remedy="Start it."), "The server is down."), (KeyError("x"), "KeyError.")],
+)
+def test_a_source_that_fails_gives_nothing_and_is_told_once(error, why):
+    said = []
+    soup = Soup([Failing(error), Fixed("snippet", "a")], say=said.append)
+    assert _texts(soup, "x", 5) == _texts(soup, "x", 5) == ["a"]
+    assert said == [f"The web could not be searched: {why}"]
+
+
+def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others():
+    stuck, said = Stuck(), []
+    try:
+        assert _texts(Soup([stuck, Fixed("snippet", "a")], say=said.append, patience=0.05), "x", 5) == ["a"]
+        assert said == ["The documentation took longer than 0.05 s to search, and gave nothing."]
+    finally:
+        stuck.released.set()
+
+
+def test_sources_are_searched_at_the_same_time():
+    together = threading.Barrier(2, timeout=patience(20))
+
+    class Waiting(Fixed):
+        async def search(self, query, k):
+            await anyio.to_thread.run_sync(together.wait)
+            return await super().search(query, k)
+
+    assert sorted(_texts(Soup([Waiting("web", "a"), Waiting("snippet", "b")], patience=30), "x", 5)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("query", "k"), [("", 5), ("  ", 5), ("x", 0), ("x", -1)])
+def test_nothing_asked_gives_nothing(query, k):
+    assert _texts(Soup([Fixed("web", "a")]), query, k) == []
+
+
+def test_no_sources_find_nothing_and_keep_nothing():
+    soup = Soup()
+    assert soup.kinds == frozenset() and _texts(soup, "x", 5) == []
+    anyio.run(soup.learn, [_snippet("x")])
+    anyio.run(soup.forget, ["x"])
+
+
+def test_what_is_learned_is_found_beside_other_sources_until_it_is_forgotten(tmp_path):
+    store = SnippetStore(tmp_path / "snippets.sqlite")
+    soup = Soup([Fixed("documentation", "merge frames")], kept=SnippetSource(store, {"pandas": "2.2.1"}))
+    anyio.run(soup.learn, [_snippet("Merge two frames")])
+
+    async def found():
+        return [hit.passage for hit in await soup.search("merge two frames", 5) if hit.passage.source == "snippet"]
+
+    [passage] = anyio.run(found)
+    assert passage.title == "Merge two frames"
+    anyio.run(soup.forget, [passage.origin])
+    assert anyio.run(found) == []
+
+
+def _snippet(title):
+    return Snippet("pandas", "2.2.1", title, "import pandas", (), "", "3.11")

@@ -1,0 +1,293 @@
+"""Code that ran, kept on disk: by version, within a cap, without credentials, whatever happens to the file."""
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.core.types import Snippet
+from exploracoder_jupyter.knowledge.search.latent_embedder import Latent
+from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, snippet_store
+from exploracoder_jupyter.knowledge.sources.snippet_store import MOST
+
+READ = Snippet(
+    "pandas", "2.2.1", "Read a CSV file into a frame", "import pandas\nf = pandas.read_csv('a.csv')",
+    ("pandas.read_csv",), "3 rows", "3.11",
+)  # fmt: skip
+VERSIONS = {"pandas": "2.2.1"}
+
+
+def _made(title, **more):
+    return replace(READ, title=title, code=f"print({title!r})", **more)
+
+
+def _titles(store, library=None):
+    return [one.snippet.title for one in store.all(library)]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return SnippetStore(tmp_path / "cache" / "snippets.sqlite")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Sets the day that it is."""
+
+    def set_to(day):
+        monkeypatch.setattr(snippet_store.time, "time", lambda: 1_000_000_000 + 86_400 * day)
+
+    set_to(0)
+    return set_to
+
+
+def test_what_is_kept_is_there_for_the_next_process(store):
+    store.keep([READ], "values")
+    [found] = SnippetStore(store.path).of(VERSIONS, "values")
+    assert found.snippet == READ
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600 or sys.platform == "win32"
+
+
+def test_only_the_exact_version_is_offered(store):
+    store.keep([READ, replace(READ, version="2.2.2"), replace(READ, library="polars")], "values")
+    assert [one.snippet for one in store.of(VERSIONS, "values")] == [READ]
+    assert store.of({}, "values") == []
+    assert len(store.of({"pandas": "2.2.2", "polars": "2.2.1"}, "values")) == 2
+
+
+def test_other_versions_go_when_nothing_used_them_for_a_month(store, clock):
+    store.keep([replace(READ, version="1.0"), replace(READ, version="1.1")], "values")
+    old, used = sorted(store.all(), key=lambda one: one.snippet.version)
+    clock(20)
+    store.used([used.id])
+    clock(29)
+    store.keep([READ], "values")
+    assert len(store.all("pandas")) == 3
+    clock(31)
+    store.keep([READ], "values")
+    assert sorted(one.snippet.version for one in store.all("pandas")) == ["1.1", "2.2.1"]
+    assert old.id != used.id
+
+
+def test_code_that_differs_in_layout_only_is_kept_once(store):
+    store.keep([READ], "values")
+    store.keep([replace(READ, code=f"{READ.code}  # reads it\n\n", title="Another title")], "values")
+    [found] = store.all()
+    assert (found.snippet.title, found.uses) == (READ.title, 1)
+
+
+def test_the_least_used_and_oldest_make_room(store, clock):
+    store.keep([_made("often"), _made("seldom"), replace(_made("other"), library="polars")], "values")
+    [often] = [one.id for one in store.all() if one.snippet.title == "often"]
+    for _ in range(5):
+        store.used([often])
+    clock(2)
+    store.keep([_made(str(number)) for number in range(MOST - 1)], "values")
+    assert len(store.all("pandas")) == MOST
+    assert "often" in _titles(store) and "seldom" not in _titles(store) and "other" in _titles(store)
+    clock(3)
+    store.keep([_made("new")], "values")
+    assert "new" in _titles(store) and "0" not in _titles(store)
+
+
+def test_what_was_written_with_values_is_not_offered_where_less_is_shared(store):
+    store.keep([_made("values")], "values")
+    store.keep([_made("schema")], "schema")
+    store.keep([_made("values then none"), _made("schema")], "values")
+    store.keep([_made("values then none")], "none")
+    offered = {
+        level: sorted(one.snippet.title for one in store.of(VERSIONS, level)) for level in ("values", "schema", "none")
+    }
+    assert offered == {
+        "values": ["schema", "values", "values then none"],
+        "schema": ["schema", "values then none"],
+        "none": ["values then none"],
+    }
+
+
+def test_what_is_kept_again_where_less_is_shared_says_no_more_than_was_shared(store):
+    store.keep([READ], "values")
+    store.keep([replace(READ, title="Read a file", observed="")], "schema")
+    store.keep([READ], "values")
+    [found] = store.of(VERSIONS, "schema")
+    assert (found.snippet.title, found.snippet.observed) == ("Read a file", "")
+
+
+@pytest.mark.parametrize("damage", [b"this is no database, but it is long enough for one" * 40, b"\0" * 8192])
+def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
+    store.path.parent.mkdir()
+    store.path.write_bytes(damage)
+    assert store.all() == []
+    store.keep([READ], "values")
+    assert _titles(store) == [READ.title]
+    [aside] = store.path.parent.glob("snippets.sqlite.unsound-*")
+    assert aside.read_bytes() == damage
+    assert store.clear() == 1
+    assert list(store.path.parent.glob("*.unsound-*")) == []
+
+
+def test_a_file_damaged_inside_is_set_aside_with_the_journal_that_belongs_to_it(store):
+    store.keep([_made(str(number), observed="x" * 500) for number in range(100)], "values")
+    whole = bytearray(store.path.read_bytes())
+    whole[4096:40_960] = b"\xff" * (40_960 - 4096)
+    store.path.write_bytes(whole)
+    store.keep([READ], "values")
+    assert _titles(store) == [READ.title]
+    [aside] = store.path.parent.glob("snippets.sqlite.unsound-*")
+    assert len(aside.read_bytes()) == len(whole)
+
+
+def test_a_row_that_cannot_be_read_is_passed_over(store):
+    store.keep([READ, _made("sound", apis=())], "values")
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE snippets SET body = ? WHERE body LIKE '%read_csv%'", (b"\xff\xfe{",))
+    db.close()
+    assert _titles(store) == ["sound"]
+
+
+def test_a_file_of_a_newer_release_is_left_alone(store):
+    store.keep([READ], "values")
+    with sqlite3.connect(store.path) as db:
+        db.execute("PRAGMA user_version = 99")
+    db.close()
+    before = store.path.read_bytes()
+    store.keep([_made("new")], "values")
+    assert store.all() == []
+    assert store.path.read_bytes() == before
+    assert list(store.path.parent.iterdir()) == [store.path]
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
+    (tmp_path / "file").write_text("")
+    store = SnippetStore(tmp_path / "file" / "snippets.sqlite")
+    store.keep([READ], "values")
+    store.used(["x"])
+    store.drop(["x"])
+    assert store.all() == [] and store.clear() == 0
+
+
+def test_looking_makes_no_file(store):
+    assert store.of(VERSIONS, "values") == [] and store.clear() == 0
+    assert not store.path.parent.exists()
+
+
+_KEEP_SOME = """
+import sys
+from pathlib import Path
+from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore
+from exploracoder_jupyter.core.types import Snippet
+
+print(flush=True)
+for at in range(8):
+    SnippetStore(Path(sys.argv[1])).keep([Snippet("pandas", "2.2.1", "", f"b{at}", (), "", "3.11")], "values")
+"""
+
+
+def test_processes_that_begin_at_once_share_the_file(store):
+    command = [sys.executable, "-c", _KEEP_SOME, str(store.path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        for at in range(8):
+            store.keep([replace(READ, code=f"a{at}")], "values")
+    assert other.returncode == 0
+    assert sorted(one.snippet.code for one in store.all()) == [f"{name}{at}" for name in "ab" for at in range(8)]
+
+
+def test_what_is_cleared_is_gone_from_the_disk(store):
+    store.keep([READ, replace(_made("Uniquely told"), library="polars")], "values")
+    assert store.clear("polars") == 1
+    assert _titles(store) == [READ.title]
+    assert b"Uniquely told" not in store.path.read_bytes()
+    assert store.clear() == 1
+    assert b"read_csv" not in store.path.read_bytes()
+
+
+def _search(source, query, k=5):
+    return anyio.run(source.search, query, k)
+
+
+def test_a_later_task_finds_what_an_earlier_one_learned(store):
+    anyio.run(SnippetSource(store, VERSIONS).learn, [READ, _made("Draw a histogram of the ages")])
+    [found] = _search(SnippetSource(store, VERSIONS), "read the csv file of ages")[:1]
+    assert (found.passage.source, found.passage.title, found.passage.code) == ("snippet", READ.title, True)
+    assert found.passage.text.startswith(READ.code) and found.passage.text.endswith("# 3 rows")
+    assert (found.passage.apis, found.passage.version) == (READ.apis, "2.2.1")
+    assert "pandas 2.2.1" in found.passage.origin
+    assert {one.snippet.title: one.uses for one in store.all()}[READ.title] == 1
+    assert _search(SnippetSource(store, {"pandas": "2.3.0"}), "read a csv file") == []
+
+
+def test_what_does_not_run_any_more_is_forgotten(store):
+    source = SnippetSource(store, VERSIONS)
+    anyio.run(source.learn, [READ, _made("Read a CSV file in parts")])
+    found = _search(source, "read a csv file")
+    assert len(found) == 2
+    anyio.run(source.forget, [found[0].passage.origin, "snippet nonsense", "https://example.org"])
+    assert [hit.passage.title for hit in _search(source, "read a csv file")] == [found[1].passage.title]
+
+
+def test_one_word_in_common_is_chance(store):
+    source = SnippetSource(store, VERSIONS)
+    anyio.run(source.learn, [READ])
+    assert _search(source, "write a parquet file to the bucket") == []
+    assert len(_search(source, "file")) == 1
+
+
+def test_what_means_the_same_is_found_where_the_words_differ(store):
+    said = ["mean average of values", "average or mean of numbers", "plot a chart", "draw a chart: plot", "join tables"]
+    latent = Latent.fit([*said, "merge or join two tables", "values and numbers", "tables of values"])
+    source = SnippetSource(store, VERSIONS, latent=latent)
+    anyio.run(source.learn, [_made("Mean", apis=()), _made("Plot", apis=())])
+    assert _search(SnippetSource(store, VERSIONS), "average") == []
+    assert [hit.passage.title for hit in _search(source, "average")] == ["Mean"]
+
+
+def test_below_values_nothing_that_was_shown_is_kept_or_told(store):
+    anyio.run(SnippetSource(store, VERSIONS, sharing="schema").learn, [READ])
+    assert [one.snippet.observed for one in store.all()] == [""]
+    store.clear()
+    store.keep([READ], "schema")
+    [found] = _search(SnippetSource(store, VERSIONS, sharing="schema"), "read a csv file")
+    assert found.passage.text == READ.code
+
+
+@pytest.mark.parametrize(
+    ("code", "secret"),
+    [
+        ("connect(password='hunter2pw')", "hunter2pw"),
+        ("connect(password='pw99')", "pw99"),
+        ("api_key = 'abcdef0123456789'\nprint(api_key)", "abcdef0123456789"),
+        ("settings['secret'] = 'abcdef0123456789'", "abcdef0123456789"),
+        ("settings = {'client_secret': 'abcdef0123456789'}", "abcdef0123456789"),
+        ("_token: str = 'abcdef0123456789'", "abcdef0123456789"),
+        ("self.token = b'abcdef0123456789'", "abcdef0123456789"),
+        ("read_sql('x', 'postgres://me:hunter2pw@host/db')", "postgres://me:hunter2pw@host/db"),
+        ("ask('told by the run')", "told by the run"),
+    ],
+)
+def test_what_looks_like_a_credential_is_not_kept(store, code, secret):
+    learned = replace(READ, code=code, title=f"Use {secret}", observed=f"connected as {secret}")
+    source = SnippetSource(store, VERSIONS, clean=lambda text: text.replace("told by the run", "[redacted]"))
+    anyio.run(source.learn, [learned])
+    [one] = store.all()
+    assert secret not in one.snippet.code
+    assert "[redacted]" in one.snippet.code
+    compile(one.snippet.code, "kept", "exec")
+    if len(secret) > 8:
+        assert secret.encode() not in store.path.read_bytes()
+
+
+def test_ordinary_words_are_no_credentials(store):
+    code = "read(sep=';', token_pattern='[a-z]+', key='species', password=None, encoding='utf-8')"
+    anyio.run(SnippetSource(store, VERSIONS).learn, [replace(READ, code=code)])
+    assert store.all()[0].snippet.code == code
+
+
+def test_odd_text_is_kept_and_endless_code_is_not(store):
+    source = SnippetSource(store, VERSIONS)
+    anyio.run(source.learn, [_made("lone \ud800 surrogate"), replace(READ, code="x = 1\n" * 10_000), _made("")])
+    assert sorted(_titles(store)) == ["", "lone ? surrogate"]

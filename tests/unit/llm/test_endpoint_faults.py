@@ -1,0 +1,177 @@
+import logging
+import traceback
+
+import httpx2
+import pytest
+
+from exploracoder_jupyter.core.errors import EndpointError, UsageError
+from exploracoder_jupyter.core.settings import Endpoint, Secrets
+from exploracoder_jupyter.llm import OpenAIModel
+from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+async def failure(answer, *, n=1, **settings):
+    with pytest.raises(EndpointError) as caught:
+        await answers(model(answer, **settings), ask(n=n))
+    return caught.value
+
+
+def everything_said(error):
+    """All that a traceback, or someone who walks the chain of exceptions, can show."""
+    said = ["".join(traceback.format_exception(error))]
+    while error:
+        said += [str(error), repr(error), repr(error.args), repr(vars(error))]
+        error = error.__cause__ or error.__context__
+    return "\n".join(said)
+
+
+async def test_a_refused_key_is_one_sentence_that_says_where_keys_are_set():
+    error = await failure(lambda body: refusal(401, f"Incorrect API key provided: {KEY}"))
+    assert error.message == f"{URL} refused the key (401)."
+    assert "EXPLORACODER_API_KEY" in error.remedy and "config.toml" in error.remedy
+
+
+async def test_a_missing_key_is_told_from_a_wrong_one():
+    error = await failure(lambda body: refusal(401), key=None)
+    assert error.message == f"{URL} wants a key (401), and none is configured."
+
+
+async def test_a_server_without_keys_is_asked_without_one():
+    def handle(request):
+        assert request.headers["authorization"] == "Bearer not-needed"
+        return whole("x")
+
+    client = httpx2.AsyncClient(transport=httpx2.MockTransport(handle))
+    served = OpenAIModel(Endpoint(model="m", base_url="ollama", retries=0), Secrets(), http_client=client)
+    assert [reply.text for reply in await answers(served, ask())] == ["x"]
+
+
+def test_openai_itself_is_not_asked_without_a_key():
+    with pytest.raises(EndpointError, match="No key is configured for https://api"):
+        OpenAIModel(Endpoint(model="gpt"), Secrets())
+
+
+@pytest.mark.parametrize("key", ["sk-fünf-geheim", "sk-two\nlines"])
+def test_what_cannot_be_a_key_is_said_without_saying_it(key):
+    with pytest.raises(EndpointError, match="characters that no key has") as caught:
+        OpenAIModel(Endpoint(model="gpt"), Secrets(api_key=key))
+    assert "sk-" not in everything_said(caught.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda body: refusal(401, f"bad key {KEY}"),
+        lambda body: refusal(403, f"bad key {KEY}"),
+        lambda body: refusal(404, f"no model for {KEY}"),
+        lambda body: refusal(400, f"what is {KEY}?"),
+        lambda body: refusal(429, f"too much from {KEY}"),
+        lambda body: refusal(500, f"Authorization: Bearer {KEY}"),
+        lambda body: httpx2.Response(502, text=f"Bearer {KEY}"),
+        lambda body: httpx2.Response(200, text=f"Bearer {KEY}"),
+        lambda body: httpx2.Response(200, json={"error": {"message": f"Bearer {KEY}"}}),
+        lambda body: httpx2.Response(200, content=f"{{{KEY}", headers={"content-type": "application/json"}),
+        lambda body: (_ for _ in ()).throw(httpx2.ConnectError(f"cannot send Bearer {KEY}")),
+        lambda body: (_ for _ in ()).throw(httpx2.ReadTimeout(f"cannot send Bearer {KEY}")),
+    ],
+)
+async def test_the_key_is_in_no_error_and_no_log(answer, caplog):
+    with caplog.at_level(logging.DEBUG):
+        error = await failure(answer, n=2)
+    assert KEY not in everything_said(error)
+    assert KEY not in caplog.text
+
+
+async def test_an_unknown_model_is_answered_with_those_that_exist():
+    error = await failure(lambda body: refusal(404, "model 'm' not found, try pulling it first"))
+    assert error.message == f"{URL} has no model 'm'."
+    assert error.remedy == "It has: small, large."
+
+
+async def test_a_wrong_address_names_address_and_model():
+    error = await failure(lambda body: httpx2.Response(404, text="<html>nginx</html>"), model="small")
+    assert error.message == f"{URL} has no such address, or no model 'small' (404)."
+    assert "/v1" in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda body: refusal(429, "quota exceeded"), f"{URL} refuses more requests now (429, tried 3 times): quota"),
+        (lambda body: refusal(503, "loading model"), f"{URL} failed (503, tried 3 times): loading model."),
+    ],
+)
+async def test_what_may_pass_is_tried_again_within_the_limit(answer, sentence):
+    sent = []
+    error = await failure(answer, requests=sent, retries=2)
+    assert error.message.startswith(sentence)
+    assert len(sent) == 3
+
+
+async def test_what_passes_when_tried_again_is_not_noticed():
+    left = [refusal(429), refusal(500), refusal(503)]
+    served = model(lambda body: left.pop() if left else whole("x"), retries=3)
+    [reply] = await answers(served, ask())
+    assert (reply.text, reply.usage.calls) == ("x", 2)
+
+
+async def test_silence_is_reported_with_the_seconds_that_were_waited_not_with_the_setting():
+    """Issue 14, item 14: "did not answer within 7 seconds" was claimed of a request that failed at once."""
+
+    def answer(body):
+        raise httpx2.ReadTimeout("silence")
+
+    error = await failure(answer, timeout=7)
+    assert error.message == f"{URL} sent no answer within 0 s."
+
+
+async def test_an_unreachable_server_is_named():
+    def answer(body):
+        raise httpx2.ConnectError("[Errno 111] Connection refused")
+
+    error = await failure(answer)
+    assert error.message == f"{URL} cannot be reached: [Errno 111] Connection refused."
+    assert "base_url" in error.remedy
+
+
+async def test_a_password_in_the_address_is_not_shown():
+    def answer(body):
+        raise httpx2.ConnectError("no")
+
+    error = await failure(answer, base_url="http://me:secret@models.example/v1")
+    assert error.message.startswith("http://models.example/v1 cannot")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda body: httpx2.Response(200, text="<html>Welcome</html>", headers={"content-type": "text/html"}),
+        lambda body: httpx2.Response(200, content="{oops", headers={"content-type": "application/json"}),
+    ],
+)
+async def test_something_else_at_the_address_is_said_to_be_that(answer):
+    error = await failure(answer)
+    assert error.message.startswith(f"{URL} does not answer as an OpenAI-compatible endpoint")
+
+
+async def test_an_error_sent_with_success_is_an_error():
+    error = await failure(lambda body: httpx2.Response(200, json={"error": {"code": 503, "message": "no provider"}}))
+    assert error.message == f"{URL} failed (503, tried once): no provider."
+
+
+async def test_other_refusals_quote_the_server_shortly():
+    error = await failure(lambda body: refusal(413, "long " * 1000))
+    assert error.message.startswith(f"{URL} refused the request (413): long long")
+    assert len(error.message) < 400
+
+
+def test_a_model_must_be_named():
+    with pytest.raises(UsageError, match="No model"):
+        OpenAIModel(Endpoint(base_url="ollama"), Secrets())

@@ -1,0 +1,329 @@
+"""The offline model through its port: every step answered in the form that the pipeline reads."""
+
+import ast
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.types import (
+    ApiDoc,
+    Candidate,
+    Change,
+    ErrorInfo,
+    Experience,
+    Introduction,
+    Observation,
+    Sampling,
+    Subtask,
+    Task,
+)
+from exploracoder_jupyter.llm.offline import OfflineModel
+from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
+    DebugInputs,
+    IntroduceInputs,
+    PlanInputs,
+    PlannersInputs,
+    ProposeInputs,
+    RecommendInputs,
+    RepairInputs,
+    SolveInputs,
+)
+from exploracoder_jupyter.pipeline.prompting.reply_forms import (
+    PlannersReply,
+    PlanReply,
+    RecommendReply,
+    parse_code,
+    parse_json,
+)
+from exploracoder_jupyter.pipeline.run_task import run_task
+from tests.unit.world import FewApis, a_run
+
+pytestmark = pytest.mark.anyio
+
+STATISTICS = tuple(
+    ApiDoc(f"statistics.{name}", "function", signature, doc, "statistics", "3")
+    for name, signature, doc in (
+        ("median", "(data)", "Return the median (middle value) of numeric data.\n\n>>> median([1, 3, 5])\n3\n"),
+        ("mean", "(data)", "Return the sample arithmetic mean of data.\n\n>>> mean([1, 2, 3, 4, 4])\n2.8\n"),
+        ("mode", "(data)", "Return the most common data point.\n\n>>> mode([1, 1, 2])\n1\n"),
+    )
+)
+TASK = Task("Compute the median of [7, 1, 4] and store it in `m`", ("statistics",), check="assert m == 4")
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+async def ask(step, inputs, *, n=1, model=None):
+    request = ModelRequest(step, inputs, (), Sampling(n=n))
+    model = model or OfflineModel(FewApis(STATISTICS))
+    return [reply async for reply in model.complete(request)]
+
+
+def tried(code, *, error=None, note=""):
+    observation = Observation("error" if error else "ok", error=error, note=note)
+    return Experience(Subtask("solution", "all"), Candidate("s1", "solution", code), observation)
+
+
+async def test_it_says_what_it_is():
+    assert OfflineModel().name == "offline"
+
+
+async def test_introduction_and_planners_are_extracts():
+    readme = "# Lib\n\nA library that does many things with numbers and words.\n\n```\ncode\n```\n"
+    [reply] = await ask("introduce", IntroduceInputs(("lib",), readme))
+    assert reply.text == "A library that does many things with numbers and words."
+    example = "# Count words\nimport lib\nc = lib.count('a b')\nlib.show(c)\n"
+    [reply] = await ask("planners", PlannersInputs(("lib",), (example,), 2))
+    [planner] = parse_json(reply.text, PlannersReply).planners
+    assert planner.requirement == "Count words" and len(planner.steps) == 2
+
+
+async def test_plan_and_recommendation_are_json():
+    [reply] = await ask("plan", PlanInputs(TASK, Introduction(""), 8))
+    assert parse_json(reply.text, PlanReply).subtasks
+    inputs = RecommendInputs(TASK, Subtask("1", "Compute the median"), (), STATISTICS[::-1], (), False)
+    [reply] = await ask("recommend", inputs)
+    assert parse_json(reply.text, RecommendReply).apis[0] == "statistics.median"
+    assert len(parse_json(reply.text, RecommendReply).apis) == 3
+
+
+async def test_candidates_are_programs_that_run_and_show_what_they_learn(capsys):
+    inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, ())
+    replies = await ask("propose", inputs, n=5)
+    assert 2 <= len(replies) <= 5
+    codes = [parse_code(reply.text) for reply in replies]
+    assert len(set(codes)) == len(codes)
+    namespace = {}
+    exec(codes[0], namespace)
+    assert namespace["m"] == 4
+    assert capsys.readouterr().out.startswith("int 4")
+    assert all(len(line) < 80 for code in codes for line in code.splitlines())
+
+
+async def test_records_that_functions_return_and_what_every_tuple_has_are_not_called_first():
+    line = "statistics.linear_regression"
+    apis = (
+        ApiDoc(
+            "statistics.LinearRegression", "class", "(slope, intercept)", "LinearRegression(slope, intercept)", "s", "3"
+        ),
+        ApiDoc("statistics.LinearRegression.index", "method", "(value)", tuple.index.__doc__, "s", "3"),
+        ApiDoc(line, "function", "(x, y, /)", "Slope and intercept for simple linear regression.", "s", "3"),
+    )
+    task = Task("the linear regression of [1, 2, 3] and [3, 5, 7]; store it in `line`", ("statistics",))
+    inputs = ProposeInputs(task, Subtask("1", task.text), Introduction(""), apis, ())
+    replies = await ask("propose", inputs, n=3, model=OfflineModel(FewApis(apis)))
+    assert "linear_regression(" in replies[0].text
+
+
+@pytest.mark.parametrize("hint", ["use median_low", "try `mode`", "it is statistics.mean"])
+async def test_what_a_hint_names_goes_first(hint):
+    low = ApiDoc("statistics.median_low", "function", "(data)", "Low middle value.", "statistics", "3")
+    apis, name = (*STATISTICS, low), next(word for word in ("median_low", "mode", "mean") if word in hint)
+    subtask = Subtask("1", TASK.text)
+    model = OfflineModel(FewApis(apis))
+    [reply] = await ask("recommend", RecommendInputs(TASK, subtask, (), apis, (), False, hint), model=model)
+    assert parse_json(reply.text, RecommendReply).apis[0] == f"statistics.{name}"
+    inputs = ProposeInputs(TASK, subtask, Introduction(""), apis, (), hint)
+    first, *_ = await ask("propose", inputs, n=5, model=model)
+    assert f"m = {name}([7, 1, 4])" in parse_code(first.text)
+
+
+GROUPBY = ApiDoc(
+    "frames.Frame.groupby",
+    "method",
+    "(by)",
+    "Group rows by a column.\n\n>>> df = Frame({'A': [1], 'B': [2]})\n>>> df.groupby('A')['B'].mean()\n2\n",
+    "frames",
+    "1",
+)
+
+
+@pytest.mark.parametrize(("uses", "found"), [(("df",), True), ((), False)])
+async def test_words_of_the_task_may_be_columns_of_the_users_variables(uses, found):
+    task = Task("Group df by city and compute the mean of temp; store it in `m`", ("frames",), uses=uses)
+    model = OfflineModel(FewApis((GROUPBY,)))
+    [plan] = await ask("plan", PlanInputs(task, Introduction(""), 8), model=model)
+    [title] = parse_json(plan.text, PlanReply).subtasks
+    inputs = ProposeInputs(task, Subtask("1", title), Introduction(""), (GROUPBY,), ())
+    codes = [parse_code(reply.text) for reply in await ask("propose", inputs, n=5, model=model)]
+    assert ("m = df.groupby('city')['temp'].mean()" in codes[0]) is found
+
+
+async def test_nothing_is_guessed_where_the_documentation_answers_no_word():
+    task = Task("Which town has the highest rain in df?", ("statistics",), uses=("df",))
+    apis = (replace(STATISTICS[2], description="Count.\n\n>>> data = ['x', 'y']\n>>> mode(data)\n'x'\n>>> data\n"),)
+    model = OfflineModel(FewApis(apis))
+    inputs = ProposeInputs(task, Subtask("1", task.text), Introduction(""), apis, ())
+    for step, given in (("propose", inputs), ("solve", SolveInputs(task, apis, ()))):
+        [reply] = await ask(step, given, model=model)
+        assert reply.problem == "empty"
+
+
+async def test_an_ordinary_word_of_a_hint_names_no_api():
+    inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, (), "I mean the middle one")
+    first, *_ = await ask("propose", inputs, n=5)
+    assert "m = median([7, 1, 4])" in parse_code(first.text)
+
+
+async def test_a_failed_candidate_is_mended_or_left():
+    def failed(code, error):
+        return DebugInputs(TASK, Subtask("1", TASK.text), STATISTICS, (), tried(code, error=error))
+
+    [reply] = await ask(
+        "debug", failed("m = median([7, 1, 4])", ErrorInfo("NameError", "name 'median' is not defined"))
+    )
+    assert "from statistics import median" in parse_code(reply.text)
+    [reply] = await ask("debug", failed("m = 1 / 0", ErrorInfo("ZeroDivisionError", "division by zero")))
+    assert (reply.text, reply.problem) == ("", "empty")
+
+
+async def test_repairs_never_repeat_and_end():
+    model = OfflineModel(FewApis(STATISTICS))
+    [reply] = await ask("solve", SolveInputs(TASK, STATISTICS, ()), model=model)
+    attempts, codes = [], []
+    while reply.text:
+        codes.append(parse_code(reply.text))
+        ast.parse(codes[-1])
+        attempts.append(tried(codes[-1], error=ErrorInfo("AssertionError", ""), note="The program ran, but not so."))
+        [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(attempts)), model=model)
+    assert reply.problem == "empty"
+    assert len(set(codes)) == len(codes) > 5
+
+
+async def test_what_crashed_is_not_tried_in_other_clothes():
+    model = OfflineModel(FewApis(STATISTICS))
+    [reply] = await ask("solve", SolveInputs(TASK, STATISTICS, ()), model=model)
+    code = parse_code(reply.text)
+    trace = f'File "<cell>", line {len(code.splitlines())}, in <module>'
+    attempt = tried(code, error=ErrorInfo("KeyError", "'a'", trace))
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), (attempt,)), model=model)
+    assert code.splitlines()[-1] not in parse_code(reply.text).splitlines()
+
+
+GRAPHS = tuple(
+    ApiDoc(f"nets.{name}", "function", "(n)", doc, "nets", "1")
+    for name, doc in (("path_graph", "Return a path of n nodes."), ("order", "Return the number of nodes."))
+)
+PATH = Task("Make a path graph of 4 nodes and store it in `G`", ("nets",))
+
+
+def explored(code, *changes, subtask="1", error=None):
+    """A selected candidate that bound these names, each with a type and a summary."""
+    names = tuple((change.name, change.type) for change in changes)
+    observation = Observation("error" if error else "ok", error=error, names=names, changes=changes)
+    return Experience(Subtask(subtask, "step"), Candidate(f"{subtask}.1", subtask, code), observation)
+
+
+MADE = explored(
+    "from nets import path_graph\n\nG = path_graph(4)\nprint(type(G).__name__, G)",
+    Change("G", "new", "nets.Graph", "nets.Graph: 4 nodes\n  properties: nodes\n  methods: number_of_nodes()"),
+)
+
+
+@pytest.mark.parametrize("check", [None, "assert G.order() == 4"])
+async def test_what_was_explored_is_the_first_solution_as_it_stands(check):
+    task = replace(PATH, check=check)
+    model = OfflineModel(FewApis(GRAPHS))
+    [reply] = await ask("solve", SolveInputs(task, GRAPHS, (MADE,)), model=model)
+    assert parse_code(reply.text) == "from nets import path_graph\n\nG = path_graph(4)"
+    attempt = tried(parse_code(reply.text), error=ErrorInfo("AssertionError", ""), note="The program ran, but not so.")
+    [reply] = await ask("repair", RepairInputs(task, GRAPHS, (MADE,), (attempt,)), model=model)
+    assert "G.n" in parse_code(reply.text), "what is built on it comes later"
+
+
+async def test_what_was_explored_is_first_given_the_type_that_the_task_names():
+    made = explored("from nets import walk\n\nsteps = walk(4)", Change("steps", "new", "generator", "generator"))
+    task = Task("Walk a path of 4 nodes and store it as a list in `steps`", ("nets",))
+    [reply] = await ask("solve", SolveInputs(task, GRAPHS, (made,)), model=OfflineModel(FewApis(GRAPHS)))
+    assert parse_code(reply.text).endswith("steps = walk(4)\nsteps = list(steps)")
+
+
+@pytest.mark.parametrize(
+    ("call", "type_"),
+    [("mode()", "int"), ("mode([7, 1, 4])", "list")],
+    ids=["without the task's value", "of another kind"],
+)
+async def test_what_was_explored_is_not_first_where_it_cannot_be_right(call, type_):
+    made = explored(f"from statistics import mode\n\nm = {call}", Change("m", "new", type_, type_))
+    task = Task("Compute the median of [7, 1, 4] and store the number in `m`", ("statistics",))
+    [reply] = await ask("solve", SolveInputs(task, STATISTICS, (made,)))
+    assert "m = median([7, 1, 4])" in parse_code(reply.text)
+
+
+async def test_no_solution_drops_a_wanted_name():
+    task = Task("Compute the mean of [1, 2, 6] in `avg`; compute the median of [5, 1, 2] in `mid`", ("statistics",))
+    model, attempts = OfflineModel(FewApis(STATISTICS)), []
+    [reply] = await ask("solve", SolveInputs(task, STATISTICS, ()), model=model)
+    while reply.text:
+        code = parse_code(reply.text)
+        assert "avg = " in code and "mid = " in code
+        attempts.append(tried(code, error=ErrorInfo("AssertionError", ""), note="The program ran, but not so."))
+        [reply] = await ask("repair", RepairInputs(task, STATISTICS, (), tuple(attempts)), model=model)
+    assert len(attempts) > 2
+
+
+async def test_it_gives_up_when_programs_keep_failing_the_check():
+    failing = [
+        tried(f"m = {number}", error=ErrorInfo("AssertionError", ""), note="The program ran, but not so.")
+        for number in range(8)
+    ]
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing[:7])))
+    assert reply.text
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing)))
+    assert reply.problem == "empty"
+
+
+async def test_it_gives_up_sooner_where_nothing_explored_ran():
+    lost = explored("m = median()", error=ErrorInfo("TypeError", "no data"))
+    crashed = [tried(f"m = {number} / 0", error=ErrorInfo("ZeroDivisionError", "")) for number in range(4)]
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(crashed)))
+    assert reply.text
+    [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (lost,), tuple(crashed)))
+    assert reply.problem == "empty"
+
+
+async def test_the_check_is_not_read_for_its_values():
+    silent, telling = (
+        Task(TASK.text, ("statistics",), check=check) for check in ("assert m == 4", "assert m == 'secret'")
+    )
+    replies = [await ask("solve", SolveInputs(task, STATISTICS, ())) for task in (silent, telling)]
+    assert replies[0][0].text == replies[1][0].text
+
+
+async def test_the_same_inputs_give_the_same_replies():
+    inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, ())
+    first, second = await ask("propose", inputs, n=5), await ask("propose", inputs, n=5)
+    assert [reply.text for reply in first] == [reply.text for reply in second]
+
+
+async def test_a_function_is_written_where_one_is_asked_for():
+    task = Task(
+        "Write a function `middle(data)` that gives the median of the data.", ("statistics",), solution_name="middle"
+    )
+    [reply] = await ask("solve", SolveInputs(task, STATISTICS, ()))
+    namespace = {}
+    exec(parse_code(reply.text), namespace)
+    assert namespace["middle"]([9, 1, 5]) == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "check", "outcome"),
+    [
+        (TASK.text, "assert m == 4", "solved"),
+        (
+            "Compute the mean of [1, 2, 6] in `avg`; compute the median of [5, 1, 2] in `mid`",
+            "assert (avg, mid) == (3, 2)",
+            "solved",
+        ),
+        ("Compute the median of [7, 1, 4] and store it in `m`", "assert m == 'never'", "unsolved"),
+    ],
+)
+async def test_it_carries_a_task_through_the_pipeline(text, check, outcome):
+    knowledge = FewApis(STATISTICS)
+    run = a_run(OfflineModel(knowledge), text, check=check, knowledge=knowledge, candidates=5, solution_rounds=12)
+    ending = await run_task(run)
+    assert ending.verdict.outcome == outcome

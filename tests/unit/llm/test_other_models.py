@@ -1,0 +1,103 @@
+"""The models that are not endpoints: scripted and replay."""
+
+import pytest
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.types import Exchange, Message, Sampling, Usage
+from exploracoder_jupyter.llm import ReplayModel, ScriptedModel
+from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def request(step="propose", subject="1", n=1):
+    inputs = IntroduceInputs(("lib",), "readme")
+    return ModelRequest(step, inputs, (Message("user", "x" * 40),), Sampling(n=n), subject)
+
+
+async def texts(model, asked):
+    return [reply.text async for reply in model.complete(asked)]
+
+
+def exchange(step, subject, *replies, usage=None, problem=""):
+    return Exchange(1, step, subject, "qwen", (), Sampling(), replies, usage or Usage(1, 10, 5), problem)
+
+
+async def test_the_script_answers_request_by_request_and_keeps_what_it_was_asked():
+    model = ScriptedModel(["one", ["a", "b", "c"]])
+    assert await texts(model, request(n=5)) == ["one"]
+    assert await texts(model, request("debug", n=2)) == ["a", "b"]
+    assert [asked.step for asked in model.requests] == ["propose", "debug"]
+    assert model.name == "scripted"
+
+
+async def test_a_function_answers_from_the_request():
+    model = ScriptedModel(lambda asked: f"about {asked.subject}", name="echo")
+    assert await texts(model, request(subject="2.1")) == ["about 2.1"]
+    assert model.name == "echo"
+
+
+async def test_a_script_counts_four_characters_a_token():
+    replies = [reply async for reply in ScriptedModel([["x" * 8, ""]]).complete(request(n=2))]
+    assert [reply.usage for reply in replies] == [Usage(1, 10, 2), Usage()]
+    assert [reply.problem for reply in replies] == ["", "empty"]
+
+
+async def test_the_end_of_a_script_is_said():
+    with pytest.raises(EndpointError, match="holds 0 replies, and request 1"):
+        await texts(ScriptedModel([]), request())
+
+
+async def test_replay_answers_by_step_and_subject_in_recorded_order():
+    model = ReplayModel(
+        [exchange("propose", "1", "a", "b"), exchange("propose", "2", "c"), exchange("propose", "1", "d")]
+    )
+    assert model.name == "qwen"
+    assert await texts(model, request(subject="2")) == ["c"]
+    assert await texts(model, request(subject="1")) == ["a", "b"]
+    assert await texts(model, request(subject="1")) == ["d"]
+
+
+async def test_replay_falls_back_to_the_next_exchange_of_the_step():
+    model = ReplayModel([exchange("plan", "", "p"), exchange("propose", "3", "c")])
+    assert await texts(model, request(subject="1")) == ["c"]
+    with pytest.raises(EndpointError, match="The recorded run was not asked what is asked now for subtask 1"):
+        await texts(model, request(subject="1"))
+    assert await texts(model, request("plan")) == ["p"]
+    with pytest.raises(EndpointError, match="The recorded run had no further reply for subtask 1"):
+        await texts(model, request(subject="1"))
+
+
+async def test_replay_costs_what_was_recorded():
+    model = ReplayModel([exchange("propose", "1", "a", "b", usage=Usage(2, 100, 50, 1.5))])
+    replies = [reply async for reply in model.complete(request(n=2))]
+    assert sum((reply.usage for reply in replies), Usage()) == Usage(2, 100, 50, 1.5)
+
+
+async def test_replay_waits_as_long_as_the_replies_took_where_that_is_wanted(monkeypatch):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("exploracoder_jupyter.llm.replay_model.anyio.sleep", sleep)
+    recorded = [exchange("propose", "1", "a", "b", usage=Usage(1, seconds=3.0))]
+    await texts(ReplayModel(recorded, paced=True), request(n=2))
+    assert slept == [1.5, 1.5]
+    slept.clear()
+    await texts(ReplayModel(recorded), request(n=2))
+    assert sum(slept) == 0
+
+
+async def test_replay_repeats_recorded_problems():
+    model = ReplayModel([exchange("plan", "", "[", problem="truncated"), exchange("solve", "", problem="no route")])
+    [reply] = [reply async for reply in model.complete(request("plan", ""))]
+    assert reply.problem == "truncated"
+    with pytest.raises(EndpointError, match="no route"):
+        await texts(model, request("solve", ""))

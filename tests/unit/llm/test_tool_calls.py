@@ -1,0 +1,170 @@
+"""Tools on the wire: offered, called in a stream or whole, refused, and said in words instead."""
+
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.types import Call, Message
+from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS
+from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+ASKED = (
+    Message("user", "Write."),
+    Message("assistant", "Let me see.", calls=(Call("search_api", "merge", "c1"), Call("get_source", "m.f", "c2"))),
+    Message("tool", "m.merge(a, b)", answers="c1"),
+    Message("tool", "def f(): ...", answers="c2"),
+)
+
+
+def with_tools(n=1, messages=None):
+    request = replace(ask(n), tools=TOOLS)
+    return replace(request, messages=messages) if messages else request
+
+
+def piece(index=0, id=None, name=None, arguments=None):
+    return {"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def calling(*pieces, choice=0, finish=None):
+    return delta(choice, None, finish, tool_calls=list(pieces))
+
+
+async def test_tools_are_offered_and_not_without_need():
+    sent = []
+    await answers(model(lambda body: whole("x"), requests=sent), with_tools())
+    await answers(model(lambda body: whole("x"), requests=sent), ask())
+    offered = sent[0]["tools"]
+    assert [tool["function"]["name"] for tool in offered] == [tool.name for tool in TOOLS]
+    assert offered[0]["function"]["parameters"]["required"] == ["query"]
+    assert "tools" not in sent[-1]
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [
+            calling(piece(0, "c1", "search_api", "")),
+            calling(piece(0, None, None, '{"que')),
+            calling(piece(0, None, None, 'ry": "merge"}'), piece(1, "c2", "get_source", '{"path": "m.f"}')),
+        ],
+        [
+            calling(piece(0, "c1", "search_api", '{"query": "merge"}')),
+            calling(piece(0, "c2", "get_source", '{"path": "m.f"}')),
+        ],
+        [
+            calling(piece(0, "c1", "search_api", '{"query":')),
+            calling(piece(0, "c1", None, ' "merge"}')),
+            calling(piece(1, "c2", "get_source", {"path": "m.f"})),
+        ],
+    ],
+    ids=["in pieces", "numbered alike", "arguments as an object"],
+)
+async def test_calls_are_put_together_from_a_stream(chunks):
+    served = model(lambda body: streamed(delta(content="Well. "), *chunks, delta(finish="tool_calls"), counted(9, 7)))
+    [reply] = await answers(served, with_tools())
+    assert (reply.text, reply.problem) == ("Well. ", "")
+    assert reply.calls == (Call("search_api", "merge", "c1"), Call("get_source", "m.f", "c2"))
+    assert (reply.usage.calls, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (1, 9, 7)
+
+
+async def test_each_choice_has_its_own_calls():
+    first = calling(piece(0, "c1", "search_api", '{"query": "a"}'), choice=0, finish="tool_calls")
+    served = model(lambda body: streamed(first, delta(1, "code", "stop"), counted(9, 7)))
+    one, two = sorted(await answers(served, with_tools(n=2)), key=lambda reply: reply.index)
+    assert (one.calls, one.text, one.problem) == ((Call("search_api", "a", "c1"),), "", "")
+    assert (two.calls, two.text) == ((), "code")
+
+
+async def test_calls_of_a_whole_reply_are_taken_and_numbered_where_they_have_no_id():
+    given = [{"type": "function", "function": {"name": "search_api", "arguments": '{"query": "merge"}'}}]
+    [reply] = await answers(model(lambda body: whole(None, finish="tool_calls", tool_calls=given)), with_tools())
+    assert (reply.calls, reply.problem) == ((Call("search_api", "merge", "call_1"),), "")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"id": "c", "function": {"name": "search_api", "arguments": ""}}, {"id": "c"}, {"id": "c", "function": None}],
+)
+async def test_a_call_that_says_nothing_is_none(broken):
+    [reply] = await answers(model(lambda body: whole("", tool_calls=[broken])), with_tools())
+    assert (reply.calls, reply.problem) == ((), "empty")
+
+
+async def test_a_call_that_is_cut_off_is_none():
+    served = model(lambda body: whole("", finish="length", tool_calls=[piece(0, "c", "search_api", '{"query": "m')]))
+    [reply] = await answers(served, with_tools())
+    assert (reply.calls, reply.problem) == ((), "truncated")
+
+
+async def test_what_was_called_and_answered_is_sent_as_such():
+    sent = []
+    await answers(model(lambda body: whole("x"), requests=sent), with_tools(messages=ASKED))
+    _, said, first, second = sent[0]["messages"]
+    assert [call["id"] for call in said["tool_calls"]] == ["c1", "c2"]
+    assert said["tool_calls"][1]["function"] == {"name": "get_source", "arguments": '{"path": "m.f"}'}
+    assert first == {"role": "tool", "tool_call_id": "c1", "content": "m.merge(a, b)"}
+    assert second["tool_call_id"] == "c2"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "registry.example/library/small does not support tools"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        (500, "tools param requires --jinja flag"),
+        (404, "No endpoints found that support tool use."),
+        (422, "Extra inputs are not permitted"),
+        (400, ""),
+    ],
+)
+async def test_a_server_that_refuses_tools_is_told_in_words_from_then_on(status, words):
+    sent = []
+
+    def answer(body):
+        return refusal(status, words) if "tools" in body else streamed(delta(content="x", finish="stop"), counted(5, 1))
+
+    async with model(answer, requests=sent) as served:
+        for _ in range(2):
+            [reply] = [reply async for reply in served.complete(with_tools(messages=ASKED))]
+            assert reply.text == "x"
+    assert ["tools" in body for body in sent] == [True, False, False]
+    assert sent[-1]["stream_options"] == {"include_usage": True}
+    assert sent[-1]["messages"] == [
+        {"role": "user", "content": "Write."},
+        {"role": "assistant", "content": "Let me see.\nAPISearch(merge)\nAPISearch(m.f)"},
+        {"role": "user", "content": "m.merge(a, b)\n\ndef f(): ..."},
+    ]
+
+
+async def test_what_a_server_says_of_other_parts_does_not_cost_the_tools():
+    sent = []
+
+    def answer(body):
+        return refusal(400, "temperature must be 1") if "temperature" in body else whole("x")
+
+    request = replace(with_tools(), sampling=replace(with_tools().sampling, temperature=0.5))
+    await answers(model(answer, requests=sent), request)
+    assert "tools" in sent[-1] and "temperature" not in sent[-1]
+
+
+async def test_a_model_that_may_call_no_more_is_told_so_where_the_server_knows_how():
+    sent = []
+
+    def answer(body):
+        known = "tool_choice" not in body
+        return streamed(delta(content="x", finish="stop")) if known else refusal(400, "unknown parameter: tool_choice")
+
+    last = replace(with_tools(messages=ASKED), may_call=False)
+    async with model(answer, requests=sent) as served:
+        for request in (last, last, with_tools()):
+            assert [reply.text async for reply in served.complete(request)] == ["x"]
+    assert [body.get("tool_choice") for body in sent] == ["none", None, None, None]
+    assert all("tools" in body for body in sent)

@@ -1,0 +1,367 @@
+"""Active retrieval: what is searched by after a failure, what is made of it, when it ends, and what it never tells."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.settings import Budget, Retrieval
+from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Observation, Parameter, Passage, Subtask
+from exploracoder_jupyter.pipeline import run_task
+from exploracoder_jupyter.pipeline.exploring.called_apis import called
+from exploracoder_jupyter.pipeline.retrieval.query_rewriting import error_query, web_query
+from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.world import FewPassages, a_run, api, happened
+
+pytestmark = pytest.mark.anyio
+
+APIS = (
+    *(api(f"math.root{i}", f"the root of a number variant {i}") for i in range(6)),
+    *(api(f"math.other{i}", "unrelated thing") for i in range(9)),
+    api("math.isqrt", "integer part obtained by truncation"),
+)
+PAGE = Passage("documentation", "Truncation", "integer truncation by isqrt", "docs/page.md", licence="BSD")
+ONLINE = Passage("web", "Answer", "AttributeError math: use isqrt", "https://answers.example/1", licence="CC BY-SA")
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def paths(apis):
+    return [item.path for item in apis]
+
+
+def failing_at_first(debugged, **steps):
+    """A model whose first snippets call what there is not; the root is mended once `math.isqrt` is told."""
+
+    def debug(request):
+        debugged.append(request)
+        told = "math.isqrt" in request.messages[1].content.split("APIs that may help:")[1]
+        return fenced("import math\nprint(math.isqrt(16))" if told else "import math\nprint(math.introot(16))")
+
+    return answers(
+        plan=("the root of a number",),
+        recommend=json.dumps({"apis": [f"math.root{i}" for i in range(6)]}),
+        propose=[fenced("import math\nprint(math.introot(16))")],
+        **{"debug": debug, "explain": "It wants the integer part obtained by truncation.", **steps},
+    )
+
+
+def searches(run, *, anew=True):
+    return [event for event in happened(run, "knowledge_searched") if bool(event.round) is anew]
+
+
+async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_another_search():
+    debugged = []
+    run = a_run(failing_at_first(debugged), apis=APIS, retrieved=6)
+    await run_task(run)
+    first, whole = searches(run, anew=False)
+    assert (whole.subject, whole.query) == ("solution", "the root of a number")
+    assert "math.isqrt" in whole.apis
+    [again] = searches(run)
+    assert "math.isqrt" not in first.apis and first.subject == "1" and first.formulation == "subtask"
+    assert again.apis[0] == "math.isqrt" and again.subject == "1.1" and again.formulation == "explained"
+    explained, error = again.query.splitlines()
+    assert explained == "It wants the integer part obtained by truncation."
+    assert error == "AttributeError module math has no attribute introot"
+    assert [event.status for event in happened(run, "subtask_finished")] == ["done"]
+    assert len(debugged) == 1
+
+
+async def test_without_rounds_it_is_not_searched_again_and_fails():
+    run = a_run(failing_at_first([]), apis=APIS, retrieved=6)
+    await run_task(replace(run, retrieval=Retrieval(rounds=0)))
+    assert searches(run) == []
+    assert [event.status for event in happened(run, "subtask_finished")] == ["failed"]
+
+
+async def test_what_was_found_anew_stands_before_what_was_known():
+    debugged = []
+    run = a_run(failing_at_first(debugged), apis=APIS, retrieved=6)
+    await run_task(run)
+    known = paths(debugged[0].inputs.apis)
+    assert known[0] == "math.isqrt"
+    assert known.index("math.isqrt") < known.index("math.root5")
+    assert len(known) == len(set(known))
+
+
+async def test_where_nothing_fails_there_is_no_further_call():
+    run = a_run(answers(), apis=APIS)
+    run = replace(run, soup=FewPassages(PAGE, ONLINE))
+    await run_task(run)
+    assert run.meter.total.calls == 3 + 2
+    assert "explain" not in run.meter.by_step
+    assert searches(run) == []
+
+
+@pytest.mark.parametrize(
+    ("formulation", "query"),
+    [
+        ("task", "Compute the root of 16"),
+        ("subtask", "the root of a number"),
+        ("error", "AttributeError module math has no attribute intro"),
+        ("code", "import math\nprint(math.intro"),
+        ("explained", "It wants the integer part"),
+    ],
+)
+async def test_the_query_is_made_as_the_settings_say_and_that_is_recorded(formulation, query):
+    run = a_run(failing_at_first([]), apis=APIS, retrieved=6)
+    await run_task(replace(run, retrieval=Retrieval(formulation=formulation)))
+    first = searches(run)[0]
+    assert first.formulation == formulation
+    assert first.query.startswith(query)
+    assert ("explain" in run.meter.by_step) is (formulation == "explained")
+
+
+async def test_the_error_is_searched_by_where_nothing_can_be_explained():
+    def refused(request):
+        raise EndpointError("Nothing is recorded.")
+
+    for steps, name, budget in (
+        ({"explain": ""}, "scripted", None),
+        ({"explain": refused}, "scripted", None),
+        ({}, "offline", None),
+        ({}, "scripted", Budget(tokens=7000)),
+    ):
+        run = a_run(failing_at_first([], name=name, **steps), apis=APIS, retrieved=6, budget=budget)
+        await run_task(run)
+        assert {event.formulation for event in searches(run)} == {"error"}
+
+
+async def test_the_rounds_end_when_two_agree():
+    def debug(request):
+        return fenced(f"import math\nprint(math.intro{request.subject.count('r')}t(16))")
+
+    run = a_run(failing_at_first([], debug=debug), apis=APIS, retrieved=6, debug_rounds=4)
+    await run_task(replace(run, retrieval=Retrieval(rounds=4)))
+    told = [(event.round, event.agreed) for event in searches(run) if event.subject != "s1"]
+    assert told == [(1, False), (2, True)]
+    assert run.meter.by_step["explain"].calls == 2
+
+
+async def test_there_are_no_more_rounds_than_wanted():
+    words = iter(["truncation", "root", "unrelated"])
+    failing = {"debug": fenced("import math\nprint(math.nothing(16))"), "explain": lambda request: next(words)}
+    run = a_run(failing_at_first([], **failing), apis=APIS, retrieved=6, debug_rounds=3)
+    await run_task(replace(run, retrieval=Retrieval(rounds=2)))
+    assert len([event for event in searches(run) if event.subject != "s1"]) == 2
+
+
+async def test_a_candidate_that_shows_nothing_is_written_anew_once_after_a_search():
+    def debug(request):
+        assert "it ran, and showed nothing" in request.messages[1].content
+        return fenced("x = 4\nprint(x)")
+
+    run = a_run(answers(propose=[fenced("x = 4"), fenced("import math")], debug=debug), apis=APIS)
+    await run_task(run)
+    assert len(searches(run)) == 1
+    assert happened(run, "candidate_selected")[0].selection.candidate == "1.1r1"
+    assert run.meter.by_step["debug"].calls == 1
+
+
+async def test_what_ran_is_kept_where_its_second_writing_fails():
+    run = a_run(answers(propose=[fenced("x = 4")], debug=fenced("1 / 0")), apis=APIS)
+    await run_task(run)
+    assert happened(run, "candidate_selected")[0].selection.candidate == "1.1"
+
+
+async def test_a_solution_that_failed_is_searched_by_before_it_is_repaired():
+    told = []
+
+    def repair(request):
+        told.append(request.inputs)
+        return fenced("import math\nroot = math.isqrt(16)")
+
+    model = answers(solve="import math\nroot = math.introot(16)", repair=repair, explain="truncation integer part")
+    run = a_run(model, apis=APIS, check="assert root == 4")
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "solved"
+    [again] = searches(run)
+    assert (again.subject, again.round, again.apis[0]) == ("s1", 1, "math.isqrt")
+    assert told[0].apis[0].path == "math.isqrt"
+
+
+async def test_passages_are_handed_to_every_step_that_writes():
+    seen = {}
+
+    def remember(step, reply):
+        def answer(request):
+            seen.setdefault(step, request)
+            return reply
+
+        return answer
+
+    run = a_run(
+        answers(
+            plan=remember("plan", json.dumps({"subtasks": ["integer truncation"]})),
+            propose=remember("propose", [fenced("1 / 0")]),
+            debug=remember("debug", fenced("print(4)")),
+            solve=remember("solve", fenced("1 / 0")),
+            repair=remember("repair", fenced("print(4)")),
+        ),
+        "integer truncation",
+        apis=APIS,
+    )
+    await run_task(replace(run, soup=FewPassages(PAGE)))
+    assert set(seen) == {"plan", "propose", "debug", "solve", "repair"}
+    for request in seen.values():
+        assert "[documentation: Truncation; docs/page.md; BSD]" in request.messages[1].content
+    assert ("plan", (PAGE,)) in [(event.subject, event.passages) for event in searches(run, anew=False)]
+
+
+async def test_the_context_is_as_small_as_the_settings_say():
+    long = tuple(api(f"math.f{i}", "the root of a number " * 200) for i in range(20))
+    sizes = []
+    for tokens in (500, 4000):
+        model = answers(plan=("the root",))
+        await run_task(replace(a_run(model, apis=long), retrieval=Retrieval(context_tokens=tokens)))
+        [prompt] = [r.messages[1].content for r in model.requests if r.step == "propose"]
+        sizes.append(len(prompt))
+    assert 3500 * 3 < sizes[1] - sizes[0] < 3500 * 4
+
+
+async def test_the_web_is_asked_only_for_what_the_plan_marks_and_for_errors():
+    marked = json.dumps({"subtasks": [{"subtask": "the root of a number", "search": "python integer root"}]})
+    model = failing_at_first([])
+    run = a_run(answers(plan=lambda request: marked), apis=APIS, retrieved=6)
+    soup = FewPassages(PAGE, ONLINE)
+    await run_task(replace(run, soup=soup))
+    assert [query for query, kinds in soup.asked if "web" in kinds] == ["python integer root"]
+    run, soup = a_run(model, apis=APIS, retrieved=6), FewPassages(PAGE, ONLINE)
+    await run_task(replace(run, soup=soup))
+    [query] = [query for query, kinds in soup.asked if "web" in kinds]
+    assert query == "math AttributeError"
+    told = [event for event in searches(run) if event.passages == (ONLINE,)]
+    assert [(event.formulation, event.query) for event in told] == [("error", query)]
+
+
+def failed(code, name, message, apis=()):
+    error = ErrorInfo(name, message, f"{name}: {message}")
+    return Experience(Subtask("1", "t"), Candidate("1.1", "1", code), Observation("error", error=error), apis)
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "message"),
+    [
+        ("df.loc[key]", "KeyError", "'Miller 4711'"),
+        ("float(row)", "ValueError", "could not convert string to float: 'Miller 4711'"),
+        ("getattr(cfg, key)", "AttributeError", "'Config' object has no attribute 'Miller'"),
+        ("f(**row)", "TypeError", "f() got an unexpected keyword argument 'Miller'"),
+        ("open(path)", "FileNotFoundError", "[Errno 2] No such file or directory: '/home/Miller/4711.csv'"),
+        ("check(x)", "AssertionError", "expected Miller, got 4711"),
+    ],
+)
+@pytest.mark.parametrize("sharing", ["values", "schema", "none"])
+def test_no_value_is_in_a_query_for_the_web(code, name, message, sharing):
+    run = replace(a_run(answers()), sharing=sharing)
+    query = web_query(run, failed(code, name, message, ("math.sqrt",)))
+    assert "Miller" not in query and "4711" not in query
+    assert query.startswith(f"math {name}")
+    if sharing != "values":
+        assert "Miller" not in error_query(run, failed(code, name, message))
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "query"),
+    [
+        ("AttributeError", "'Frame' object has no attribute 'acme_revenue'", "math AttributeError Frame math.sqrt"),
+        ("AttributeError", "module 'math' has no attribute 'isqrt'", "math AttributeError isqrt math.sqrt"),
+        ("TypeError", "income_of() got an unexpected keyword argument 'x'", "math TypeError x math.sqrt"),
+        ("NameError", "name 'miller' is not defined", "math NameError math.sqrt"),
+    ],
+)
+def test_of_what_an_error_says_only_names_of_apis_are_searched_by_on_the_web(name, message, query):
+    apis = (*APIS, api("math.Frame"), replace(api("math.at"), parameters=(Parameter("x"),)))
+    code = "row.acme_revenue, income_of(x=1), miller, math.isqrt"
+    run = a_run(answers(), "Compute the revenue of miller", apis=apis)
+    assert web_query(run, failed(code, name, message, ("math.sqrt",))) == query
+
+
+def test_where_nothing_is_shared_only_the_kind_of_error_and_the_calls_are_searched_by():
+    run = replace(a_run(answers()), sharing="none")
+    item = failed("import math\nmath.introot(16)", "AttributeError", "module 'math' has no attribute 'introot'")
+    assert error_query(run, item) == "AttributeError math.introot"
+    assert web_query(run, item) == "math AttributeError"
+
+
+def test_an_error_is_searched_by_without_addresses_and_values():
+    item = failed("nx.pagerank(G, alpha=2)", "ValueError", "<Graph at 0x7f00deadbeef> with 34 nodes: 'Miller' [1, 2]")
+    assert error_query(a_run(answers()), item) == "ValueError <Graph at > with nodes: pagerank"
+
+
+def test_what_runs_out_of_time_is_searched_by_its_calls():
+    item = replace(failed("lib.slow()\nprint(len(x))", "E", ""), observation=Observation("timeout", note="too long"))
+    assert error_query(a_run(answers()), item) == "slow"
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("import networkx as nx\nG = nx.path_graph(3)\nG.nodes()", ("networkx.path_graph", "nodes")),
+        ("from lib.sub import f as g\ng(print(1))", ("lib.sub.f",)),
+        ("half(x)\nnot python (", ("half",)),
+    ],
+)
+def test_names_that_code_calls(code, names):
+    assert called(code) == names
+
+
+async def test_files_of_the_user_are_searched_and_told_only_where_values_are_shared():
+    file = Passage("workspace", "notes", "the root of a number is 4711", "notes.md")
+    for sharing in ("values", "schema", "none"):
+        soup, model = FewPassages(PAGE, file), answers(plan=("the root",))
+        await run_task(replace(a_run(model), soup=soup, sharing=sharing))
+        told = any("4711" in message.content for request in model.requests for message in request.messages)
+        assert told is (sharing == "values")
+        assert any("workspace" in kinds for _, kinds in soup.asked) is (sharing == "values")
+
+
+async def test_the_pool_for_the_solution_serves_the_subtasks_together():
+    apis = (*APIS, api("math.pair", "the root and integer truncation together"))
+    pools = []
+
+    def recommend_global(request):
+        pools.append(paths(request.inputs.apis))
+        return json.dumps({"apis": ["math.pair"]})
+
+    plan = ("the root", "integer truncation")
+    await run_task(a_run(answers(plan=plan, recommend_global=recommend_global), apis=apis, retrieved=2))
+    assert pools[0][0] == "math.pair"
+    assert "math.isqrt" in pools[0]
+
+
+async def test_the_web_is_asked_the_same_once():
+    same = {"debug": lambda request: fenced(f"import math\nmath.introot({len(request.subject)})")}
+    words = iter(["truncation", "unrelated"])
+    run = a_run(failing_at_first([], **same, explain=lambda request: next(words)), apis=APIS, retrieved=6)
+    soup = FewPassages(ONLINE)
+    await run_task(replace(run, soup=soup))
+    assert len([event for event in searches(run) if event.apis and event.subject != "s1"]) == 2
+    assert len([query for query, _ in soup.asked]) == 1
+
+
+async def test_apis_that_kept_code_calls_are_recommended_too():
+    kept = Passage("snippet", "truncate", "math.isqrt(16)", "snippet 1", ("math.isqrt", "math.gone"), code=True)
+    run = a_run(answers(plan=("the root",)), apis=APIS, retrieved=3)
+    await run_task(replace(run, soup=FewPassages(kept)))
+    found = next(event for event in searches(run, anew=False) if event.subject == "1")
+    assert found.apis == ("math.root0", "math.root1", "math.root2", "math.isqrt")
+
+
+async def test_an_error_is_searched_for_beside_its_explanation_not_drowned_in_it():
+    raises = fenced("raise ValueError('the quay is adrift')")
+    explained = "By how many metres the root of a number exceeds the root of another number, read at both."
+    model = answers(plan=("the root of a number",), propose=[raises], debug=raises, explain=explained)
+    run = a_run(model, apis=APIS, retrieved=6)
+    asked = []
+
+    async def search_together(queries, k):
+        asked.append(tuple(queries))
+        return []
+
+    run.knowledge.search_together = search_together
+    await run_task(run)
+    assert (explained, "ValueError the quay is adrift") in asked

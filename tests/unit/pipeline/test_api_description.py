@@ -1,0 +1,54 @@
+"""How an API is told in a prompt: whole where it is short, else what it does, its parameters, what it returns."""
+
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.types import Parameter
+from exploracoder_jupyter.pipeline.prompting.api_description import in_full
+from tests.unit.world import api
+
+PROSE = " ".join(f"Sentence {i} says something of it." for i in range(60))
+PARAMETERS = tuple(Parameter(f"p{i}", "int", about=f"Number {i}. {'And more of it. ' * 20}") for i in range(9))
+LONG = replace(
+    api("lib.f", f"Does it.\n\n{PROSE}\n\nParameters\n----------\np0 : int\n    {PROSE}\n\nReturns\n-------\nint"),
+    parameters=PARAMETERS,
+    returns="int. How many there are.",
+    examples=("lib.f(" + "1, " * 800 + ")", "lib.f(7)"),
+)
+
+
+def test_what_is_short_is_told_whole():
+    short = replace(LONG, description="Does it.\n\nParameters\n----------\np0 : int", examples=())
+    assert in_full(short, 500) == "### lib.f(x)\nDoes it.\n\nParameters\n----------\np0 : int"
+
+
+@pytest.mark.parametrize("most", [400, 700, 2200])
+def test_of_what_is_long_the_parameters_are_told_and_that_it_was_cut(most):
+    told = in_full(LONG, most)
+    assert "\nDoes it. Sentence 0" in told and "----" not in told
+    assert "- p0 (int): Number 0." in told
+    assert all(one.name in told for one in PARAMETERS)
+    assert "Returns: int. How many there are." in told
+    assert told.endswith(f"(shortened: {len(LONG.description)} characters in all)")
+    assert len(told) < most + 500
+
+
+def test_parameters_are_told_with_all_that_fits_and_left_over_ones_by_name():
+    few = replace(LONG, parameters=PARAMETERS[:2])
+    assert "Number 0. And more of it." in in_full(few, 2200)
+    assert "- p0 (int): Number 0.\n" in in_full(LONG, 700)
+    assert "- and p" in in_full(LONG, 200)
+
+
+def test_the_first_example_that_fits_is_told():
+    assert in_full(LONG, 2200).count("```python") == 1 and "lib.f(7)" in in_full(LONG, 2200)
+
+
+def test_without_parameters_head_and_tail_are_told():
+    told = in_full(replace(LONG, parameters=()), 600)
+    assert "characters left out" in told and told.endswith("int")
+
+
+def test_what_is_deprecated_says_so():
+    assert "\nDeprecated: use g\n" in in_full(replace(LONG, deprecated="use g"), 700)

@@ -1,0 +1,195 @@
+"""Replies to `invent` and `judge`, as small models give them."""
+
+import json
+
+import pytest
+
+from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.pipeline.solving.judge_replies import parse_ruling
+from exploracoder_jupyter.pipeline.solving.test_inputs import cleaned, displaying, parse_inputs
+
+IDS = ("t1", "t2", "t3")
+PROGRAM = "def f(x):\n    return x + 1"
+
+
+def inputs(text):
+    return [(one.title, one.before, one.after) for one in parse_inputs(text).tests]
+
+
+ONE = {"title": "empty", "before": "df = []", "after": "f(df)"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"tests": [ONE]}),
+        json.dumps([ONE]),
+        f"<think>what about [1, 2]?</think>Here they are:\n```json\n{json.dumps({'tests': [ONE]})}\n```",
+        json.dumps({"inputs": [ONE]}),
+        json.dumps({"tests": [{"name": "empty", "setup": "df = []", "call": "f(df)", "expected": 3}]}),
+        json.dumps({"tests": [{"title": "**empty**", "before": ["df = []"], "after": "```python\nf(df)\n```"}]}),
+        '{"tests": [{"title": "empty", "before": "df = []", "after": "f(df)",}]}',
+        "### Test 1: empty\nBefore:\n```python\ndf = []\n```\nAfter:\n```python\nf(df)\n```",
+        "**Input 1: empty**\n```python\ndf = []\n```\n\n```python\nf(df)\n```",
+        "1. empty\n\n   *before*\n   ```python\n   df = []\n   ```\n   *after*\n   ```python\n   f(df)\n   ```",
+    ],
+)
+def test_inputs_are_read_in_many_forms(text):
+    assert inputs(text) == [("empty", "df = []", "f(df)")]
+
+
+def test_headings_and_what_runs_before_begin_a_new_input():
+    text = "# Test 1\n```python\nf(1)\n```\n# Test 2: none\n```python\nf(None)\n```"
+    assert inputs(text) == [("", "", "f(1)"), ("none", "", "f(None)")]
+    text = "before:\n```python\nx = 1\n```\nafter:\n```python\nf(x)\n```\n" * 2
+    assert inputs(text) == [("", "x = 1", "f(x)")] * 2
+    assert inputs("```python\nf(1)\n```\n" * 3) == [("", "", "f(1)")] * 3
+
+
+@pytest.mark.parametrize("text", ["", "I would try 1 and 2.", "[1, 2]", '{"tests": []}', "```text\nf(1)\n```"])
+def test_what_holds_no_input_is_refused(text):
+    with pytest.raises(ReplyError):
+        parse_inputs(text)
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("f(1)", "f(1)"),
+        ("assert f(1) == 2", "f(1)"),
+        ("assert 2 == f(1), 'no'", "f(1)"),
+        ("assert not f(1)", "f(1)"),
+        ("assert f(1) == 2\nassert f(2) == 3", "print(f(1))\nf(2)"),
+        ("assert f(1) == 2\nx = 3", "print(f(1))\nx = 3"),
+        ("import numpy as np\nnp.testing.assert_array_equal(f(1), [2])", "import numpy as np\nf(1)"),
+        ("for x in y:\n    assert f(x) > 0", "for x in y:\n    f(x)"),
+    ],
+)
+def test_assertions_become_displays(code, shown):
+    found = cleaned(code)
+    assert found.code == shown
+    assert found.stripped is (code != shown)
+
+
+def test_what_is_no_python_cannot_be_used():
+    assert cleaned("f(1") is None
+    assert cleaned("%timeit f(1)") is None
+
+
+def test_a_value_that_is_assigned_last_is_displayed():
+    assert displaying("y = f(1)") == "y = f(1)\ny"
+    assert displaying("y: int = f(1)") == "y: int = f(1)\ny"
+    assert displaying("f(1)") == "f(1)"
+    assert displaying("") == ""
+
+
+def said(text):
+    ruled = parse_ruling(text, IDS)
+    judgement = ruled.judgement
+    return judgement.ruling, {item.input: item.ruling for item in judgement.opinions}, ruled.code
+
+
+@pytest.mark.parametrize(
+    ("text", "ruling"),
+    [
+        ("right", "right"),
+        ("**Right.**", "right"),
+        ("Verdict: correct", "right"),
+        ("The outputs are as asked.\n\nOverall verdict: **right**", "right"),
+        ("<think>wrong\nwrong</think>\nright", "right"),
+        ("wrong", "wrong"),
+        ("Verdict: incorrect, NaN is paired with NaN", "wrong"),
+        ("My judgement is: not right", "wrong"),
+        ("unsure", "unsure"),
+        ("Conclusion: cannot tell", "unsure"),
+        ("t1: right\nt2: right\nt3: right", "right"),
+        ("t1: right\nt2: unsure", "unsure"),
+        ("Test 1: right\nTest 2: wrong - too few", "wrong"),
+        ("t1: right\nt2: wrong\nright", "unsure"),
+        ("t1: right\nt2: unsure\nright", "unsure"),
+        ("t1: right\nt2: wrong\n```\nwrong\n```", "wrong"),
+        ("t1: right\n```\n```\nt2: wrong", "wrong"),
+        ("wrong\n\nright", "unsure"),
+        ("t1: right\nt2: right\nWrong: the ties are lost.", "wrong"),
+        ("t1: right\nWrong values are dropped as asked.", "right"),
+        ("Overall, correct except for ties.", "unsure"),
+        ("Verdict: right only if sorted; here it is not.", "unsure"),
+        ("t1: right\nt2: right\nVerdict: right, but not for ties", "unsure"),
+        ("t1: wrong, off by one\n\nwrong\n\nCorrect:\n```python\n" + PROGRAM + "\n```", "wrong"),
+        ('{"verdict": "partially correct"}', "unsure"),
+        ('{"verdict": "Correct."}', "right"),
+        ('{"verdict": "right", "tests": {"t1": "wrong", "t2": "right"}}', "unsure"),
+        ('{"verdict": "wrong", "tests": [{"test": "t2", "verdict": "wrong", "reason": "too few"}]}', "wrong"),
+        ("right\n```python\n" + PROGRAM + "\n```", "right"),
+        ("```python\n" + PROGRAM + "\n```", "wrong"),
+    ],
+)
+def test_verdicts_are_read_in_many_forms(text, ruling):
+    assert said(text)[0] == ruling
+
+
+def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
+    text = "- **t1**: right, as asked.\n- t2: WRONG — it pairs NaN with NaN.\n- t9: wrong\n\n**wrong**"
+    ruled = parse_ruling(text, IDS)
+    assert [(item.input, item.ruling) for item in ruled.judgement.opinions] == [("t1", "right"), ("t2", "wrong")]
+    assert ruled.judgement.reason == "it pairs NaN with NaN."
+
+
+@pytest.mark.parametrize(
+    ("text", "opinions"),
+    [
+        ("### t1\nWrong: the mean shown is 4.\nCorrect is 5.\n### t2\nright", {"t1": "wrong", "t2": "right"}),
+        ("t1: wrong, 4 is shown\nt1: right\nt2: right", {"t1": "wrong", "t2": "right"}),
+        ("t1: correct output would be 3 but 4 is shown\nt2: right", {"t1": "unsure", "t2": "right"}),
+        ("t1: right, except for ties\nt2: right (an empty list)", {"t1": "unsure", "t2": "right"}),
+        ("t1: right as it stands\nt2: right, it should be 3", {"t1": "right", "t2": "unsure"}),
+        ("t1: right-hand sides are lost\nt2: right - the NaN does not count", {"t1": "unsure", "t2": "right"}),
+        ("t1: right\nt2: not quite right, misses 3", {"t1": "right"}),
+        ("| t1 | right | |\n|---|---|---|\n| t2 | wrong | gives 4 |", {"t1": "right", "t2": "wrong"}),
+        ("t1: right\nt2: wrong\nt3: right\n```\nwrong\n```", {"t1": "right", "t2": "wrong", "t3": "right"}),
+        ('{"verdict": "wrong", "tests": [{"test": "t1", "verdict": "not entirely right"}]}', {"t1": "unsure"}),
+        ('{"verdict": "wrong", "tests": {"t1": {"verdict": "wrong"}, "2": "right"}}', {"t1": "wrong", "t2": "right"}),
+    ],
+)
+def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
+    assert said(text)[1] == opinions
+
+
+def test_why_a_reply_that_says_two_things_is_unsure_is_told():
+    assert parse_ruling("t1: right\nt2: wrong\nVerdict: right, as asked", IDS).judgement.reason.startswith(
+        "right is said of"
+    )
+    assert parse_ruling("wrong\nright", IDS).judgement.reason == "different verdicts are given"
+
+
+def test_a_verdict_in_a_fence_is_no_program():
+    assert said("t1: wrong\n```\nwrong\n```")[2] is None
+
+
+@pytest.mark.parametrize("end", ["", "\n### Verdict\nwrong", "\nVerdict: wrong", "\n**Verdict**\n\n**wrong**"])
+def test_a_verdict_below_the_heading_of_an_input_is_about_that_input(end):
+    text = f"### t1: numbers alone\nwrong, a column is missing\n\n### t2\n\nright{end}"
+    assert said(text) == ("wrong", {"t1": "wrong", "t2": "right"}, None)
+
+
+def test_the_corrected_program_is_the_whole_one():
+    text = f"t1: wrong, see\n```python\nreturn x\n```\nwrong\n```python\n{PROGRAM}\n```\nwhich gives\n```\n2\n```"
+    assert said(text) == ("wrong", {"t1": "wrong"}, PROGRAM)
+
+
+def test_a_verdict_in_what_was_quoted_is_none():
+    assert said(f"```\nright\n```\nt1: wrong: no\n```python\n{PROGRAM}\n```\nwrong")[0] == "wrong"
+
+
+def test_a_program_is_taken_with_a_verdict_of_wrong_only():
+    fence = f"```python\n{PROGRAM}\n```"
+    assert said(f"right\n{fence}")[2] is None
+    assert said(f"unsure\n{fence}")[2] is None
+    assert said(f"wrong\n{fence}")[2] == PROGRAM
+    assert said("wrong")[2] is None
+
+
+@pytest.mark.parametrize("text", ["", "I like it.", "It may be right or wrong.", "t9: right", "```text\nright\n```"])
+def test_what_says_nothing_is_refused(text):
+    with pytest.raises(ReplyError):
+        parse_ruling(text, IDS)

@@ -1,0 +1,170 @@
+"""What a model is told of a cell: the most informative first, within a budget, never silently cut."""
+
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
+from exploracoder_jupyter.pipeline.prompting.observation_text import OBSERVATION, tell
+
+REPORT = "KeyError: 'x'\n  line 1 of the cell: d['x']"
+FAILED = Observation(
+    "error",
+    text="so far",
+    error=ErrorInfo("KeyError", "'x'", "long traceback", REPORT, nearest=("Graph.nodes: property", "Graph.edges")),
+    seconds=0.2,
+    names=(("d", "dict"),),
+    changes=(Change("d", "new", "dict", "dict: empty"),),
+    warnings=("FutureWarning: use len",),
+)
+FRAME = "pandas.DataFrame: 3 rows x 2 columns\n  price: int64"
+RAN = Observation(
+    "ok",
+    text="done",
+    seconds=2.34,
+    changes=(
+        Change("df", "mutated", "pandas.DataFrame", FRAME, "", "2 x 2"),
+        Change("n", "new", "int", "int: 3"),
+        Change("f", "rebound", "function"),
+    ),
+    warnings=("FutureWarning: use len", "UserWarning: slow"),
+    logs=("WARNING lib: odd",),
+    files=("out.csv", "plots/a.png"),
+    memory=120_000_000,
+)
+
+
+def told(*observations, most=20_000, code="x"):
+    cells = [
+        Experience(Subtask("1", "count"), Candidate(f"1.{number}", "1", code), observation)
+        for number, observation in enumerate(observations)
+    ]
+    return tell(cells, most)
+
+
+def lines(observation, **more):
+    return told(observation, **more).splitlines()[4:]
+
+
+def test_a_cell_that_ran_is_told_with_all_that_it_did():
+    assert lines(RAN) == [
+        "It ran.",
+        "Output:",
+        "done",
+        "Names now:",
+        "- df (mutated, before: 2 x 2): pandas.DataFrame: 3 rows x 2 columns",
+        "  price: int64",
+        "- n (new): int: 3",
+        "- f (rebound): function",
+        "Warnings:",
+        "- FutureWarning: use len",
+        "- UserWarning: slow",
+        "Files written: out.csv, plots/a.png",
+        "Logged:",
+        "- WARNING lib: odd",
+        "It took 2.3 s and grew by 120 MB.",
+    ]
+
+
+def test_a_cell_that_failed_is_told_with_its_report_first_and_without_what_is_gone():
+    assert lines(FAILED) == [
+        "It failed (error).",
+        "Error:",
+        *REPORT.splitlines(),
+        "Did you mean:",
+        "- Graph.nodes: property",
+        "- Graph.edges",
+        "Output:",
+        "so far",
+        "Warnings:",
+        "- FutureWarning: use len",
+    ]
+
+
+def test_a_value_that_is_shown_and_bound_is_told_once():
+    text = told(replace(RAN, text=f"hello\n{FRAME}"))
+    assert text.count("3 rows x 2 columns") == 1
+    assert "- df (mutated, before: 2 x 2): pandas.DataFrame, as shown above" in text
+
+
+def test_a_message_that_the_report_lacks_is_told_and_the_note_not_again():
+    error = ErrorInfo("Timeout", "did not end within 3 s", report="KeyboardInterrupt\n  line 2 of the cell: wait()")
+    observation = Observation("timeout", error=error, note="did not end within 3 s")
+    assert lines(observation)[1:] == [
+        "Error:",
+        "Timeout: did not end within 3 s",
+        "KeyboardInterrupt",
+        "  line 2 of the cell: wait()",
+    ]
+
+
+def test_a_report_that_has_the_message_in_its_own_words_is_not_given_another():
+    error = ErrorInfo("UsageError", "no such (cell.py, line 1)", report="IPython.UsageError: no such\n  line 1:")
+    assert lines(replace(FAILED, error=error))[1:4] == ["Error:", "IPython.UsageError: no such", "  line 1:"]
+
+
+def test_the_form_of_a_message_stands_before_a_report_without_one():
+    error = ErrorInfo("NameError", "name 'x' is not defined", report="NameError\n  line 1 of the cell: x")
+    assert lines(replace(FAILED, error=error))[2:4] == ["NameError: name 'x' is not defined", "  line 1 of the cell: x"]
+
+
+def test_without_a_report_the_traceback_is_told():
+    assert lines(replace(FAILED, error=ErrorInfo("E", "m", "E at once", ""), text=""))[1:3] == ["Error:", "E at once"]
+
+
+def test_old_observations_tell_names_and_types():
+    assert lines(Observation("ok", text="1", names=(("G", "nx.Graph"),)))[-1] == "New names: G: nx.Graph"
+
+
+def test_what_is_quick_and_small_needs_no_words():
+    assert "It took" not in told(replace(RAN, seconds=0.9, memory=40_000_000))
+
+
+MANY = replace(
+    FAILED,
+    status="ok",
+    error=None,
+    text="t" * 9000,
+    changes=tuple(Change(f"n{i}", "new", "list", f"list: of {i}\n" + "item " * 200) for i in range(50)),
+    warnings=tuple(f"UserWarning: {i} " + "w" * 200 for i in range(20)),
+    logs=tuple(f"log {i} " + "l" * 200 for i in range(20)),
+    files=tuple(f"file{i}.csv" for i in range(500)),
+)
+LONG = {
+    "an output": (replace(RAN, text="t" * 9000), "characters left out"),
+    "a report": (replace(FAILED, error=replace(FAILED.error, report=REPORT + "r" * 9000)), "characters left out"),
+    "changes": (replace(MANY, text=""), "more: n"),
+    "warnings": (MANY, "- and 19 more"),
+    "files": (MANY, "Files written: file0.csv"),
+}
+
+
+@pytest.mark.parametrize(("observation", "said"), LONG.values(), ids=LONG)
+def test_an_observation_has_a_budget_and_says_what_is_cut(observation, said):
+    text = told(observation, most=100_000)
+    assert said in text
+    assert len(text) < OBSERVATION * 1.2
+
+
+def test_every_part_is_told_however_much_there_is_of_the_first():
+    text = told(MANY)
+    for heading in ("Output:", "Names now:", "Warnings:", "Files written:", "Logged:"):
+        assert heading in text
+
+
+def test_values_that_do_not_fit_are_told_by_their_first_line_then_by_name():
+    text = told(replace(MANY, text="", warnings=(), logs=(), files=()))
+    assert "- n0 (new): list: of 0\nitem item" in text
+    assert "[more cut]" in text
+    assert "more: n" in text
+
+
+def test_short_cells_leave_their_room_to_long_ones():
+    long = replace(RAN, text="t" * 3000)
+    text = told(RAN, RAN, long, most=5000)
+    assert "characters left out" not in text
+    assert "characters left out" in told(long, long, long, most=5000)
+
+
+def test_many_cells_keep_within_their_budget():
+    assert len(told(*[MANY] * 8, most=9000, code="c = 1\n" * 500)) < 13_000

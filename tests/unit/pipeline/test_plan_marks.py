@@ -1,0 +1,112 @@
+"""Subtasks that the web is searched for: how a plan names them."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.types import Introduction
+from exploracoder_jupyter.llm.request_body import strict
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.pipeline.exploring.planning import make_plan, revise
+from exploracoder_jupyter.pipeline.prompting.reply_forms import MarkedReply, PlanReply, SearchingPlanReply, parse_json
+from exploracoder_jupyter.pipeline.retrieval.null_retriever import NoSoup
+from tests.unit.world import a_run, happened
+
+PLAIN, QUERY = "Read the file", "haversine formula numpy"
+TASK = "Compute distances with numpy by the haversine formula"
+MARKED = {"subtask": "Get the distances", "search": QUERY}
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+class Searched(NoSoup):
+    kinds = frozenset({"web"})
+
+
+def planned(text):
+    items = parse_json(text, SearchingPlanReply).subtasks
+    return [(item.subtask, item.search) if isinstance(item, MarkedReply) else (item, "") for item in items]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"subtasks": [PLAIN, MARKED]}),
+        json.dumps([PLAIN, MARKED]),
+        json.dumps({"subtasks": {"1": PLAIN, "2": MARKED}}),
+        json.dumps({"subtasks": [{"subtask": PLAIN, "search": "none"}, MARKED]}),
+        json.dumps({"subtasks": [{"subtask": PLAIN, "search": False}, MARKED]}),
+        json.dumps({"subtasks": [{"step": PLAIN}, {"step": MARKED["subtask"], "query": QUERY}]}),
+        "```json\n" + json.dumps({"plan": ["**" + PLAIN + "**", "", None, MARKED]}) + "\n```",
+    ],
+)
+def test_a_subtask_may_have_a_query_in_every_usual_disguise(text):
+    assert planned(text) == [(PLAIN, ""), (MARKED["subtask"], QUERY)]
+
+
+@pytest.mark.parametrize("query", ["", " ", "No search needed.", "no need to search", None, False, 7, ["a"]])
+def test_words_for_no_search_are_no_query(query):
+    assert planned(json.dumps({"subtasks": [{"subtask": PLAIN, "search": query}]})) == [(PLAIN, "")]
+
+
+def test_a_subtask_that_is_only_marked_is_searched_by_its_own_words():
+    assert planned(json.dumps([{"subtask": PLAIN, "search": True}])) == [(PLAIN, PLAIN)]
+
+
+def test_prose_is_a_plan_without_queries():
+    assert planned("1. Read the file\n2. Draw it") == [(PLAIN, ""), ("Draw it", "")]
+
+
+def test_where_nothing_can_be_searched_a_mark_is_dropped():
+    assert parse_json(json.dumps([MARKED]), PlanReply).subtasks == [MARKED["subtask"]]
+
+
+def test_the_schema_offers_both_forms_to_strict_servers():
+    schema = strict(SearchingPlanReply.model_json_schema())
+    kinds = schema["properties"]["subtasks"]["items"]["anyOf"]
+    assert {"type": "string"} in kinds and len(kinds) == 2
+    assert schema["$defs"]["MarkedReply"]["required"] == ["subtask", "search"]
+
+
+async def plan_of(reply, soup):
+    asked = []
+
+    def answer(request):
+        asked.append(request)
+        return json.dumps(reply)
+
+    run = replace(a_run(ScriptedModel(answer), TASK), soup=soup)
+    await make_plan(run, Introduction("a library"))
+    [made] = happened(run, "plan_made")
+    return made.plan, asked[0]
+
+
+@pytest.mark.anyio
+async def test_the_plan_keeps_the_queries_where_the_web_is_searched():
+    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, Searched())
+    assert [(subtask.id, subtask.online) for subtask in plan.subtasks] == [("1", ""), ("2", QUERY)]
+    assert request.inputs.online and "The web can be searched" in request.messages[-1].content
+
+
+@pytest.mark.anyio
+async def test_without_the_web_nobody_is_asked_for_queries():
+    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, NoSoup())
+    assert [subtask.online for subtask in plan.subtasks] == ["", ""]
+    assert not request.inputs.online and "The web can be searched" not in request.messages[-1].content
+
+
+@pytest.mark.anyio
+async def test_a_revised_plan_keeps_the_queries_of_the_subtasks_that_stay():
+    plan = json.dumps({"subtasks": [PLAIN, "Draw it", MARKED]})
+    run = replace(a_run(ScriptedModel(lambda request: plan), TASK), soup=Searched())
+    await make_plan(run, Introduction("a library"))
+    revise(run, run.agenda.plan.subtasks[0], [MARKED["subtask"], "Save it"], "nothing to draw")
+    assert [(subtask.id, subtask.online) for subtask in run.agenda.plan.subtasks] == [
+        ("1", ""),
+        ("4", QUERY),
+        ("5", ""),
+    ]

@@ -1,0 +1,135 @@
+"""Prompts: declared variables are the used ones, and each reads as it did (golden files).
+
+Run with EXPLORA_GOLDEN=write to write the golden files anew, then read the diff.
+"""
+
+import json
+import os
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from jinja2 import meta
+
+from exploracoder_jupyter.core.types import (
+    ApiDoc,
+    Candidate,
+    ErrorInfo,
+    Experience,
+    Introduction,
+    Observation,
+    Planner,
+    Step,
+    Subtask,
+    Task,
+)
+from exploracoder_jupyter.pipeline.prompting import prompt_inputs, prompt_templates
+from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, packed
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+TASK = Task("Fill the jar with 3 beans and count them", ("beanlib",), uses=("jar",), solution_name="count_beans")
+SUBTASKS = (Subtask("1", "Fill the jar with 3 beans"), Subtask("2", "Count the beans in the jar"))
+INTRODUCTION = Introduction("Beans live in jars.", (Planner("Sort beans", ("Open the jar.", "Sort by size.")),))
+APIS = (
+    ApiDoc("beanlib.fill", "function", "(jar, n)", "Put n beans into the jar. Slow.\n\nReturns it.", "beanlib", "1"),
+    ApiDoc("beanlib.Jar.count", "method", "(self)", "Number of beans.", "beanlib", "1", deprecated="use len"),
+)
+RAN = Experience(
+    SUBTASKS[0],
+    Candidate("1.1", "1", "jar = beanlib.fill(jar, 3)\nprint(jar)"),
+    Observation("ok", text="<Jar of 3>", names=(("jar", "beanlib.Jar"),)),
+    ("beanlib.fill",),
+)
+FAILED = Experience(
+    SUBTASKS[1],
+    Candidate("2.1", "2", "lid = jar.lid\njar.size()"),
+    Observation(
+        "error",
+        error=ErrorInfo("AttributeError", "no 'size'", "AttributeError: no 'size'"),
+        names=(("lid", "beanlib.Lid"),),
+    ),
+)
+INPUTS = {
+    "introduce": prompt_inputs.IntroduceInputs(("beanlib",), "Beanlib keeps beans in jars."),
+    "planners": prompt_inputs.PlannersInputs(("beanlib",), ("import beanlib\nbeanlib.fill(jar, 1)",), 4),
+    "plan": prompt_inputs.PlanInputs(TASK, INTRODUCTION, 8),
+    "recommend": prompt_inputs.RecommendInputs(TASK, SUBTASKS[0], SUBTASKS[1:], APIS, (RAN,), True, "look at len"),
+    "recommend_global": prompt_inputs.RecommendGlobalInputs(TASK, SUBTASKS, APIS, 20),
+    "propose": prompt_inputs.ProposeInputs(TASK, SUBTASKS[1], INTRODUCTION, APIS, (RAN,), "look at len", True),
+    "debug": prompt_inputs.DebugInputs(TASK, SUBTASKS[1], APIS, (RAN,), FAILED, True),
+    "explain": prompt_inputs.ExplainInputs(TASK, SUBTASKS[1], FAILED),
+    "solve": prompt_inputs.SolveInputs(TASK, APIS, (RAN,)),
+    "repair": prompt_inputs.RepairInputs(TASK, APIS, (RAN,), (FAILED,)),
+    "invent": prompt_inputs.InventInputs(TASK, RAN, 3),
+    "judge": prompt_inputs.JudgeInputs(TASK, APIS[:1], (RAN,), RAN, (FAILED,)),
+}
+
+
+@pytest.mark.parametrize("step", get_args(Step))
+def test_declared_variables_are_the_used_ones(step):
+    environment = prompt_templates._environment()
+    source = environment.loader.get_source(environment, f"{step}.j2")[0]
+    used = meta.find_undeclared_variables(environment.parse(source))
+    declared = {field.name for field in fields(INPUTS[step])}
+    assert used == declared
+
+
+@pytest.mark.parametrize("step", get_args(Step))
+def test_a_prompt_reads_as_it_did(step):
+    messages = prompt_templates.render(step, INPUTS[step])
+    text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages) + "\n"
+    golden = GOLDEN / f"{step}.md"
+    if os.environ.get("EXPLORA_GOLDEN") == "write":
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("may_revise", [True, False])
+def test_the_form_of_a_recommendation_is_valid_json_that_changes_nothing(may_revise):
+    text = prompt_templates.render("recommend", replace(INPUTS["recommend"], may_revise=may_revise))[1].content
+    [form] = [line for line in text.splitlines() if line.startswith("{")]
+    example = json.loads(form)
+    assert example["satisfied"] is False and example.get("remaining") is None
+    assert ("remaining" in example) is may_revise
+
+
+@pytest.mark.parametrize("step", ["propose", "debug"])
+def test_what_failed_is_not_told_as_what_exists(step):
+    text = prompt_templates.render(step, replace(INPUTS[step], experience=(FAILED, RAN)))[1].content
+    exists, gone = text.index("exist now:"), text.index("nothing of it exists now:")
+    assert exists < text.index("beanlib.fill(jar, 3)") < gone < text.index("jar.size()")
+    assert "beanlib.Lid" not in text
+    assert "exist now:" not in prompt_templates.render(step, replace(INPUTS[step], experience=(FAILED,)))[1].content
+
+
+@pytest.mark.parametrize("step", ["debug", "explain"])
+def test_a_cell_that_ran_and_showed_nothing_is_not_said_to_have_failed(step):
+    silent = replace(FAILED, observation=Observation("ok"))
+    text = prompt_templates.render(step, replace(INPUTS[step], failed=silent))[1].content
+    assert "it ran, and showed nothing of a result" in text
+    assert "tried for it and failed" not in text and "failing part" not in text and "error message" not in text
+
+
+@pytest.mark.parametrize("step", ["propose", "debug"])
+def test_assertions_are_asked_for_only_with_tests(step):
+    assert "assertion" in prompt_templates.render(step, INPUTS[step])[1].content
+    assert "assertion" not in prompt_templates.render(step, replace(INPUTS[step], tests=False))[1].content
+
+
+@pytest.mark.parametrize("step", ["propose", "debug", "solve", "repair", "invent", "judge"])
+def test_what_writes_code_is_told_of_the_variables_of_the_user(step):
+    assert "variables of the user exist" in prompt_templates.render(step, INPUTS[step])[1].content
+
+
+def test_long_documentation_is_cut_and_says_so():
+    long = [ApiDoc(f"m.f{i}", "function", "()", "word " * 2000, "m", "1") for i in range(20)]
+    text = packed(long, (), 500).apis
+    assert len(text) < 500 * CHARACTERS_PER_TOKEN + 200
+    assert "characters left out" in packed(long, (), 2000).apis
+    assert "more left out)" in text
+
+
+def test_braces_and_tags_in_a_task_stay_as_they_are():
+    inputs = prompt_inputs.SolveInputs(Task("use {{ x }} and <b>", ("beanlib",)), (), ())
+    assert "use {{ x }} and <b>" in prompt_templates.render("solve", inputs)[1].content

@@ -1,0 +1,509 @@
+"""Going on from every moment of a run at which it can be cut off: what was answered is not asked again."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import (
+    CandidateSelected,
+    Notice,
+    PlanMade,
+    Record,
+    ReviewAsked,
+    RunFinished,
+    Steered,
+    dump,
+)
+from exploracoder_jupyter.core.settings import Retrieval
+from exploracoder_jupyter.core.types import Sampling, Selection, Usage, Verdict
+from exploracoder_jupyter.llm import RememberingModel, ReplayModel, ScriptedModel
+from exploracoder_jupyter.pipeline import Given, run_task
+from exploracoder_jupyter.pipeline.prompting.prompt_templates import without_offer
+from exploracoder_jupyter.pipeline.run_controls import Choose
+from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
+from exploracoder_jupyter.runs import replayed
+from exploracoder_jupyter.runs.recorded.recorded_progress import exchanges, given, hinted
+from exploracoder_jupyter.runs.recorded.replay_differences import AS_FAR, SAME, WHOLE, course
+from exploracoder_jupyter.runs.recorded.resume_state import onward
+from exploracoder_jupyter.trace import load, render
+from exploracoder_jupyter.trace.run_state import fold_all
+from tests.unit.factories import RUN_ID, recorded, started
+from tests.unit.pipeline.test_correctness_testing import INPUTS, NAIVE, RIGHT, SOUND, WRONG
+from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_steering import Hand
+from tests.unit.world import FewPassages, InlineBranch, a_run, happened
+
+pytestmark = pytest.mark.anyio
+PLAN = ("first", "second", "third")
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def writing(request):
+    """Two candidates, which leave a mark behind those of the subtasks before; of the second subtask all fail."""
+    if request.subject == "2":
+        return [fenced("1/0"), fenced("nothing_of_this_name")]
+    return [fenced(f"marks = [*globals().get('marks', []), '{request.subject}{c}']\nprint(marks)") for c in "ab"]
+
+
+def script(**more):
+    steps = {"plan": PLAN, "propose": writing, "debug": fenced("1/0"), "solve": fenced("1/0"), **more}
+    return answers(**{"repair": fenced("print('solved')"), **steps})._script
+
+
+async def gone(model, *, given=None, first=None, lookups=3, **more):
+    """A run to its end, and its records, which begin with `first`."""
+    run = replace(a_run(model, candidates=2, debug_rounds=1, **more), given=given, soup=FewPassages())
+    run = replace(run, retrieval=Retrieval(lookups=lookups))
+    ending = await run_task(run)
+    return run, recorded([first or started(), *run.emit.__self__]), ending
+
+
+def asked(records):
+    """What was asked of the model and answered."""
+    return [(one.step, one.messages, one.sampling) for one in exchanges(records) if one.replies]
+
+
+async def test_wherever_it_was_cut_off_a_run_goes_on_and_asks_nothing_again():
+    first, whole, ending = await gone(ScriptedModel(script()))
+    assert ending.verdict.outcome == "unchecked"
+    assert len(whole) > 40
+    for end in range(1, len(whole)):
+        before = whole[:end]
+        inner = ScriptedModel(script())
+        begin = given(before, fold_all(before))
+        again, after, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
+        assert not repeated, f"cut off after {before[-1].event}"
+        assert ended == ending
+        assert [e.status for e in happened(again, "subtask_finished")] == ["done", "failed", "done"]
+        carried = {one.subject for one in inner.requests if one.step == "recommend"}
+        over = {e.event.subtask for e in before if e.event.kind == "subtask_finished"}
+        assert not carried & over
+        assert len(asked(after)) <= len(asked(whole))
+    assert happened(first, "run_finished")
+
+
+async def test_wherever_the_testing_of_a_solution_was_cut_off_it_goes_on():
+    def judged(request):
+        return RIGHT if "isqrt" in request.messages[-1].content else f"{WRONG}\n{fenced(SOUND)}"
+
+    def author():
+        return ScriptedModel(answers(solve=NAIVE, invent=INPUTS, judge=judged)._script)
+
+    wanted = {"text": "Take the whole root", "name": "root", "tests": True}
+    _, whole, ending = await gone(author(), **wanted)
+    assert (ending.verdict.outcome, ending.solution.candidate) == ("solved", "s2")
+    for end in range(1, len(whole)):
+        before, inner = whole[:end], author()
+        begin = given(before, fold_all(before))
+        _, _, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin, **wanted)
+        repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
+        assert not repeated, f"cut off after {before[-1].event}"
+        assert ended == ending
+
+
+async def test_wherever_a_run_that_was_steered_was_cut_off_it_goes_on():
+    hand = Hand()
+
+    def steering(request):
+        if request.step == "propose" and request.subject == "3" and not hand.came.is_set():
+            hand.ask(Choose("1.2"))
+        return script()(request)
+
+    run = replace(a_run(ScriptedModel(steering), candidates=2, debug_rounds=1), steering=hand, steerable=True)
+    ending = await run_task(replace(run, soup=FewPassages()))
+    whole = recorded([started(), *run.emit.__self__])
+    chosen = next(place for place, one in enumerate(whole) if one.event.kind == "steered")
+    for end in range(chosen + 1, len(whole)):
+        before, inner = whole[:end], ScriptedModel(script())
+        begin = given(before, fold_all(before))
+        again, _, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        assert ended == ending, f"cut off after {before[-1].event}"
+        assert texts(again)["1.1"] == "['1b']"
+        known = {(one.step, one.messages) for one in exchanges(whole[chosen:end])}
+        assert not known & {(one.step, one.messages) for one in inner.requests}
+
+
+async def test_a_run_that_was_cut_off_goes_on_although_it_went_on_before():
+    _, whole, ending = await gone(ScriptedModel(script()))
+    before, known = whole[: len(whole) // 2], []
+    for _ in range(3):
+        known += exchanges(before)
+        inner = ScriptedModel(script())
+        begin = given(before, fold_all(before))
+        _, after, ended = await gone(RememberingModel(inner, exchanges(before)), given=begin)
+        assert ended == ending
+        assert not {(one.step, one.messages) for one in inner.requests} & {(one.step, one.messages) for one in known}
+        before = after[: 2 * len(after) // 3]
+
+
+async def test_what_is_remembered_costs_nothing_and_is_on_record():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    inner = ScriptedModel(script())
+    run, after, _ = await gone(RememberingModel(inner, exchanges(whole)))
+    assert inner.requests == []
+    assert asked(after) == asked(whole)
+    assert run.meter.total.tokens == 0
+
+
+async def test_what_is_asked_in_other_words_or_of_another_model_is_asked():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    other = ScriptedModel(script(), name="other")
+    await gone(RememberingModel(other, exchanges(whole)))
+    assert len(other.requests) == len(asked(whole))
+    few = ScriptedModel(script())
+    run = a_run(RememberingModel(few, exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1)
+    await run_task(run)
+    assert "plan" in [one.step for one in few.requests]
+
+
+@pytest.mark.parametrize(("then", "now"), [(1, 3), (3, 1), (0, 2), (2, 0)])
+async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(then, now):
+    _, whole, _ = await gone(ScriptedModel(script()), lookups=then)
+    inner = ScriptedModel(script())
+    run, _, _ = await gone(RememberingModel(inner, exchanges(whole), clean=without_offer), lookups=now)
+    assert inner.requests == []
+    [told] = [e.exchange.messages[-1].content for e in happened(run, "model_called") if e.exchange.step == "solve"]
+    assert (f"{now} times at most" in told) == (now > 0)
+
+
+async def test_what_asked_for_a_look_up_is_not_taken_where_none_is_answered():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    asking = [
+        replace(one, replies=("APISearch(a root)",) * len(one.replies)) if one.step == "propose" else one
+        for one in exchanges(whole)
+    ]
+    inner = ScriptedModel(script())
+    await gone(RememberingModel(inner, asking, clean=without_offer), lookups=0)
+    assert "propose" in [one.step for one in inner.requests]
+
+
+async def test_what_was_cut_short_is_asked_again():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    cut = [replace(one, problem="interrupted") if one.step == "plan" else one for one in exchanges(whole)]
+    inner = ScriptedModel(script())
+    await gone(RememberingModel(inner, cut))
+    assert [one.step for one in inner.requests] == ["plan"]
+
+
+def without_secret(message):
+    return replace(message, content=message.content.replace("secret", "[redacted]"))
+
+
+async def test_secrets_in_a_request_do_not_keep_it_from_being_known():
+    _, whole, _ = await gone(ScriptedModel(script()), text="Use the secret")
+    clean = [replace(one, messages=tuple(map(without_secret, one.messages))) for one in exchanges(whole)]
+    inner = ScriptedModel(script())
+    model = RememberingModel(inner, clean, clean=lambda text: text.replace("secret", "[redacted]"))
+    await gone(model, text="Use the secret")
+    assert inner.requests == []
+
+
+# ---- branching off
+
+
+async def branched(cell, **more):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    begin = hinted(given(whole, fold_all(whole), cell=cell), more.get("hint", ""))
+    return (await gone(ScriptedModel(script()), given=begin))[0]
+
+
+def texts(run):
+    return {e.candidate: e.observation.text.strip() for e in happened(run, "candidate_observed")}
+
+
+async def test_another_candidate_is_carried_forward_and_what_follows_is_explored():
+    run = await branched("1.2")
+    assert texts(run)["1.1"] == "['1b']"
+    assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
+    assert texts(run)["3.1"] == "['1b', '3a']"
+    assert [e.exchange.subject for e in happened(run, "model_called") if e.exchange.step == "recommend"] == ["2", "3"]
+
+
+async def test_a_subtask_is_explored_again_with_a_hint():
+    run = await branched("3", hint="look at gcd")
+    assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "3", "look at gcd")]
+    [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
+    assert "look at gcd" in propose.messages[-1].content
+    assert texts(run)["1.1"] == "['1a']"
+
+
+async def test_the_solution_alone_is_tried_again():
+    run = await branched("solution")
+    assert {e.exchange.step for e in happened(run, "model_called")} == {
+        "recommend_global",
+        "solve",
+        "repair",
+        "explain",
+    }
+
+
+@pytest.mark.parametrize(
+    ("cell", "sentence"),
+    [
+        ("9", "There is no cell '9' in that run. Use one of: 1, 1.1, 1.2, 2, 3, 3.1, 3.2, solution."),
+        ("2.1", "Candidate 2.1 did not run to its end. Use one of: 1, 1.1, 1.2, 2, 3, 3.1, 3.2, solution."),
+        ("s1", "s1 is a solution: nothing goes on from it. --from solution tries anew."),
+    ],
+)
+async def test_a_cell_that_a_run_cannot_go_on_from_is_told_with_those_that_it_can(cell, sentence):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    with pytest.raises(UsageError) as caught:
+        given(whole, fold_all(whole), cell=cell)
+    assert str(caught.value) == sentence
+
+
+async def test_a_cell_that_the_run_had_not_come_to_is_told():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
+    before = whole[:end]
+    with pytest.raises(UsageError, match="had not come to 3 yet"):
+        given(before, fold_all(before), cell="3")
+    with pytest.raises(UsageError, match=r"There is no cell '1' in that run\. Use one of: none, for it had no plan\."):
+        given(whole[:2], fold_all(whole[:2]), cell="1")
+
+
+async def test_what_was_found_is_known_again():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    begin = given(whole, fold_all(whole), cell="solution")
+    assert all("math.sqrt" in one.retrieved for one in begin.carried)
+    run, _, _ = await gone(ScriptedModel(script()), given=begin)
+    [looked_over] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "recommend_global"]
+    assert "math.sqrt" in looked_over.messages[-1].content
+
+
+# ---- replay
+
+
+async def test_a_replay_takes_the_same_course():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    _, again, _ = await gone(ReplayModel(exchanges(whole)))
+    assert course(fold_all(again), fold_all(whole)) == WHOLE
+
+
+@pytest.mark.parametrize("cell", ["", "1.2", "3", "solution"])
+async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path, cell):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    before = whole if cell else whole[: len(whole) // 2]
+    hint = "look at gcd" if cell == "3" else ""
+    begin = hinted(given(before, fold_all(before), cell=cell), hint)
+    _, after, _ = await gone(ScriptedModel(script()), given=begin, first=started(resumes_hint=hint))
+    nbformat.write(render(after), tmp_path / "t.ipynb")
+    shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
+    _, again, _ = await gone(shown.recording.model, given=shown.given)
+    assert course(fold_all(again), fold_all(after)) in SAME
+    assert steps(again) == steps(after)
+
+
+async def test_a_plan_that_was_revised_on_the_way_is_revised_in_the_replay(tmp_path):
+    revising = '{"apis": ["math.sqrt"], "remaining": ["something else", "the end"]}'
+    _, whole, _ = await gone(ScriptedModel(script()))
+    begin = hinted(given(whole, fold_all(whole), cell="2"), "look at gcd")
+    first = started(resumes_hint="look at gcd")
+    _, after, _ = await gone(ScriptedModel(script(recommend=revising)), given=begin, first=first)
+    nbformat.write(render(after), tmp_path / "t.ipynb")
+    shown = replayed(tmp_path / "t.ipynb", tmp_path / "again.ipynb").order
+    assert shown.given.titles == PLAN
+    assert "by hand" not in shown.recording.said
+    _, again, _ = await gone(shown.recording.model, given=shown.given)
+    assert course(fold_all(again), fold_all(after)) in SAME
+    assert fold_all(again).plan == fold_all(after).plan
+
+
+def steps(records):
+    return [(one.step, one.subject, one.replies) for one in exchanges(records)]
+
+
+async def test_candidates_have_the_same_numbers_again_whichever_reply_came_first():
+    class LastFirst(ScriptedModel):
+        async def complete(self, request):
+            for reply in [reply async for reply in super().complete(request)][::-1]:
+                yield reply
+
+    _, whole, _ = await gone(LastFirst(script()))
+    _, again, _ = await gone(ReplayModel(exchanges(whole)))
+    codes = [code_by_id(whole), code_by_id(again)]
+    assert codes[0] == codes[1]
+    assert "1b" in codes[0]["1.1"]
+
+
+def code_by_id(records):
+    proposed = [one.event.candidate for one in records if one.event.kind == "candidate_proposed"]
+    return {candidate.id: candidate.code for candidate in proposed}
+
+
+async def test_where_a_replay_goes_another_way_is_told(monkeypatch):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    original = InlineBranch.run
+
+    async def changed(self, code, *, timeout):
+        return await original(self, code.replace("print(marks)", "raise KeyError(1)"), timeout=timeout)
+
+    monkeypatch.setattr(InlineBranch, "run", changed)
+    _, again, _ = await gone(ReplayModel([*exchanges(whole), *debugged(whole)]))
+    told = course(fold_all(again), fold_all(whole))
+    assert told == (
+        "It took another course at subtask 1: candidate 1.1 gave KeyError, not ok. It ended stopped, not unchecked."
+    )
+    assert course(fold_all(whole), fold_all(whole[:20])) == AS_FAR
+    stopped = Record(len(whole), 0.0, RunFinished(Verdict("stopped", "The user stopped it."), None, Usage()))
+    assert course(fold_all(whole), fold_all([*whole[:20], stopped])) == AS_FAR
+    assert course(fold_all([*whole[:-1], stopped]), fold_all(whole)).endswith(
+        "at its end. It ended stopped, not unchecked."
+    )
+    assert "the plan is another one" in course(fold_all(whole[:3]), fold_all(whole))
+
+
+async def test_what_else_a_replay_carried_forward_is_told_with_its_reasons():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    place = next(place for place, one in enumerate(whole) if one.event.kind == "candidate_selected")
+    other = Record(place, 0.0, CandidateSelected(Selection("1", "1.2", ("ran", "shorter"))))
+    told = course(fold_all([*whole[:place], other, *whole[place + 1 :]]), fold_all(whole))
+    assert told == (
+        "It took another course at subtask 1: 1.2 was carried forward (ran; shorter), not 1.1. It ended unchecked, as"
+        " the recorded run did."
+    )
+
+
+def debugged(records):
+    """Replies for more repairs than were recorded."""
+    [one, *_] = [one for one in exchanges(records) if one.step == "debug"]
+    return [replace(one, subject="", sampling=Sampling())] * 20
+
+
+async def test_a_plan_is_not_needed_to_go_on():
+    notice = recorded([started(), Notice("It was cut off here.")])
+    begin = hinted(given(notice, fold_all(notice)), " try sqrt ")
+    assert begin == Given(hint="try sqrt")
+    run, _, _ = await gone(ScriptedModel(script()), given=begin)
+    [propose, *_] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
+    assert "try sqrt" in propose.messages[-1].content
+    assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "1", "try sqrt")]
+
+
+async def test_a_hint_that_nothing_is_left_for_is_refused():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    with pytest.raises(UsageError, match="No subtask is left to explore that the hint could be for"):
+        onward(whole, fold_all(whole), Path("t.ipynb"), cell="solution", hint="use sqrt")
+
+
+async def test_what_the_user_had_chosen_is_carried_forward_where_the_run_was_cut_off_then():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
+    before = [*whole[:end], Record(end, whole[end].at, Steered("choose", "1", "1.2"))]
+    run, _, _ = await gone(ScriptedModel(script()), given=given(before, fold_all(before)))
+    assert texts(run)["1.1"] == "['1b']"
+    assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
+
+
+async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
+    before = [*whole[:end], Record(end, whole[end].at, Steered("retry", "1"))]
+    begin, known = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    inner = ScriptedModel(script())
+    await gone(RememberingModel(inner, known), given=begin)
+    assert [one.step for one in inner.requests][:2] == ["recommend", "propose"]
+    assert inner.requests[0].subject == "1"
+
+
+async def test_what_the_second_run_explored_again_is_not_answered_from_the_first(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished")
+    journalled(whole[:end], tmp_path / "t.journal.jsonl")
+    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
+    second = recorded([first, *(one.event for one in whole[1:end]), Steered("retry", "1")])
+    _, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    assert [one.step for one in known] == ["plan"]
+
+
+async def test_a_plan_that_still_waited_for_the_users_word_waits_again():
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
+    before = [*whole[:end], Record(end, whole[end].at, ReviewAsked())]
+    assert not given(before, fold_all(before)).reviewed
+    assert given(whole[:end], fold_all(whole[:end])).reviewed
+
+
+# ---- journals, and runs that went on from runs
+
+
+def journalled(records, path):
+    path.write_bytes(b"".join(f"{dump(one)}\n".encode() for one in records))
+    return path.read_bytes()
+
+
+async def test_a_journal_that_is_torn_anywhere_goes_on(tmp_path):
+    _, whole, ending = await gone(ScriptedModel(script()))
+    journal = tmp_path / "t.journal.jsonl"
+    content = journalled(whole, journal)
+    first = content.index(b"\n") + 1
+    chance = random.Random(1)
+    for cut in sorted(chance.randrange(first, len(content)) for _ in range(40)):
+        journal.write_bytes(content[:cut])
+        before = load(journal)
+        begin, known = onward(before, fold_all(before), journal)
+        inner = ScriptedModel(script())
+        _, _, ended = await gone(RememberingModel(inner, known), given=begin)
+        again = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
+        assert not again, f"cut off after {cut} bytes"
+        assert ended == ending
+
+
+async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_first(tmp_path):
+    """Wherever the second run was cut off, the third asks nothing that either of them was answered."""
+    _, whole, ending = await gone(ScriptedModel(script()))
+    proposed = [one.event.kind == "model_called" and one.event.exchange.subject == "3" for one in whole]
+    before = whole[: len(whole) - proposed[::-1].index(True)]
+    assert before[-1].event.exchange.step == "propose"
+    journalled(before, tmp_path / "t.journal.jsonl")
+    begin, known = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
+    _, after, _ = await gone(RememberingModel(ScriptedModel(script()), known), given=begin, first=first)
+    for cut in range(1, len(after)):
+        second = after[:cut]
+        begin, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+        inner = ScriptedModel(script())
+        _, _, ended = await gone(RememberingModel(inner, known), given=begin)
+        again = {(one.step, one.messages, one.sampling) for one in inner.requests}
+        assert not again & {*asked(before), *asked(second)}, f"cut off after {second[-1].event}"
+        assert ended == ending
+
+
+async def test_each_answer_is_known_once_however_often_it_was_gone_on_from(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    before = whole[:-3]
+    journalled(before, tmp_path / "t.journal.jsonl")
+    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
+    second = recorded([first, *(one.event for one in before[1:])])
+    _, known = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    assert len(known) == len(exchanges(before))
+
+
+async def test_a_trace_that_says_it_went_on_from_itself_is_read_once(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    first = replace(started(), resumes=RUN_ID, resumes_trace="t.ipynb")
+    before = recorded([first, *(one.event for one in whole[1:20])])
+    journalled(before, tmp_path / "t.journal.jsonl")
+    begin, _ = onward(before, fold_all(before), tmp_path / "t.ipynb")
+    assert begin.titles == PLAN
+
+
+async def test_what_the_user_did_to_the_plan_is_known_two_runs_later(tmp_path):
+    _, whole, _ = await gone(ScriptedModel(script()))
+    end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
+    plan = replace(whole[end - 1].event.plan, revision=1)
+    before = [*whole[:end], Record(end, whole[end].at, PlanMade(plan, CHANGED_BY_USER))]
+    journalled(before, tmp_path / "t.journal.jsonl")
+    first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
+    second = recorded([first, *(one.event for one in whole[1:end])])
+    begin, _ = onward(second, fold_all(second), tmp_path / "t-resumed.ipynb")
+    assert begin.fixed

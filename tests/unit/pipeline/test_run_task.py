@@ -1,0 +1,486 @@
+"""The method, end to end on scripted models and in-process branches."""
+
+import json
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.core.errors import BudgetSpent, EndpointError
+from exploracoder_jupyter.core.events import Record, dump
+from exploracoder_jupyter.core.settings import Budget
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.pipeline import run_task
+from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def fenced(code):
+    return f"```python\n{code}\n```"
+
+
+def answers(
+    plan=("take the root",),
+    propose=None,
+    debug=None,
+    solve="import math\nroot = math.sqrt(16)",
+    name="scripted",
+    **steps,
+):
+    """A model that answers each step from what is given; a function is called with the request."""
+    fixed = {
+        "plan": plan if callable(plan) else json.dumps({"subtasks": list(plan)}),
+        "recommend": json.dumps({"apis": ["math.sqrt"]}),
+        "recommend_global": json.dumps({"apis": ["math.sqrt"]}),
+        "propose": propose or [fenced("import math\nroot = math.sqrt(16)\nprint(root)")],
+        "debug": debug or fenced("import math\nroot = math.sqrt(16)\nprint(root)"),
+        "solve": solve if callable(solve) else fenced(solve),
+        "repair": solve if callable(solve) else fenced(solve),
+        "explain": "Return the square root of a number.",
+        **steps,
+    }
+
+    def reply(request):
+        answer = fixed[request.step]
+        return answer(request) if callable(answer) else answer
+
+    return ScriptedModel(reply, name)
+
+
+async def test_a_task_is_solved_when_its_check_passes():
+    run = a_run(answers(), check="assert root == 4")
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "solved"
+    assert ending.solution.code == "import math\nroot = math.sqrt(16)"
+    assert ending.solution.apis == ("math.sqrt",)
+    assert [event.kind for event in run.emit.__self__][-1] == "run_finished"
+
+
+async def test_a_solution_that_merely_ran_is_unchecked():
+    ending = await run_task(a_run(answers()))
+    assert ending.verdict.outcome == "unchecked"
+
+
+async def test_a_check_that_passes_before_the_solution_proves_nothing():
+    run = a_run(answers(), check="assert root == 4")
+    run = replace(run, task=replace(run.task, uses=("root",)), root=InlineBranch(["root = 4"]))
+    verdict = (await run_task(run)).verdict
+    assert verdict.outcome == "unchecked"
+    assert "passes without it" in verdict.reason
+
+
+async def test_variables_of_the_user_do_not_spoil_a_check_that_can_fail():
+    run = a_run(answers(), check="assert root == number ** 0.5")
+    run = replace(run, task=replace(run.task, uses=("number",)), root=InlineBranch(["number = 16"]))
+    assert (await run_task(run)).verdict.outcome == "solved"
+
+
+async def test_a_solution_that_fails_its_check_is_unsolved_and_kept():
+    ending = await run_task(a_run(answers(), check="assert root == 5", solution_rounds=2))
+    assert ending.verdict.outcome == "unsolved"
+    assert "math.sqrt" in ending.solution.code
+
+
+async def unsolved(model_name, *solutions):
+    """How it ends when these solutions are tried and fail the check."""
+    given = iter(solutions)
+    model = answers(solve=lambda request: fenced(next(given)), name=model_name)
+    return await run_task(a_run(model, check="assert root == 5", solution_rounds=len(solutions)))
+
+
+@pytest.mark.parametrize(
+    ("model", "kept", "step"),
+    [("offline", "s2", "Name a language model with --model"), ("some-model", "s4", "Put the task in other words")],
+)
+async def test_the_best_of_what_failed_is_kept_and_told_with_a_next_step(model, kept, step):
+    ending = await unsolved(model, "1 / 0", "root = 2", "other = 5", "root = 4", "x = 1", "root = 1 / 0")
+    assert ending.solution.candidate == kept
+    assert "(6 tried, 4 ran to their end); the best one gave AssertionError" in ending.verdict.reason
+    assert step in ending.verdict.reason
+
+
+@pytest.mark.parametrize(("model", "words"), [("offline", "no documented call"), ("some-model", "gave no program")])
+async def test_no_program_at_all_is_told_with_a_next_step(model, words):
+    ending = await unsolved(model, "", "")
+    assert ending.solution is None
+    assert words in ending.verdict.reason
+
+
+async def test_a_program_that_ran_is_kept_rather_than_a_crash():
+    ending = await unsolved("offline", "1 / 0", "other = 5")
+    assert ending.solution.candidate == "s2"
+    assert "NameError" in ending.verdict.reason
+
+
+async def test_a_failed_check_is_shown_to_the_model_and_repaired():
+    def repair(request):
+        [attempt] = request.inputs.attempts
+        assert attempt.observation.error.name == "AssertionError"
+        return fenced("import math\nroot = math.sqrt(16) + 1")
+
+    ending = await run_task(a_run(answers(repair=repair), check="assert root == 5"))
+    assert ending.verdict.outcome == "solved"
+
+
+async def test_a_named_function_that_is_missing_is_repaired_and_its_presence_is_no_check():
+    def repair(request):
+        [attempt] = request.inputs.attempts
+        assert "defines no function root" in attempt.observation.note
+        return fenced("import math\ndef root(x):\n    return math.sqrt(x)")
+
+    ending = await run_task(a_run(answers(solve="print(4)", repair=repair), name="root"))
+    assert ending.verdict.outcome == "unchecked"
+    assert "def root" in ending.solution.code
+
+
+async def test_a_solution_that_never_defines_the_named_function_is_unsolved():
+    ending = await run_task(a_run(answers(solve="print(4)"), name="root", solution_rounds=2))
+    assert ending.verdict.outcome == "unsolved"
+    assert "No solution defines the function" in ending.verdict.reason
+
+
+async def test_an_identical_repair_is_not_run_again_and_the_second_one_is_the_end():
+    run = a_run(answers(), check="assert root == 5", solution_rounds=9)
+    await run_task(run)
+    solutions = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "solution"]
+    assert [(c.id, c.duplicate_of) for c in solutions] == [("s1", None), ("s2", "s1"), ("s3", "s1")]
+    assert [e.candidate for e in happened(run, "candidate_observed")] == ["1.1", "s1"]
+
+
+async def test_after_an_identical_repair_a_new_one_is_still_run():
+    same = "import math\nroot = math.sqrt(16)"
+    repairs = iter([same, same.replace("16", "25")])
+    ending = await run_task(a_run(answers(repair=lambda request: fenced(next(repairs))), check="assert root == 5"))
+    assert ending.verdict.outcome == "solved"
+    assert ending.solution.candidate == "s3"
+
+
+async def test_calls_are_three_plus_two_per_subtask():
+    run = a_run(answers(plan=("take the root", "floor it")))
+    await run_task(run)
+    assert run.meter.total.calls == 3 + 2 * 2
+
+
+async def test_candidates_of_a_subtask_start_from_the_same_state_and_the_winner_is_carried_forward():
+    def propose(request):
+        if request.subject == "1":
+            return [fenced("bag = [1]\nprint(bag)"), fenced("bag = [1, 2]\nprint('two', bag)")]
+        return [fenced(f"bag.append({i})\nprint(bag)") for i in (7, 8, 9)]
+
+    run = a_run(answers(plan=("fill the bag", "add to the bag"), propose=propose))
+    await run_task(run)
+    texts = {e.candidate: e.observation.text for e in happened(run, "candidate_observed")}
+    assert (texts["2.1"], texts["2.2"], texts["2.3"]) == ("[1, 7]\n", "[1, 8]\n", "[1, 9]\n")
+
+
+async def test_duplicates_are_run_once_and_said():
+    same = [fenced("x = 1\nprint(x)"), fenced("x  =  1 # the same\nprint( x )"), fenced("x = 2\nprint(x)")]
+    run = a_run(answers(propose=same))
+    await run_task(run)
+    proposed = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "1"]
+    assert [c.duplicate_of for c in proposed] == [None, "1.1", None]
+    assert {e.candidate for e in happened(run, "candidate_observed")} == {"1.1", "1.3", "s1"}
+
+
+async def test_when_all_fail_distinct_failures_are_repaired():
+    broken = [fenced("print(1/0)"), fenced("y = 2\nprint(1/0)"), fenced("print(nothing)")]
+    run = a_run(answers(propose=broken))
+    await run_task(run)
+    repairs = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.round == 1]
+    assert {c.repairs for c in repairs} == {"1.1", "1.3"}
+    assert {c.id for c in repairs} == {"1.1r1", "1.3r1"}
+    [finished] = happened(run, "subtask_finished")
+    assert finished.status == "done"
+
+
+async def test_a_failed_subtask_keeps_its_experience_and_the_run_goes_on():
+    def propose(request):
+        return [fenced("print(1/0)")] if request.subject == "1" else [fenced("print('two')")]
+
+    run = a_run(answers(plan=("fail", "go on"), propose=propose, debug=fenced("print(1/0)")))
+    await run_task(run)
+    assert [e.status for e in happened(run, "subtask_finished")] == ["failed", "done"]
+
+
+async def test_the_same_failure_twice_in_a_row_stops_the_run_with_the_reason():
+    failing = fenced("raise ValueError('closed')")
+    run = a_run(answers(plan=("a", "b", "c"), propose=[failing], debug=failing))
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "stopped"
+    assert "ValueError: closed" in ending.verdict.reason
+    assert len(happened(run, "subtask_started")) == 2
+
+
+async def test_no_code_for_two_subtasks_in_a_row_stops_the_run_with_the_reason():
+    run = a_run(answers(plan=("a", "b", "c", "d"), propose=["I am sorry, but no."]))
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "stopped"
+    assert "no code for two subtasks in a row: the reply is neither" in ending.verdict.reason
+    assert len(happened(run, "subtask_started")) == 2
+
+
+async def test_a_model_that_has_nothing_to_give_for_some_subtasks_stops_nothing():
+    def propose(request):
+        return [fenced("print(1)")] if request.subject == "1" else []
+
+    run = a_run(answers(plan=("a", "b", "c"), propose=propose))
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+
+
+async def test_no_code_for_two_subtasks_apart_stops_nothing():
+    def propose(request):
+        return [fenced("print(1)") if request.subject == "2" else "I am sorry, but no."]
+
+    run = a_run(answers(plan=("a", "b", "c"), propose=propose))
+    await run_task(run)
+    assert [e.status for e in happened(run, "subtask_finished")] == ["failed", "done", "failed"]
+
+
+async def test_a_satisfied_subtask_is_skipped():
+    def recommend(request):
+        return json.dumps({"apis": [], "satisfied": request.subject == "2", "reason": "root is printed already"})
+
+    run = a_run(answers(plan=("take the root", "print the root"), recommend=recommend))
+    await run_task(run)
+    assert [e.status for e in happened(run, "subtask_finished")] == ["done", "skipped"]
+
+
+async def test_nothing_is_satisfied_before_something_ran():
+    run = a_run(answers(recommend=json.dumps({"apis": ["math.sqrt"], "satisfied": True})))
+    await run_task(run)
+    assert [e.status for e in happened(run, "subtask_finished")] == ["done"]
+
+
+async def test_the_remaining_plan_is_revised_within_limits():
+    def recommend(request):
+        return json.dumps({"apis": ["math.sqrt"], "remaining": [f"new after {request.subject}"], "reason": "learned"})
+
+    run = a_run(answers(plan=("a", "b", "c"), recommend=recommend), plan_revisions=1, subtasks=4)
+    await run_task(run)
+    plans = [[s.title for s in e.plan.subtasks] for e in happened(run, "plan_made")]
+    assert plans == [["a", "b", "c"], ["a", "b", "new after 2"]]
+    ids = [s.id for s in happened(run, "plan_made")[-1].plan.subtasks]
+    assert ids == ["1", "2", "4"]
+
+
+async def test_a_subtask_is_one_line_that_keeps_the_blanks_of_its_data():
+    run = a_run(answers(plan=(" indent '  a'\n  with '>  ' ", " \n ")))
+    await run_task(run)
+    assert [s.title for s in happened(run, "plan_made")[0].plan.subtasks] == ["indent '  a' with '>  '"]
+
+
+async def test_a_reply_without_code_is_a_failed_candidate_with_its_problem():
+    run = a_run(answers(propose=["I am sorry, but no.", fenced("print(1)"), ""]))
+    await run_task(run)
+    problems = [e.candidate.problem for e in happened(run, "candidate_proposed") if e.candidate.subtask == "1"]
+    assert [bool(p) for p in problems] == [True, False, True]
+
+
+async def test_a_malformed_plan_is_asked_for_once_more_then_the_task_is_the_plan():
+    run = a_run(answers(plan=()))
+    await run_task(run)
+    assert run.meter.by_step["plan"].calls == 2
+    assert [s.title for s in happened(run, "plan_made")[0].plan.subtasks] == ["Compute the root of 16"]
+    assert any("could not be used" in e.text for e in happened(run, "notice"))
+
+
+async def test_invented_apis_are_dropped_and_a_useless_rerank_keeps_retrieval():
+    run = a_run(answers(recommend=json.dumps({"apis": ["math.gcd", "math.invented"]})))
+    await run_task(run)
+    [started] = happened(run, "subtask_started")
+    assert [item.api.path for item in started.apis] == ["math.gcd"]
+    run = a_run(answers(recommend=json.dumps({"apis": ["math.invented"]})))
+    await run_task(run)
+    [started] = happened(run, "subtask_started")
+    assert len(started.apis) == len(MATH)
+
+
+async def test_a_spent_token_budget_stops_and_keeps_what_ran():
+    run = a_run(answers(plan=("a", "b", "c", "d")), budget=Budget(tokens=2500))
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "stopped"
+    assert "tokens" in ending.verdict.reason
+    assert "math.sqrt" in ending.solution.code
+    assert run.meter.total.tokens < 6000
+
+
+async def test_a_spent_execution_budget_stops():
+    run = a_run(answers(plan=("a", "b")), budget=Budget(executions=1))
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "stopped"
+    assert run.meter.total.executions == 1
+
+
+async def test_candidates_that_run_at_the_same_time_keep_to_the_budget_of_executions(monkeypatch):
+    original = InlineBranch.fork
+
+    async def fork(self, n):
+        await anyio.sleep(0.01)
+        return await original(self, n)
+
+    monkeypatch.setattr(InlineBranch, "fork", fork)
+    many = [fenced(f"print({i})") for i in range(6)]
+    run = a_run(answers(propose=many), candidates=6, budget=Budget(executions=3))
+    await run_task(run)
+    assert len(run.root.log) == run.meter.total.executions == 3
+
+
+async def test_what_is_selected_does_not_depend_on_which_candidate_ended_first(monkeypatch):
+    original = InlineBranch.run
+
+    async def run_slowly(self, code, *, timeout):
+        await anyio.sleep(0.05 if "first" in code else 0)
+        return await original(self, code, timeout=timeout)
+
+    monkeypatch.setattr(InlineBranch, "run", run_slowly)
+    run = a_run(answers(propose=[fenced("print('first')"), fenced("print('other')")]), candidates=2)
+    await run_task(run)
+    assert [e.candidate for e in happened(run, "candidate_observed")][:2] == ["1.2", "1.1"]
+    assert happened(run, "candidate_selected")[0].selection.candidate == "1.1"
+
+
+@pytest.mark.parametrize(("executions", "outcome"), [(2, "stopped"), (3, "solved")])
+async def test_a_solution_and_its_check_are_two_executions(executions, outcome):
+    run = a_run(answers(), check="assert root == 4", budget=Budget(executions=executions))
+    ending = await run_task(run)
+    assert ending.verdict.outcome == outcome
+    assert run.meter.total.executions == len(run.root.log) <= executions
+
+
+async def test_replies_are_cut_where_few_tokens_are_left():
+    run = a_run(answers(), budget=Budget(tokens=200_000))
+    await run_task(run)
+    assert {e.exchange.sampling.max_tokens for e in happened(run, "model_called")} == {None}
+    run = a_run(answers(), budget=Budget(tokens=6000))
+    await run_task(run)
+    [plan] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "plan"]
+    [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
+    assert plan.sampling.max_tokens == 6000
+    assert propose.sampling.max_tokens < 6000 // 3
+
+
+async def test_seconds_end_a_hung_model():
+    class Hung(ScriptedModel):
+        async def complete(self, request):
+            await anyio.sleep(60)
+            yield
+
+    run = a_run(Hung([]), budget=Budget(seconds=0.2))
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "stopped"
+    assert "seconds" in ending.verdict.reason
+
+
+async def test_a_stop_ends_in_run_finished_with_what_was_learned():
+    with anyio.CancelScope() as scope:
+
+        def second(request):
+            if request.subject == "2":
+                scope.cancel()
+            return [fenced("import math\nprint(math.sqrt(16))")]
+
+        run = a_run(answers(plan=("a", "b"), propose=second))
+        await run_task(run)
+    finished = happened(run, "run_finished")[-1]
+    assert finished.verdict.outcome == "stopped"
+    assert "sqrt" in finished.solution.code
+
+
+async def test_an_endpoint_error_is_raised_after_run_finished():
+    def refuse(request):
+        raise EndpointError("The endpoint refused the key.", remedy="Set OPENAI_API_KEY.")
+
+    run = a_run(answers(recommend=refuse))
+    with pytest.raises(EndpointError):
+        await run_task(run)
+    assert happened(run, "run_finished")[-1].verdict.reason == "The endpoint refused the key. Set OPENAI_API_KEY."
+    assert happened(run, "model_called")[-1].exchange.problem
+
+
+@pytest.mark.parametrize("error", [BudgetSpent, EndpointError])
+async def test_what_ran_is_selected_where_a_better_one_cannot_be_asked_for(error):
+    def refuse(request):
+        raise error("No more.")
+
+    run = a_run(answers(propose=[fenced("import math\nroot = math.sqrt(16)")], debug=refuse), check="assert root == 4")
+    assert (await run_task(run)).verdict.outcome == "solved"
+    assert happened(run, "candidate_selected")
+
+
+async def test_a_fault_of_ours_is_named_raised_and_loses_nothing():
+    def faulty(request):
+        raise ZeroDivisionError("ours")
+
+    run = a_run(answers(recommend_global=faulty))
+    with pytest.raises(ZeroDivisionError):
+        await run_task(run)
+    finished = happened(run, "run_finished")[-1]
+    assert "internal error" in finished.verdict.reason and "ZeroDivisionError: ours" in finished.verdict.reason
+    assert "math.sqrt" in finished.solution.code
+
+
+async def test_every_request_is_recorded_once_with_its_replies():
+    run = a_run(answers())
+    await run_task(run)
+    steps = [e.exchange.step for e in happened(run, "model_called")]
+    assert steps == ["plan", "recommend", "propose", "recommend_global", "solve"]
+    assert len({e.exchange.id for e in happened(run, "model_called")}) == 5
+
+
+async def test_every_reply_can_be_written_down():
+    run = a_run(answers(propose=["\ud800 is no code", fenced("print(1)")]))
+    await run_task(run)
+    assert all(dump(Record(0, 0.0, event)) for event in run.emit.__self__)
+
+
+async def test_the_introduction_is_made_once_per_library_version_and_model():
+    knowledge = FewApis(MATH, readme="math is for numbers", examples=["import math\nmath.sqrt(2)"])
+    steps = {
+        "introduce": "It is for numbers.",
+        "planners": json.dumps({"planners": [{"requirement": "r", "steps": ["s"]}]}),
+    }
+    first = a_run(answers(**steps), knowledge=knowledge, planners=4)
+    await run_task(first)
+    second = a_run(answers(), knowledge=knowledge, planners=4)
+    await run_task(second)
+    assert first.meter.total.calls == second.meter.total.calls + 2
+    assert happened(second, "library_read")[0].introduction.planners[0].requirement == "r"
+
+
+async def test_an_import_error_of_the_library_stops_at_once():
+    run = a_run(
+        answers(
+            plan=("a", "b"),
+            propose=[fenced("raise ModuleNotFoundError(\"No module named 'math'\")")],
+            debug=fenced("raise ModuleNotFoundError(\"No module named 'math'\")"),
+        )
+    )
+    ending = await run_task(run)
+    assert "failed to import the library" in ending.verdict.reason
+    assert len(happened(run, "subtask_started")) == 1
+
+
+@pytest.mark.parametrize("steerable", [True, False])
+async def test_all_branches_but_the_root_are_closed_at_the_end(monkeypatch, steerable):
+    made, open_ = [], []
+    original = InlineBranch.fork
+
+    async def fork(self, n):
+        if self.codes == []:
+            open_.append(sum(not branch.closed for branch in made))
+        branches = await original(self, n)
+        made.extend(branches)
+        return branches
+
+    monkeypatch.setattr(InlineBranch, "fork", fork)
+    run = a_run(answers(plan=("a", "b"), propose=[fenced("print(1)"), fenced("print(2)")]))
+    await run_task(replace(run, steerable=steerable))
+    assert open_[-1] == (2 if steerable else 1), "before the solution is run"
+    assert all(branch.closed for branch in made)
+    assert not run.root.closed

@@ -1,0 +1,250 @@
+"""What is kept of a run for later tasks, that it runs by itself, and what is forgotten."""
+
+import json
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from exploracoder_jupyter.core.settings import OFFLINE, Budget, Retrieval
+from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask
+from exploracoder_jupyter.pipeline import run_task
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import repeats, self_contained, whole
+from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.world import FewPassages, a_run, happened
+
+pytestmark = pytest.mark.anyio
+ROOT = "import math\nroot = math.sqrt(16)\nprint(root)"
+FLOOR = "import math\nlow = math.floor(root)\nprint(low)"
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def two_steps(**steps):
+    def propose(request):
+        return [fenced(ROOT if request.subject == "1" else FLOOR)]
+
+    return answers(**{"plan": ("take the root", "floor it"), "propose": propose, "solve": f"{ROOT}\n{FLOOR}", **steps})
+
+
+async def learned(model, **more):
+    soup = FewPassages()
+    run = a_run(model, **{key: more.pop(key) for key in ("check", "text") if key in more})
+    await run_task(replace(run, soup=soup, python="3.11.9", **more))
+    return soup.learned
+
+
+async def test_cells_that_ran_and_the_solution_are_kept_each_running_by_itself():
+    root, floor, solution = await learned(two_steps(), check="assert low == 4")
+    assert (root.title, floor.title, solution.title) == ("take the root", "floor it", "Compute the root of 16")
+    assert floor.code == f"{ROOT}\n\nlow = math.floor(root)\nprint(low)"
+    assert floor.apis == ("math.floor",) and floor.observed == "4"
+    assert (floor.library, floor.version, floor.python) == ("math", "1.0", "3.11")
+    for snippet in (root, floor, solution):
+        exec(snippet.code, {})
+
+
+async def test_what_was_shown_is_kept_only_where_values_are_shared():
+    kept = await learned(two_steps(), sharing="schema")
+    assert kept and not any(snippet.observed for snippet in kept)
+
+
+@pytest.mark.parametrize("more", [{"check": "assert low == 5"}, {"retrieval": Retrieval(snippets=False)}])
+async def test_nothing_is_kept_of_a_run_without_a_solution_or_where_that_is_not_wanted(more):
+    assert await learned(two_steps(), **more) == []
+
+
+async def test_what_failed_needs_variables_of_the_user_or_calls_no_library_is_not_kept():
+    def propose(request):
+        return {"1": [fenced("1 / 0")], "2": [fenced("import math\nx = math.sqrt(mine)")]}.get(
+            request.subject, [fenced("print(1 + 1)")]
+        )
+
+    model = answers(plan=("fail", "mine", "plain"), propose=propose, debug=fenced("1 / 0"), solve="print(2)")
+    assert await learned(model) == []
+
+
+@pytest.mark.parametrize(("check", "kept"), [("assert low == 4", 3), (None, 0)])
+async def test_of_the_offline_model_only_what_a_check_proved_is_kept(check, kept):
+    assert len(await learned(two_steps(name=OFFLINE), check=check)) == kept
+
+
+async def test_the_same_code_is_kept_once():
+    code = "import math\nroot = math.sqrt(16)"
+    [kept] = await learned(answers(propose=[fenced(f"{code}  # the root\nprint(root)")], solve=f"{code}\nprint(root)"))
+    assert kept.title == "Compute the root of 16"
+
+
+async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away():
+    class Slow(FewPassages):
+        async def learn(self, snippets):
+            await anyio.sleep(run.meter.seconds_left + 0.05)
+            await super().learn(snippets)
+
+    soup = Slow()
+    run = replace(a_run(two_steps(), check="assert low == 4", budget=Budget(seconds=1.2)), soup=soup)
+    assert (await run_task(run)).verdict.outcome == "solved"
+    assert soup.learned
+
+
+@pytest.mark.failing_heuristics
+async def test_a_failure_to_keep_code_is_told_and_takes_no_solution_away():
+    class Full(FewPassages):
+        async def learn(self, snippets):
+            raise OSError("the disk is full")
+
+    run = replace(a_run(two_steps(), check="assert low == 4"), soup=Full())
+    assert (await run_task(run)).verdict.outcome == "solved"
+    [notice] = happened(run, "notice")
+    assert notice.level == "warning" and "the disk is full" in notice.text
+
+
+def cell(code, *changed):
+    changes = tuple(Change(name, "mutated", "list") for name in changed)
+    return Experience(Subtask("1", "t"), Candidate("1.1", "1", code), Observation("ok", changes=changes))
+
+
+@pytest.mark.parametrize(
+    ("cells", "together"),
+    [
+        ((cell("a = 1"), cell("b = 2"), cell("print(b)")), "b = 2\n\nprint(b)"),
+        ((cell("a = [1]"), cell("a.append(2)", "a"), cell("print(a)")), "a = [1]\n\na.append(2)\n\nprint(a)"),
+        ((cell("a = [1]"), cell("print(a)"), cell("sum(a)")), "a = [1]\n\nsum(a)"),
+        ((cell("import math"), cell("def f(x):\n    return math.sqrt(x)"), cell("f(4)")), None),
+        ((cell("import math\nprint(1)"), cell("import math\nmath.sqrt(4)")), "import math\nmath.sqrt(4)"),
+        ((cell("x = 1"), cell("[x for x in (1, 2)]")), "[x for x in (1, 2)]"),
+        ((cell("x = 1"), cell("x = 1"), cell("print(x)")), "x = 1\n\nprint(x)"),
+        ((cell("import math; y = 1"), cell("import math\nprint(y)")), "import math; y = 1\n\nprint(y)"),
+    ],
+)
+def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together):
+    code = whole(cells)
+    assert together is None or code == together
+    assert self_contained(code)
+    exec(code, {})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print(df)",
+        "df = df.dropna()",
+        "x += 1",
+        "def f():\n    return df\nf()",
+        "%matplotlib inline\nx = 1",
+        "x =",
+        "y, x = x, y",
+        f"x = {' + '.join(['1'] * 1000)}",
+    ],
+)
+def test_code_that_lacks_something_is_told(code):
+    assert not self_contained(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for i in range(3):\n    print(i)",
+        "try:\n    x = 1\nexcept ValueError as e:\n    print(e)",
+        "[i for i in 'ab']",
+        "with open('f') as f:\n    print(f)",
+        "def f(n):\n    return n and f(n - 1)\nf(2)",
+        "display(1)",
+        "x: int = 1\nx += 1",
+    ],
+)
+def test_code_that_lacks_nothing_is_told(code):
+    assert self_contained(code)
+
+
+def test_code_repeats_another_where_all_its_statements_are_there():
+    assert repeats("math.floor( 2.5 )  # low", "import math\nmath.floor(2.5)")
+    assert not repeats("math.floor(2.5)\nmore()", "import math\nmath.floor(2.5)")
+    assert not repeats("", "x = 1") and not repeats("x =", "x =")
+
+
+KEPT = Passage("snippet", "take the root", "import math\nprint(math.introot(16))", "snippet 1 of math", (), True)
+
+
+async def test_a_kept_snippet_is_shown_first_and_makes_plans_shorter():
+    model = answers()
+    await run_task(replace(a_run(model), soup=FewPassages(KEPT)))
+    told = {request.step: request.messages[1].content for request in model.requests}
+    for step in ("propose", "solve"):
+        assert told[step].index("[snippet: take the root") < told[step].index("math.sqrt(x)")
+    assert "needs no subtasks of its own" in told["plan"]
+    assert "start from it" in told["propose"]
+    model = answers()
+    await run_task(a_run(model))
+    assert not any("ran before" in message.content for r in model.requests for message in r.messages)
+
+
+@pytest.mark.parametrize(
+    ("code", "stays"),
+    [
+        ("print(math.introot(16))", False),
+        ("import math\nprint(math.introot(16))", False),
+        ("import math\nprint(math.introot(25))", True),
+        ("import math\nprint(math.introot(16)); more", True),
+        ("print(16 / 0)", True),
+    ],
+)
+async def test_a_snippet_that_is_repeated_and_fails_at_an_api_is_forgotten(code, stays):
+    soup = FewPassages(KEPT)
+    import_ = "import math\n" if "import" not in code else ""
+    run = a_run(answers(propose=[fenced(import_ + code)], debug=fenced("print(4)")))
+    await run_task(replace(run, soup=soup))
+    assert bool(soup.passages) is stays
+
+
+async def test_a_snippet_that_is_repeated_in_part_only_stays():
+    soup = FewPassages(replace(KEPT, text="import math\nlow = math.floor(2.5)\nprint(math.introot(16))"))
+    await run_task(replace(a_run(answers(propose=[fenced("import math\nprint(math.introot(16))")])), soup=soup))
+    assert soup.passages
+
+
+async def test_a_snippet_that_fails_for_another_reason_stays():
+    soup = FewPassages(replace(KEPT, text="import math\nmath.sqrt(-1)"))
+    await run_task(replace(a_run(answers(propose=[fenced("import math\nmath.sqrt(-1)")])), soup=soup))
+    assert soup.passages
+
+
+class Remembering(FewPassages):
+    """A soup that offers what it has learned, as the one on disk does."""
+
+    def __init__(self):
+        super().__init__()
+        self.kinds = frozenset({"snippet"})
+
+    async def learn(self, snippets):
+        await super().learn(snippets)
+        self.passages += [
+            Passage("snippet", one.title, one.code, f"snippet {i}", one.apis, True) for i, one in enumerate(snippets)
+        ]
+
+
+async def test_a_second_task_on_the_library_takes_fewer_calls_because_of_what_was_kept():
+    """The model is scripted as one that follows its prompt: it plans one subtask where the prompt holds code for it."""
+    soup = Remembering()
+
+    def plan(request):
+        known = "math.floor(root)" in request.messages[1].content
+        return json.dumps({"subtasks": ["root and floor"] if known else ["take the root", "floor it"]})
+
+    def propose(request):
+        text = request.messages[1].content
+        if "math.floor(root)" in text.split("APIs that may help:")[0]:
+            return [fenced(f"{ROOT.replace('16', '17')}\nlow = math.floor(root)\nprint(low)")]
+        return [fenced(ROOT if request.subject == "1" else FLOOR)]
+
+    calls = []
+    for number in (16, 17):
+        model = two_steps(plan=plan, propose=propose, solve=f"{ROOT}\n{FLOOR}".replace("16", str(number)))
+        run = a_run(model, f"the floor of the root of {number}", check="assert low == 4")
+        assert (await run_task(replace(run, soup=soup))).verdict.outcome == "solved"
+        assert not any(event.round for event in happened(run, "knowledge_searched"))
+        calls.append(run.meter.total.calls)
+    assert calls == [7, 5]

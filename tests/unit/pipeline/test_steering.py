@@ -1,0 +1,928 @@
+"""The user's hand on the wheel, at every moment of a run, on scripted models and in-process branches."""
+
+import asyncio
+import threading
+from dataclasses import replace
+from itertools import count
+
+import anyio
+import nbformat
+import pytest
+
+from exploracoder_jupyter.core.events import Record, RunStarted, Steered, dump, load
+from exploracoder_jupyter.core.settings import Budget
+from exploracoder_jupyter.core.types import Introduction
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.pipeline import Carried, Given, Meter, run_task
+from exploracoder_jupyter.pipeline.run_controls import Choose, Replan, Retry, Skip
+from exploracoder_jupyter.runs import RunSteering
+from exploracoder_jupyter.trace import render
+from tests.patience import patience
+from tests.unit.factories import started
+from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.world import InlineBranch, a_run, happened
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+class Hand:
+    """What is asked is taken in order."""
+
+    def __init__(self):
+        self.asked = []
+        self.came = anyio.Event()
+
+    def ask(self, *controls):
+        self.asked += controls
+        self.came.set()
+
+    async def next(self):
+        while not self.asked:
+            self.came = anyio.Event()
+            await self.came.wait()
+        return self.asked.pop(0)
+
+
+class Moments:
+    """Controls that are asked at a request to the model, by step and subject, or at a run of code; each once.
+
+    What is under way then is held up until it is cancelled, or, where nothing is to be cancelled, until every control
+    was answered by an event.
+    """
+
+    def __init__(self, hand, moments, *, holds):
+        self.hand, self.moments, self.holds = hand, dict(moments), holds
+        self.cancelled = []
+        self.waiting_for = 0
+        self.answered = anyio.Event()
+
+    async def pass_by(self, moment):
+        controls = self.moments.pop(moment, None)
+        if controls is None:
+            return
+        self.waiting_for = len(controls)
+        self.hand.ask(*controls)
+        if not self.holds:
+            with anyio.fail_after(patience(10)):
+                await self.answered.wait()
+            return
+        try:
+            with anyio.fail_after(patience(10)):
+                await anyio.sleep_forever()
+        except anyio.get_cancelled_exc_class():
+            self.cancelled.append(moment)
+            raise
+
+    def hear(self, event):
+        if isinstance(event, Steered) or (event.kind == "notice" and event.level == "warning"):
+            self.waiting_for -= 1
+            if self.waiting_for == 0:
+                self.answered.set()
+
+
+def marking(request):
+    """Two candidates, each of which leaves a mark of itself behind those of the subtasks before it."""
+    return [fenced(f"marks = [*globals().get('marks', []), '{request.subject}{c}']\nprint(marks)") for c in "ab"]
+
+
+def steered(moments=(), *, holds=True, plan=("a", "b", "c"), steerable=True, given=None, monkeypatch=None, **more):
+    """A run of two candidates a subtask, steered at these moments; the run and its moments."""
+    budget = more.pop("budget", None)
+    settings = {key: more.pop(key) for key in ("debug_rounds", "review", "subtasks", "plan_revisions") if key in more}
+    script = answers(plan=plan, **{"propose": marking, "solve": "print('solved')", **more})
+    hand = Hand()
+    watch = Moments(hand, moments, holds=holds)
+
+    class Watched(ScriptedModel):
+        async def complete(self, request):
+            await watch.pass_by((request.step, request.subject))
+            async for reply in super().complete(request):
+                yield reply
+
+    run = a_run(Watched(script._script), candidates=2, budget=budget, **settings)
+    run = replace(run, emit=Emitted(watch).append, steering=hand, steerable=steerable, given=given)
+    if monkeypatch:
+        original = InlineBranch.run
+
+        async def run_code(self, code, *, timeout):
+            await watch.pass_by(("run", code))
+            return await original(self, code, timeout=timeout)
+
+        monkeypatch.setattr(InlineBranch, "run", run_code)
+    return run, watch
+
+
+class Emitted(list):
+    """The events of a run."""
+
+    def __init__(self, watch):
+        super().__init__()
+        self.watch = watch
+
+    def append(self, event):
+        super().append(event)
+        self.watch.hear(event)
+
+
+def texts(run):
+    return {e.candidate: e.observation.text.strip() for e in happened(run, "candidate_observed")}
+
+
+def ends(run):
+    return [(e.subtask, e.status) for e in happened(run, "subtask_finished")]
+
+
+def warnings(run):
+    return [event.text for event in happened(run, "notice") if event.level == "warning"]
+
+
+def kinds_after(run, what):
+    events = run.emit.__self__
+    at = next(i for i, event in enumerate(events) if isinstance(event, Steered) and event.what == what)
+    return [event.kind for event in events[at + 1 :]]
+
+
+def requests(run, step):
+    return [(e.exchange.subject, e.exchange.problem) for e in happened(run, "model_called") if e.exchange.step == step]
+
+
+FAILING = [fenced("1/0")]
+
+
+def failing_second(request):
+    return FAILING if request.subject == "2" else marking(request)
+
+
+# ---- skip
+
+
+@pytest.mark.parametrize(
+    ("moment", "more"),
+    [
+        (("recommend", "2"), {}),
+        (("propose", "2"), {}),
+        (("run", "1/0"), {"propose": failing_second}),
+        (("debug", "2.1"), {"propose": failing_second}),
+    ],
+    ids=["recommending", "proposing", "running", "debugging"],
+)
+async def test_the_subtask_under_way_is_skipped_at_once(monkeypatch, moment, more):
+    run, watch = steered({moment: [Skip("2")]}, monkeypatch=monkeypatch, **more)
+    ending = await run_task(run)
+    assert watch.cancelled == [moment]
+    assert ends(run) == [("1", "done"), ("2", "skipped"), ("3", "done")]
+    assert happened(run, "subtask_finished")[1].reason == "skipped by the user"
+    assert texts(run)["3.1"] == "['1a', '3a']"
+    assert ending.verdict.outcome == "unchecked"
+
+
+async def test_what_was_asked_of_the_model_is_recorded_as_interrupted():
+    run, _ = steered({("propose", "2"): [Skip("2")]})
+    await run_task(run)
+    assert requests(run, "propose") == [("1", ""), ("2", "interrupted"), ("3", "")]
+
+
+async def test_a_later_subtask_is_skipped_before_it_begins():
+    run, _ = steered({("propose", "1"): [Skip("2")]}, holds=False)
+    await run_task(run)
+    assert ends(run) == [("2", "skipped"), ("1", "done"), ("3", "done")]
+    assert [subject for subject, _ in requests(run, "recommend")] == ["1", "3"]
+    assert texts(run)["3.1"] == "['1a', '3a']"
+
+
+async def test_the_last_subtask_may_be_skipped():
+    run, _ = steered({("propose", "3"): [Skip("3")]})
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+
+
+@pytest.mark.parametrize("subtask", ["1", "9", "solution"])
+async def test_what_is_over_or_unknown_is_not_skipped(subtask):
+    run, _ = steered({("propose", "2"): [Skip(subtask)]}, holds=False)
+    await run_task(run)
+    assert len(warnings(run)) == 1
+    assert happened(run, "steered") == []
+    assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
+
+
+# ---- retry
+
+
+@pytest.mark.parametrize(
+    ("moment", "more"),
+    [
+        (("recommend", "2"), {}),
+        (("propose", "2"), {}),
+        (("run", "1/0"), {"propose": failing_second}),
+        (("debug", "2.1"), {"propose": failing_second}),
+        (("propose", "3"), {}),
+        (("recommend_global", ""), {}),
+        (("solve", "solution"), {}),
+    ],
+    ids=["recommending", "proposing", "running", "debugging", "exploring a later one", "looking over", "solving"],
+)
+async def test_a_subtask_is_explored_again_from_the_state_before_it(monkeypatch, moment, more):
+    run, watch = steered({moment: [Retry("1", "try harder")]}, monkeypatch=monkeypatch, debug=FAILING[0], **more)
+    ending = await run_task(run)
+    assert watch.cancelled == [moment]
+    assert texts(run)["1.3"] == "['1a']"
+    assert ("1", "done") in ends(run)[1:]
+    assert ends(run)[-1] == ("3", "done")
+    assert "plan_made" not in kinds_after(run, "retry")
+    assert ending.verdict.outcome == "unchecked"
+
+
+async def test_the_hint_goes_to_the_model_for_that_subtask_alone():
+    run, _ = steered({("propose", "2"): [Retry("2", "use gcd")]})
+    await run_task(run)
+    hinted = {
+        (e.exchange.step, e.exchange.subject)
+        for e in happened(run, "model_called")
+        if any("use gcd" in message.content for message in e.exchange.messages)
+    }
+    assert hinted == {("recommend", "2"), ("propose", "2")}
+
+
+async def test_the_hint_is_looked_for_too():
+    run, _ = steered({("propose", "2"): [Retry("2", "greatest divisor")]}, recommend="{}")
+    await run_task(run)
+    first, again = [e.apis[0].api.path for e in happened(run, "subtask_started") if e.subtask == "2"]
+    assert (first, again) == ("math.sqrt", "math.gcd")
+
+
+async def test_ids_are_given_out_once():
+    run, _ = steered({("propose", "3"): [Retry("1")], ("solve", "solution"): [Retry("2")]})
+    await run_task(run)
+    ids = [e.candidate.id for e in happened(run, "candidate_proposed")]
+    assert ids == [
+        "1.1",
+        "1.2",
+        "2.1",
+        "2.2",
+        "1.3",
+        "1.4",
+        "2.3",
+        "2.4",
+        "3.1",
+        "3.2",
+        "2.5",
+        "2.6",
+        "3.3",
+        "3.4",
+        "s1",
+    ]
+
+
+async def test_repairs_of_a_subtask_explored_again_have_ids_of_their_own():
+    numbers = count(2)
+    worse = lambda request: fenced(f"{next(numbers)}/0")  # noqa: E731
+    run, _ = steered({("debug", "2.1r1"): [Retry("2")]}, propose=failing_second, debug=worse)
+    await run_task(run)
+    ids = [e.candidate.id for e in happened(run, "candidate_proposed") if e.candidate.subtask == "2"]
+    assert ids == ["2.1", "2.1r1", "2.2", "2.2r1", "2.2r2"]
+
+
+async def test_solutions_written_after_going_back_have_ids_of_their_own():
+    broken = lambda request: fenced("1/0")  # noqa: E731
+    run, _ = steered({("repair", "s1"): [Retry("3")]}, solve=broken, repair=broken)
+    await run_task(run)
+    solutions = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "solution"]
+    assert [(item.id, item.round) for item in solutions][:2] == [("s1", 0), ("s2", 0)]
+
+
+async def test_what_the_user_wants_again_is_not_satisfied_already():
+    satisfied = '{"apis": ["math.sqrt"], "satisfied": true, "reason": "it is there"}'
+    run, _ = steered({("propose", "3"): [Retry("2")]}, recommend=lambda r: satisfied if r.subject == "2" else "{}")
+    await run_task(run)
+    assert ends(run) == [("1", "done"), ("2", "skipped"), ("2", "done"), ("3", "done")]
+
+
+async def test_a_skipped_subtask_may_be_wanted_after_all():
+    run, _ = steered({("propose", "2"): [Skip("2")], ("propose", "3"): [Retry("2")]})
+    await run_task(run)
+    assert ends(run) == [("1", "done"), ("2", "skipped"), ("2", "done"), ("3", "done")]
+
+
+async def test_what_follows_a_retry_is_planned_again_even_what_was_skipped():
+    run, _ = steered({("propose", "2"): [Skip("3"), Retry("1")]})
+    await run_task(run)
+    assert ends(run) == [("1", "done"), ("3", "skipped"), ("1", "done"), ("2", "done"), ("3", "done")]
+
+
+@pytest.mark.parametrize("subtask", ["3", "9", "solution"])
+async def test_what_has_not_begun_is_not_explored_again(subtask):
+    run, _ = steered({("propose", "2"): [Retry(subtask)]}, holds=False)
+    await run_task(run)
+    assert warnings(run) == [f"There is no subtask {subtask} that has begun: it cannot be explored again."]
+    assert happened(run, "steered") == []
+
+
+async def test_a_failure_that_was_given_up_makes_nothing_futile():
+    def propose(request):
+        return FAILING if request.subject == "1" else marking(request)
+
+    run, _ = steered({("propose", "2"): [Retry("1")]}, propose=propose, debug=FAILING[0])
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+    assert ends(run) == [("1", "failed"), ("1", "failed"), ("2", "done"), ("3", "done")]
+
+
+async def test_what_was_given_up_is_paid_for():
+    run, _ = steered({("propose", "3"): [Retry("1")]}, budget=Budget(executions=6))
+    ending = await run_task(run)
+    assert (ending.verdict.outcome, run.meter.total.executions) == ("stopped", 6)
+
+
+# ---- choose
+
+
+HANG = "hang = True"
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [("recommend", "2"), ("propose", "2"), ("run", HANG), ("propose", "3"), ("solve", "solution")],
+    ids=["recommending", "proposing", "running", "exploring a later one", "solving"],
+)
+async def test_another_candidate_is_carried_forward(monkeypatch, moment):
+    def propose(request):
+        return [marking(request)[0], fenced(HANG)] if request.subject == "2" else marking(request)
+
+    run, watch = steered({moment: [Choose("1.2")]}, monkeypatch=monkeypatch, propose=propose)
+    await run_task(run)
+    assert watch.cancelled == [moment]
+    [choice] = happened(run, "steered")
+    assert (choice.what, choice.subtask, choice.candidate) == ("choose", "1", "1.2")
+    assert [e.candidate for e in happened(run, "candidate_observed")].count("1.2") == 2
+    chosen = [e.selection for e in happened(run, "candidate_selected") if e.selection.candidate == "1.2"]
+    assert [selection.reasons for selection in chosen] == [("chosen by the user",)]
+    last = [text for id_, text in texts(run).items() if id_.startswith("3")][-1]
+    assert last.startswith("['1b', '2")
+
+
+async def test_a_candidate_that_ran_is_chosen_while_others_of_its_subtask_still_run(monkeypatch):
+    def propose(request):
+        return [marking(request)[0], fenced(HANG)] if request.subject == "1" else marking(request)
+
+    run, watch = steered({("run", HANG): [Choose("1.1")]}, monkeypatch=monkeypatch, propose=propose)
+    await run_task(replace(run, parallel=1))
+    assert watch.cancelled == [("run", HANG)]
+    assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
+    assert texts(run)["2.1"] == "['1a', '2a']"
+
+
+@pytest.mark.parametrize("candidate", ["2.1", "9.9", "s1", ""])
+async def test_what_did_not_run_to_its_end_is_not_carried_forward(candidate):
+    run, _ = steered({("propose", "3"): [Choose(candidate)]}, holds=False, propose=failing_second, debug=FAILING[0])
+    await run_task(run)
+    assert len(warnings(run)) == 1
+    assert warnings(run)[0].startswith(f"Candidate {candidate} cannot be carried forward")
+    assert happened(run, "steered") == []
+
+
+async def test_a_solution_is_not_carried_forward():
+    broken = lambda request: fenced("1/0")  # noqa: E731
+    run, _ = steered({("repair", "s1"): [Choose("s1")]}, holds=False, solve=broken, repair=broken)
+    await run_task(run)
+    assert len(warnings(run)) == 1
+
+
+async def test_what_is_carried_forward_already_stays_so():
+    run, _ = steered({("propose", "2"): [Choose("1.1")]}, holds=False)
+    await run_task(run)
+    assert warnings(run) == ["Candidate 1.1 is carried forward already."]
+
+
+async def test_a_candidate_whose_subtask_has_not_begun_again_is_refused():
+    run, watch = steered({("propose", "3"): [Retry("1"), Choose("2.2")]})
+    await run_task(run)
+    assert watch.cancelled
+    assert warnings(run) == ["Candidate 2.2 cannot be carried forward: its subtask has not begun again."]
+
+
+async def test_a_chosen_candidate_that_fails_now_gives_way_to_exploring(monkeypatch):
+    run, _ = steered({("propose", "2"): [Choose("1.2")]})
+    original = InlineBranch.run
+
+    async def flaky(self, code, *, timeout):
+        again = self.log.count(code) == 1 and "1b" in code
+        return await original(self, "1/0" if again else code, timeout=timeout)
+
+    monkeypatch.setattr(InlineBranch, "run", flaky)
+    await run_task(run)
+    assert warnings(run) == ["Candidate 1.2 does not run now: the subtask is explored."]
+    assert texts(run)["1.3"] == "['1a']"
+    assert ends(run) == [("1", "done"), ("1", "done"), ("2", "done"), ("3", "done")]
+
+
+# ---- plan
+
+
+def plans(run):
+    return [[(s.id, s.title) for s in e.plan.subtasks] for e in happened(run, "plan_made")]
+
+
+async def test_what_has_not_begun_is_planned_anew_at_once():
+    run, _ = steered({("propose", "1"): [Replan((" c ", "", "new\nline", "b"))]}, holds=False)
+    await run_task(run)
+    assert plans(run)[-1] == [("1", "a"), ("3", "c"), ("4", "new line"), ("5", "b")]
+    changed = happened(run, "plan_made")[-1]
+    assert (changed.plan.revision, changed.reason) == (1, "changed by the user")
+    assert [id_ for id_, _ in ends(run)] == ["1", "3", "4", "5"]
+    assert kinds_after(run, "replan")[0] == "plan_made"
+
+
+async def test_the_model_does_not_change_what_the_user_has_written():
+    revising = '{"apis": ["math.sqrt"], "remaining": ["of the model"], "reason": "learned"}'
+    run, _ = steered({("recommend", "2"): [Replan(("mine", "mine too"))]}, holds=False, recommend=revising)
+    await run_task(run)
+    assert plans(run)[-1] == [("1", "a"), ("2", "b"), ("4", "mine"), ("5", "mine too")]
+
+
+async def test_a_plan_that_is_the_same_is_no_other_plan():
+    run, _ = steered({("propose", "1"): [Replan(("b", "c"))]}, holds=False)
+    await run_task(run)
+    assert len(plans(run)) == 1
+    assert [event.what for event in happened(run, "steered")] == ["replan"]
+
+
+@pytest.mark.parametrize(
+    ("titles", "after"),
+    [
+        (("b", "c"), [("1", "a"), ("2", "b"), ("3", "c")]),
+        (("b", "new"), [("1", "a"), ("2", "b"), ("4", "new")]),
+        (("a", "b", "c"), [("1", "a"), ("2", "b"), ("3", "c")]),
+        (("a", "c"), [("1", "a"), ("2", "b"), ("4", "a"), ("3", "c")]),
+    ],
+)
+async def test_what_begins_while_the_plan_is_written_is_not_planned_twice(titles, after):
+    run, _ = steered({("propose", "2"): [Replan(titles)]}, holds=False)
+    await run_task(run)
+    assert plans(run)[-1] == after
+
+
+async def test_nothing_more_may_be_wanted():
+    run, _ = steered({("propose", "1"): [Replan(())]}, holds=False)
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+    assert ends(run) == [("1", "done")]
+
+
+async def test_more_may_be_wanted_while_the_solution_is_written():
+    run, watch = steered({("solve", "solution"): [Replan(("more",))]})
+    await run_task(run)
+    assert watch.cancelled == [("solve", "solution")]
+    assert plans(run)[-1][-1] == ("4", "more")
+    assert texts(run)["4.1"] == "['1a', '2a', '3a', '4a']"
+
+
+async def test_ids_of_subtasks_are_never_used_again():
+    run, _ = steered({("propose", "1"): [Replan(()), Replan(("new",))]}, holds=False)
+    await run_task(run)
+    assert plans(run)[-1] == [("1", "a"), ("4", "new")]
+
+
+async def test_the_user_may_plan_more_than_the_model_but_not_without_end():
+    run, _ = steered({("propose", "1"): [Replan(tuple("x" * n for n in range(1, 21)))]}, holds=False, subtasks=3)
+    await run_task(run)
+    assert warnings(run) == ["A plan has at most 20 subtasks: nothing was changed."]
+    run, _ = steered({("propose", "1"): [Replan(("x", "y", "z"))]}, holds=False, subtasks=3)
+    await run_task(run)
+    assert len(plans(run)[-1]) == 4
+
+
+# ---- one after another, too early, too late
+
+
+@pytest.mark.parametrize(
+    ("controls", "ended"),
+    [
+        ((Retry("1"), Skip("1")), [("1", "done"), ("1", "skipped"), ("2", "done"), ("3", "done")]),
+        ((Skip("2"), Retry("2")), [("1", "done"), ("2", "skipped"), ("2", "done"), ("3", "done")]),
+        ((Skip("2"), Skip("3")), [("1", "done"), ("2", "skipped"), ("3", "skipped")]),
+        ((Choose("1.2"), Retry("1")), [("1", "done"), ("1", "done"), ("2", "done"), ("3", "done")]),
+        ((Retry("1"), Choose("1.2")), [("1", "done"), ("1", "done"), ("2", "done"), ("3", "done")]),
+        ((Retry("1"), Replan(("z",))), [("1", "done"), ("1", "done"), ("4", "done")]),
+    ],
+)
+async def test_two_controls_one_after_the_other(controls, ended):
+    run, watch = steered({("propose", "2"): controls})
+    ending = await run_task(run)
+    assert watch.cancelled == [("propose", "2")]
+    assert ends(run) == ended
+    assert len(happened(run, "steered")) == 2
+    assert ending.verdict.outcome == "unchecked"
+
+
+async def test_the_later_of_two_controls_counts():
+    run, _ = steered({("propose", "2"): [Choose("1.2"), Retry("1")]})
+    await run_task(run)
+    assert texts(run)["2.1"].startswith("['1a'")
+    run, _ = steered({("propose", "2"): [Retry("1"), Choose("1.2")]})
+    await run_task(run)
+    assert "1.3" not in texts(run)
+
+
+async def test_while_the_plan_is_made_nothing_can_be_steered():
+    asked = [Skip("1"), Retry("1"), Choose("1.1"), Replan(("x",))]
+    run, _ = steered({("plan", ""): asked}, holds=False)
+    await run_task(run)
+    assert warnings(run) == ["There is no plan yet: nothing was changed."] * 4
+    assert happened(run, "steered") == []
+    assert len(ends(run)) == 3
+
+
+async def test_after_the_end_nothing_is_taken():
+    run, _ = steered()
+    await run_task(run)
+    count_ = len(run.emit.__self__)
+    run.steering.ask(Retry("1"), Skip("1"))
+    await anyio.sleep(0)
+    assert len(run.emit.__self__) == count_
+    assert run.steering.asked
+
+
+def closing(monkeypatch, run, when, turns, *controls):
+    """Ask when a branch that ran this code is closed, and let the closing take so many turns of the loop."""
+    original, asked = InlineBranch.close, []
+
+    async def close(self):
+        if not asked and not self.closed and self.codes and when in self.codes[-1]:
+            asked.append(self)
+            run.steering.ask(*controls)
+        for _ in range(turns):
+            await anyio.sleep(0)
+        await original(self)
+
+    monkeypatch.setattr(InlineBranch, "close", close)
+    return asked
+
+
+def told_between(run, what, until):
+    """The kinds of the events between the steering and the next event of another kind."""
+    kinds = kinds_after(run, what)
+    return set(kinds[: kinds.index(until)])
+
+
+@pytest.mark.parametrize("turns", range(0, 12, 2))
+@pytest.mark.parametrize(("when", "goes_on"), [("2b", "2.1"), ("solved", "3.1")], ids=["exploring", "solving"])
+async def test_a_control_that_comes_when_its_leg_is_ending_counts(monkeypatch, when, goes_on, turns):
+    run, _ = steered()
+    asked = closing(monkeypatch, run, when, turns, Retry("1"))
+    await run_task(run)
+    assert asked
+    if not happened(run, "steered"):
+        assert (when, turns) == ("solved", 0), "there was time to take it"
+        assert warnings(run) == ["The run is over: nothing was changed."]
+        return
+    assert "candidate_selected" not in told_between(run, "retry", "subtask_started")
+    assert "subtask_finished" not in told_between(run, "retry", "subtask_started")
+    proposed = [e.candidate.id for e in happened(run, "candidate_proposed")]
+    assert {goes_on, "1.3", "2.3"} <= set(proposed)
+    assert texts(run)["2.3"] == "['1a', '2a']"
+    assert ends(run)[-3:] == [("1", "done"), ("2", "done"), ("3", "done")]
+
+
+@pytest.mark.parametrize("late", range(4))
+@pytest.mark.parametrize("moment", ["recommend", "run", "solve"])
+async def test_nothing_is_told_of_a_leg_after_the_user_has_turned_away_from_it(monkeypatch, moment, late):
+    """The control is taken so many turns of the loop after what was waited for has come."""
+    satisfied = '{"apis": ["math.sqrt"], "satisfied": true, "remaining": ["revised"]}'
+    run, _ = steered(recommend=lambda request: satisfied if (moment, request.subject) == ("recommend", "2") else "{}")
+    pending = [Retry("1")]
+
+    async def ask():
+        if not pending:
+            return
+        loop = asyncio.get_running_loop()
+        come, control = loop.create_future(), pending.pop()
+
+        def turn(number):
+            if number == late:
+                run.steering.ask(control)
+            if number == 0:
+                come.set_result(None)
+            if number < late:
+                loop.call_soon(turn, number + 1)
+
+        loop.call_soon(turn, 0)
+        await come
+
+    original, complete = InlineBranch.run, type(run.model).complete
+
+    async def run_code(self, code, *, timeout):
+        observation = await original(self, code, timeout=timeout)
+        if (moment == "run" and "3b" in code) or (moment == "solve" and "solved" in code):
+            await ask()
+        return observation
+
+    async def replies(self, request):
+        async for reply in complete(self, request):
+            if (moment, "2") == (request.step, request.subject):
+                await ask()
+            yield reply
+
+    monkeypatch.setattr(InlineBranch, "run", run_code)
+    monkeypatch.setattr(type(run.model), "complete", replies)
+    ending = await run_task(run)
+    assert ending.verdict.outcome == "unchecked"
+    if not happened(run, "steered"):
+        assert late or moment == "solve", "there was time to take it"
+        return
+    told = told_between(run, "retry", "subtask_started")
+    assert not told & {"candidate_selected", "subtask_finished", "plan_made"}
+    assert texts(run)["1.3"] == "['1a']"
+
+
+# ---- review
+
+
+def reviewing(*controls, clock=None, **more):
+    """A run whose plan is reviewed; the controls are asked once it waits."""
+    run, watch = steered(review=True, holds=False, **more)
+    emit = run.emit
+
+    def hear(event):
+        emit(event)
+        if event.kind == "review_asked":
+            watch.waiting_for = len(controls)
+            run.steering.ask(*controls)
+
+    hear.__self__ = emit.__self__
+    return replace(run, emit=hear, meter=Meter(Budget(), clock=clock) if clock else run.meter)
+
+
+async def test_a_plan_under_review_waits_for_the_word_and_is_taken_as_it_was_written():
+    run = reviewing(Replan(("b", "first")))
+    await run_task(run)
+    kinds = [event.kind for event in run.emit.__self__]
+    assert (
+        kinds.index("plan_made") < kinds.index("review_asked") < kinds.index("steered") < kinds.index("model_called", 9)
+    )
+    assert plans(run)[-1] == [("1", "b"), ("2", "first")]
+    assert [id_ for id_, _ in ends(run)] == ["1", "2"]
+
+
+async def test_a_reviewed_plan_is_numbered_in_its_order():
+    """Issue 14, item 20: after a review the subtasks were numbered 1, 4, 3."""
+    run = reviewing(Replan(("a", "changed", "c")))
+    await run_task(run)
+    assert plans(run)[-1] == [("1", "a"), ("2", "changed"), ("3", "c")]
+    assert [id_ for id_, _ in ends(run)] == ["1", "2", "3"]
+
+
+async def test_what_an_earlier_run_came_to_stays_with_its_subtask_when_a_review_moves_it():
+    """Issue 14, item 20: what refers to a subtask by its number follows the new one."""
+    given = Given(("a", "b"), (Carried("kept = 1"),), reviewed=False)
+    run = reviewing(Replan(("new", "a", "b")), given=given)
+    await run_task(run)
+    assert plans(run)[-1] == [("1", "new"), ("2", "a"), ("3", "b")]
+    proposed = {event.candidate.id: event.candidate.code for event in happened(run, "candidate_proposed")}
+    assert proposed["2.1"] == "kept = 1"
+
+
+async def test_a_plan_that_is_approved_as_it_is_is_no_other_plan():
+    run = reviewing(Replan(("a", "b", "c")))
+    await run_task(run)
+    assert len(plans(run)) == 1
+    assert [id_ for id_, _ in ends(run)] == ["1", "2", "3"]
+
+
+async def test_nothing_else_is_done_during_a_review_and_a_plan_has_a_subtask():
+    run = reviewing(Skip("1"), Retry("1"), Replan(()), Replan(("a",)))
+    await run_task(run)
+    waits = "The plan waits for your word: nothing else is done before."
+    assert warnings(run) == [waits, waits, "A plan has at least one subtask: nothing was changed."]
+    assert ends(run) == [("1", "done")]
+
+
+async def test_the_time_of_a_review_does_not_count():
+    now = [0.0]
+    run = reviewing(Replan(("a",)), clock=lambda: now[0])
+    emit = run.emit
+
+    def late(event):
+        emit(event)
+        now[0] += 10_000.0 if event.kind == "steered" else 0.0
+
+    late.__self__ = emit.__self__
+    ending = await run_task(replace(run, emit=late))
+    assert (ending.verdict.outcome, run.meter.elapsed) == ("unchecked", 0.0)
+
+
+async def test_a_stop_ends_a_review():
+    run = reviewing()
+    with anyio.CancelScope() as scope:
+        emit = run.emit
+
+        def stop(event):
+            emit(event)
+            if event.kind == "review_asked":
+                scope.cancel()
+
+        stop.__self__ = emit.__self__
+        run = replace(run, emit=stop)
+        await run_task(run)
+    assert happened(run, "run_finished")[-1].verdict.reason == "The run was stopped by the user."
+
+
+async def test_without_somebody_to_ask_there_is_no_review():
+    run, _ = steered(review=True, steerable=False)
+    await run_task(run)
+    assert happened(run, "review_asked") == []
+
+
+# ---- going on from an earlier run
+
+
+def mark(name):
+    return f"marks = [*globals().get('marks', []), '{name}']\nprint(marks)"
+
+
+def first_marks(*names):
+    return tuple(Carried(mark(name)) for name in names)
+
+
+async def test_what_was_selected_before_is_run_again_without_asking_the_model():
+    run, _ = steered(given=Given(("a", "b", "c"), first_marks("x", "y"), "look at gcd"))
+    await run_task(run)
+    assert requests(run, "plan") == []
+    assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
+    assert texts(run)["2.1"] == "['x', 'y']"
+    assert texts(run)["3.1"] == "['x', 'y', '3a']"
+    reasons = [e.selection.reasons for e in happened(run, "candidate_selected")][:2]
+    assert reasons == [("carried over from the earlier run",)] * 2
+    [propose] = [e.exchange for e in happened(run, "model_called") if e.exchange.step == "propose"]
+    assert "look at gcd" in propose.messages[-1].content
+    assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "3", "look at gcd")]
+    assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
+
+
+async def test_of_what_a_run_begins_with_the_users_choice_is_told_as_such():
+    run, _ = steered(given=Given(("a", "b", "c"), (*first_marks("x"), Carried(mark("y"), chosen=True))))
+    await run_task(run)
+    reasons = [e.selection.reasons for e in happened(run, "candidate_selected")][:2]
+    assert reasons == [("carried over from the earlier run",), ("chosen by the user",)]
+
+
+async def test_a_run_that_goes_on_from_another_is_not_reviewed_again():
+    run, _ = steered(review=True, given=Given(("a", "b", "c"), first_marks("x")))
+    await run_task(run)
+    assert happened(run, "review_asked") == []
+
+
+async def test_a_plan_that_is_made_only_now_is_reviewed():
+    run = reviewing(Replan(("a",)), given=Given(introduction=Introduction("It is about numbers.")))
+    await run_task(run)
+    assert [id_ for id_, _ in ends(run)] == ["1"]
+
+
+async def test_with_all_code_given_only_the_solution_is_asked_for():
+    run, _ = steered(given=Given(("a",), first_marks("x"), "no use for it"))
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+    assert {e.exchange.step for e in happened(run, "model_called")} == {"solve"}
+
+
+async def test_what_fails_now_is_explored():
+    run, _ = steered(given=Given(("a", "b"), (Carried("1/0"), *first_marks("y"))))
+    await run_task(run)
+    assert warnings(run) == ["Candidate 1.1 does not run now: the subtask is explored."]
+    assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', 'y']")
+
+
+async def test_what_follows_a_retry_is_explored_and_not_carried_over():
+    run, _ = steered({("propose", "3"): [Retry("1")]}, given=Given(("a", "b", "c"), first_marks("x", "y")))
+    await run_task(run)
+    assert texts(run)["3.1"] == "['1a', '2a', '3a']"
+
+
+async def test_what_was_to_be_carried_over_is_explored_after_a_retry_of_what_is_before_it(monkeypatch):
+    given = Given(("a", "b"), first_marks("x", "y"))
+    run, watch = steered({("run", mark("x")): [Retry("1")]}, given=given, monkeypatch=monkeypatch)
+    await run_task(run)
+    assert watch.cancelled == [("run", mark("x"))]
+    assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', '2a']")
+
+
+async def test_a_skip_while_given_code_runs_goes_on(monkeypatch):
+    given = Given(("a", "b"), first_marks("x"))
+    run, watch = steered({("run", mark("x")): [Skip("1")]}, given=given, monkeypatch=monkeypatch)
+    await run_task(run)
+    assert watch.cancelled == [("run", mark("x"))]
+    assert texts(run)["2.1"] == "['2a']"
+
+
+async def test_what_had_failed_is_tried_once_and_not_explored_again():
+    failed = Carried("1/0", "failed", "ZeroDivisionError: division by zero", retrieved=("math.gcd", "math.gone"))
+    run, _ = steered(given=Given(("a", "b", "c"), (*first_marks("x"), failed)))
+    await run_task(run)
+    assert ends(run) == [("1", "done"), ("2", "failed"), ("3", "done")]
+    assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
+    assert texts(run)["3.1"] == "['x', '3a']"
+    assert warnings(run) == []
+
+
+async def test_subtasks_that_failed_alike_before_are_no_reason_to_give_up():
+    failed = Carried("1/0", "failed", "ZeroDivisionError: division by zero")
+    run, _ = steered(given=Given(("a", "b", "c"), (failed, failed)))
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+
+
+async def test_what_was_skipped_or_had_no_code_stays_so_wherever_it_stands():
+    skipped, codeless = Carried(status="skipped", reason="by the user"), Carried(status="failed", reason="no code")
+    run, _ = steered(given=Given(("a", "b", "c"), (codeless, None, skipped), "look at gcd"))
+    await run_task(run)
+    assert ends(run) == [("1", "failed"), ("2", "done"), ("3", "skipped")]
+    assert [(e.subtask, e.hint) for e in happened(run, "steered")] == [("2", "look at gcd")]
+
+
+async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
+    known = Introduction("It is about numbers.")
+    run, _ = steered(given=Given(introduction=known))
+    await run_task(run)
+    assert [event.introduction for event in happened(run, "library_read")] == [known]
+    assert requests(run, "introduce") == []
+    assert requests(run, "plan") == [("", "")]
+
+
+async def test_a_plan_that_was_revised_enough_or_written_by_the_user_is_not_revised():
+    again = {"recommend": '{"apis": ["math.gcd"], "remaining": ["other"]}'}
+    for limits in ({"revisions": 2}, {"fixed": True}):
+        run, _ = steered(given=Given(("a", "b", "c"), first_marks("x"), **limits), **again)
+        await run_task(run)
+        assert len(happened(run, "plan_made")) == 1
+
+
+# ---- what is left behind
+
+
+async def test_branches_that_were_left_are_closed_and_states_are_kept_to_go_back_to(monkeypatch):
+    made = []
+    original = InlineBranch.fork
+
+    async def fork(self, n):
+        made.extend(forks := await original(self, n))
+        return forks
+
+    monkeypatch.setattr(InlineBranch, "fork", fork)
+    run, watch = steered({("propose", "3"): [Retry("2")], ("solve", "solution"): [Choose("1.2")]})
+    await run_task(run)
+    assert len(watch.cancelled) == 2
+    assert all(branch.closed for branch in made)
+    assert not run.root.closed
+
+
+async def test_the_record_of_a_steered_run_is_a_whole_notebook_at_every_step():
+    moments = {("propose", "2"): [Choose("1.2")], ("propose", "3"): [Retry("2", "h"), Replan(("d",))]}
+    run, _ = steered(moments)
+    await run_task(run)
+    events = [started(), *run.emit.__self__]
+    assert isinstance(events[0], RunStarted)
+    records = [load(dump(Record(number, float(number), event))) for number, event in enumerate(events)]
+    for number in range(1, len(records) + 1):
+        nbformat.validate(render(records[:number]))
+    assert [record.event for record in records] == events
+
+
+# ---- from other threads
+
+
+async def test_controls_come_from_any_thread_in_their_order():
+    steering = RunSteering()
+    steering.skip("1")
+    with anyio.CancelScope() as scope:
+        steering.bind(scope)
+        assert await steering.next() == Skip("1")
+
+        def ask():
+            steering.retry("2", "h")
+            steering.choose("1.1")
+            steering.replan(["a"])
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        got = [await steering.next() for _ in range(3)]
+        thread.join()
+    assert got == [Retry("2", "h"), Choose("1.1"), Replan(("a",))]
+
+
+async def test_waiting_that_is_cancelled_loses_no_control():
+    steering = RunSteering()
+    steering.bind(anyio.CancelScope())
+    with anyio.move_on_after(0):
+        await steering.next()
+    steering.skip("1")
+    assert await steering.next() == Skip("1")
+
+
+def test_controls_after_the_end_are_passed_over():
+    steering = RunSteering()
+
+    async def bound():
+        steering.bind(anyio.CancelScope())
+
+    anyio.run(bound)
+    steering.skip("1")
+    steering.stop()

@@ -1,0 +1,124 @@
+"""What a check says at its end, and what it asks of a trace before it begins."""
+
+from dataclasses import replace
+from pathlib import Path, PureWindowsPath
+
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.types import ErrorInfo, Observation
+from exploracoder_jupyter.runs.trace_check import places
+from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, in_order
+from exploracoder_jupyter.runs.trace_check.check_subject import code_of
+from exploracoder_jupyter.runs.trace_check.re_execution import never_ran, with_ancestors
+from exploracoder_jupyter.trace.recorded_executions import Execution
+from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
+from tests.unit.factories import stream
+
+
+def ran(id_, *apis, parent=""):
+    return Execution(id_, "candidate", "", Observation("ok"), parent, apis)
+
+
+def told(*rows, calls=()):
+    return Report(rows, {}, {}, (), calls).sentence
+
+
+def test_a_call_counts_that_only_changed_cells_make():
+    executions = [ran("1.1", "a.b", "a.c"), ran("1.2", "a.c"), ran("1.3", "a.d")]
+    rows = [Row("1.1", "changed"), Row("1.2", "same"), Row("1.3", "varies")]
+    assert changed_calls(rows, executions) == ("a.b",)
+
+
+def test_calls_in_a_state_that_has_changed_are_not_blamed():
+    executions = [ran("1.1", "a.b"), ran("2.1", "a.c", parent="1.1")]
+    assert changed_calls([Row("1.1", "changed"), Row("2.1", "changed")], executions) == ("a.b",)
+
+
+def test_the_sentence_counts_what_differs_and_names_calls():
+    assert told(Row("1.1", "same")) == "Same: it still shows what is recorded."
+    assert told(Row("1.1", "same"), Row("1.2", "same")) == "Same: all 2 still show what is recorded."
+    assert "1 of them varies from" in told(Row("1.1", "varies"), Row("1.2", "same"))
+    rows = [Row("1.1", "changed"), Row("1.2", "edited"), Row("1.3", "not run")]
+    assert told(*rows, calls=("a.b",)) == (
+        "Different: of 3, 1 changed, 1 edited, 1 could not be run. This call changed: a.b."
+    )
+    assert told(rows[0], calls=("a.b", "a.c")).endswith("These 2 calls changed: a.b, a.c.")
+
+
+def test_executions_are_told_as_they_stand_in_a_trace():
+    ids = ["1.2", "1.10", "1.10r1", "2.1", "s1", "s1-t1", "s1-t2", "s2", "s10"]
+    assert sorted(set(ids), key=in_order) == ids
+
+
+def test_what_had_not_been_run_when_it_was_recorded_is_no_difference():
+    report = Report((Row("1.1", "not run", counts=False), Row("1.2", "same")), {}, {}, (), ())
+    assert report.same
+    assert report.plain()["cells"][0]["same"] is True
+    assert report.sentence == "Same: it still shows what is recorded (1 more had never run)."
+
+
+def test_only_what_really_had_no_state_counts_as_never_run():
+    lost = Observation("died", error=ErrorInfo("StateLost", "gone"))
+    assert never_ran(lost)
+    assert not never_ran(replace(lost, status="error"))
+    assert not never_ran(replace(lost, outputs=(stream("42"),)))
+
+
+def test_executing_something_takes_all_that_it_starts_from():
+    every = [ran("1.1"), ran("1.2"), ran("2.1", parent="1.2"), ran("3.1", parent="2.1")]
+    assert [one.id for one in with_ancestors(["3.1"], every)] == ["1.2", "2.1", "3.1"]
+
+
+@pytest.mark.parametrize("text", ["def :", b"\xff\xfe\x00"])
+def test_code_that_is_to_be_run_first_must_be_python(tmp_path, text):
+    path = tmp_path / "before.py"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(UsageError, match="--before"):
+        code_of(path)
+
+
+def shows(text):
+    return Observation("ok", (stream(text),))
+
+
+def text_of(observation):
+    return observation.outputs[0]["text"]
+
+
+def test_paths_below_the_working_directory_are_told_relative_to_it():
+    now = shows("/new/here/old/lamp.py and /new/here and /new/hereafter")
+    assert text_of(places.below(now, "/new/here")) == "old/lamp.py and . and /new/hereafter"
+    found = places.tails([now], "/new/here")
+    assert found == {"old/lamp.py"}
+    for before in ("~/there/old/lamp.py", "/a/b/old/lamp.py", "old/lamp.py"):
+        assert text_of(places.below_any(shows(before), found)) == "old/lamp.py"
+    assert text_of(places.below_any(shows("/a/bold/lamp.py"), found)) == "/a/bold/lamp.py"
+
+
+def test_paths_of_a_home_are_those_of_whoever_executes_them(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/you")
+    assert places.at_home("open('~/data.csv')\n~x") == "open('/home/you/data.csv')\n~x"
+
+
+def test_the_home_of_a_windows_machine_is_written_as_any_string_may_hold_it(monkeypatch):
+    monkeypatch.setattr(Path, "home", lambda: PureWindowsPath(r"C:\Users\me"))
+    assert places.at_home("open('~/x')") == "open('C:/Users/me/x')"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open('/home/somebody/x')",
+        "create_engine('sqlite:////home/somebody/x.db')",
+        "urlopen('file:///home/somebody/x')",
+        "!cp /home/somebody/x /home/somebody/y",
+        "PATH = '/home/somebody/bin:/home/somebody/.local/bin'",
+        'text = """\n/home/somebody/x\n"""',
+        r"print('a\n/home/somebody/x')",
+        "f'{a}~/x' + 'b~/c' + r'~\\d'",
+    ],
+)
+def test_code_with_a_home_that_a_trace_has_hidden_is_as_it_was(monkeypatch, code):
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/somebody"))
+    assert places.at_home(Homes(["/home/somebody"]).hidden(code)) == code

@@ -1,0 +1,304 @@
+"""What a check reads before it executes anything: the trace, its records, or the notebook that led to it."""
+
+import json
+from dataclasses import replace
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
+from exploracoder_jupyter.core.settings import Sandbox, Settings
+from exploracoder_jupyter.core.types import Judgement, LibraryInfo
+from exploracoder_jupyter.runs.trace_check.check_subject import read
+from exploracoder_jupyter.runs.trace_check.explored_notebook import before_the_run, explorations
+from exploracoder_jupyter.runs.trace_check.matching_environment import differences, lock_of, sandbox_like
+from exploracoder_jupyter.runs.trace_check.recorded_claims import unfounded
+from exploracoder_jupyter.runs.trace_lock import Hold
+from exploracoder_jupyter.trace import journal_path, render
+from exploracoder_jupyter.trace.journal import Journal
+from exploracoder_jupyter.trace.needed_packages import providers
+from exploracoder_jupyter.trace.recorded_executions import executions
+from exploracoder_jupyter.trace.reduced_notebook import without_losers
+from exploracoder_jupyter.trace.trace_document import content
+from tests.unit.factories import RUN_ID, complete_events, recorded
+
+code, words = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+
+
+def events(change=lambda event: event, *, check="assert True"):
+    """Those of a whole run whose task has a check."""
+    whole = complete_events()
+    begun = replace(whole[0], task=replace(whole[0].task, check=check))
+    return [change(event) for event in [begun, *whole[1:]]]
+
+
+def written(path, records):
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content(render(records)))
+    return path
+
+
+def settings(**sandbox):
+    """A change of events: a run with these settings."""
+    return lambda event: replace(event, settings={"sandbox": sandbox}) if isinstance(event, RunStarted) else event
+
+
+@pytest.fixture
+def trace(tmp_path):
+    return written(tmp_path / "explorations" / "networkx.ipynb", recorded(events()))
+
+
+def noted(path, records):
+    """A journal of these records, as a run leaves it that is cut off."""
+    journal = Journal(journal_path(path))
+    for record in records:
+        journal.append(record)
+    journal.close()
+
+
+def told_of(subject):
+    """What is told to be different where nothing is."""
+    sandbox = sandbox_like(subject, Settings(), network=False, kernel=None)
+    return differences(subject, subject.started.environment, sandbox)
+
+
+def claims(change, **options):
+    records = recorded(events(change, **options))
+    return unfounded(records, executions(records))
+
+
+class TestClaims:
+    def test_those_of_a_run_are_borne_out_by_what_it_ran(self):
+        assert claims(lambda event: event) == {}
+
+    def test_a_solution_is_the_code_that_was_run(self):
+        def change(event):
+            if not isinstance(event, RunFinished):
+                return event
+            return replace(event, solution=replace(event.solution, code="print('another end')"))
+
+        assert claims(change) == {"s2": "the solution is not the code that was run"}
+
+    @pytest.mark.parametrize("outcome", ["solved", "unchecked"])
+    def test_a_verdict_needs_a_solution_that_ran(self, outcome):
+        def change(event):
+            match event:
+                case CandidateObserved(candidate="s2"):
+                    return replace(event, observation=replace(event.observation, status="error"))
+                case RunFinished():
+                    return replace(event, verdict=replace(event.verdict, outcome=outcome))
+            return event
+
+        assert claims(change) == {"verdict": f"it is {outcome}, but no solution ran"}
+
+    def test_solved_is_what_was_checked_or_judged_right(self):
+        assert claims(lambda event: event, check=None) == {"verdict": "it is solved, but nothing was checked"}
+        whole = events(check=None)
+        whole.insert(-1, SolutionJudged("s2", Judgement("right")))
+        assert unfounded(recorded(whole), executions(recorded(whole))) == {}
+
+    def test_what_a_stopped_run_has_put_together_was_not_run_as_a_whole(self):
+        def change(event):
+            if not isinstance(event, RunFinished):
+                return event
+            solution = replace(event.solution, code="1\n2", candidate="2.1r1")
+            return replace(event, verdict=replace(event.verdict, outcome="stopped"), solution=solution)
+
+        assert claims(change) == {}
+
+    def test_versions_of_libraries_are_those_of_the_packages(self):
+        def change(event):
+            return (
+                replace(event, libraries=(LibraryInfo("networkx", "NetworkX", "9.9"),))
+                if hasattr(event, "libraries")
+                else event
+            )
+
+        assert "networkx is said to be 9.9" in claims(change)["libraries"]
+
+
+class TestReading:
+    def test_a_whole_trace_is_as_it_was(self, trace):
+        subject = read(trace)
+        assert subject.edited == {}
+        assert [one.id for one in subject.executions] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
+
+    def test_a_notebook_that_was_cut_off_is_not_blamed_for_what_its_journal_knows(self, trace):
+        noted(trace, recorded(events()))
+        subject = read(written(trace, recorded(events())[:-8]))
+        assert subject.executions[-1].id == "s2"
+        assert (subject.edited, subject.complete) == ({}, False)
+        assert any("journal" in clause for clause in told_of(subject))
+
+    def test_a_run_that_is_still_going_on_is_said_to_be(self, trace):
+        noted(trace, recorded(events()))
+        written(trace, recorded(events())[:-8])
+        run = Hold(trace)
+        subject = read(trace)
+        run.release()
+        assert subject.edited == {}
+        assert told_of(subject) == ("the run is still going on: checked is what it has recorded so far",)
+        assert not read(trace).goes_on
+
+    def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
+        noted(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
+        trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
+        assert read(trace).edited == {"1.1": "its code was edited"}
+
+    def test_a_file_that_is_no_notebook_any_more_is_no_cover_either(self, trace):
+        notebook = json.loads(trace.read_text())
+        del notebook["nbformat"]
+        trace.write_text(json.dumps(notebook))
+        assert read(trace).edited == {"notebook": "it cannot be read as a notebook"}
+
+    @pytest.mark.parametrize("lacking", ["source", "outputs", "cell_type"])
+    def test_one_that_is_no_valid_notebook_any_more_is_told(self, trace, lacking):
+        notebook = json.loads(trace.read_text())
+        del next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")[lacking]
+        trace.write_text(json.dumps(notebook))
+        assert explorations(trace) == ()
+        assert "no valid notebook" in read(trace).edited["notebook"]
+
+    def test_one_of_a_later_version_is_refused(self, trace):
+        notebook = json.loads(trace.read_text())
+        notebook["metadata"]["exploracoder_jupyter"]["schema_version"] = 99
+        trace.write_text(json.dumps(notebook))
+        with pytest.raises(UsageError, match="later version"):
+            read(trace)
+
+    def test_what_is_not_there_is_said(self, tmp_path):
+        with pytest.raises(UsageError, match="no file"):
+            read(tmp_path / "nowhere.ipynb")
+
+
+class TestSurroundings:
+    def test_an_interpreter_that_only_the_trace_names_by_its_path_is_not_started(self, trace):
+        for setting in ("kernel", "python"):
+            subject = read(written(trace, recorded(events(settings(**{setting: "/tmp/evil/python"})))))
+            sandbox = sandbox_like(subject, Settings(), network=False, kernel=None)
+            assert (sandbox.kernel, sandbox.python) == (None, None)
+            assert any("/tmp/evil/python" in clause for clause in told_of(subject))
+
+    def test_a_kernelspec_and_what_a_person_names_are_taken(self, trace):
+        subject = read(written(trace, recorded(events(settings(kernel="my-kernel")))))
+        assert sandbox_like(subject, Settings(), network=False, kernel=None).kernel == "my-kernel"
+        assert sandbox_like(subject, Settings(), network=False, kernel="/opt/python").kernel == "/opt/python"
+
+    def test_what_is_stricter_now_stays_so(self, trace):
+        subject = read(written(trace, recorded(events(settings(memory_mb=99_000, isolation="best", branching="fork")))))
+        now = Settings(sandbox=Sandbox(memory_mb=1_000, isolation="require"))
+        sandbox = sandbox_like(subject, now, network=False, kernel=None)
+        assert (sandbox.memory_mb, sandbox.isolation, sandbox.branching) == (1_000, "require", "auto")
+        assert "memory_mb 99000 -> 1000" in differences(subject, subject.started.environment, sandbox)
+        assert sandbox_like(subject, now, network=False, kernel=None, isolation="best").isolation == "best"
+
+    def test_only_packages_that_were_installed_are_asked_of_an_index(self, trace):
+        """Not the standard library, nor a library that lies beside the notebook: an index may have others."""
+
+        def change(event):
+            told = (
+                LibraryInfo("networkx", "networkx", "3.6.1"),
+                LibraryInfo("statistics", "python", "3.11.9"),
+                LibraryInfo("tidebook", "tidebook", ""),
+                LibraryInfo("odd", "--index-url=http://evil", "1"),
+            )
+            return replace(event, libraries=told) if hasattr(event, "libraries") else event
+
+        lock = lock_of(read(written(trace, recorded(events(change)))), ())
+        assert lock.requirements(lock.libraries) == ["networkx==3.6.1", "ipykernel"]
+
+    def test_what_came_from_no_index_is_asked_of_none_unless_it_is_named(self, trace):
+        def begun(*unindexed):
+            def change(event):
+                if not isinstance(event, RunStarted):
+                    return event
+                return replace(event, environment=replace(event.environment, unindexed=unindexed))
+
+            return read(written(trace, recorded(events(change))))
+
+        assert "numpy" not in lock_of(begun("NumPy"), ()).versions
+        with pytest.raises(UsageError, match=r"No package index had networkx: a folder.*--with NAME==VERSION"):
+            lock_of(begun("networkx"), ("numpy==2.3.0",))
+        assert lock_of(begun("networkx"), ("networkx==3.6",)).versions["networkx"] == "3.6"
+
+    @pytest.mark.parametrize(("module", "package"), [("docx", "python-docx"), ("Crypto", "pycryptodome")])
+    def test_packages_of_other_names_than_their_modules_are_known(self, module, package):
+        assert providers(module, {package: "1.0", "other": "1.0"}) == [package]
+
+    def test_a_python_that_is_no_version_is_refused(self, trace):
+        def change(event):
+            if not isinstance(event, RunStarted):
+                return event
+            return replace(event, environment=replace(event.environment, python="/tmp/evil/python"))
+
+        with pytest.raises(UsageError, match="version of Python"):
+            lock_of(read(written(trace, recorded(events(change)))), ())
+
+
+class TestNotebooksThatExplored:
+    @staticmethod
+    def notebook(path, *cells):
+        nbformat.write(nbformat.v4.new_notebook(cells=list(cells)), path)
+        return path
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "%%explora networkx --out explorations/networkx.ipynb",
+            "%%explora networkx --out=explorations/networkx.ipynb --wait",
+            "%%explora networkx --out 'explorations/networkx.ipynb'",
+        ],
+    )
+    def test_a_trace_is_found_by_the_call(self, tmp_path, trace, line):
+        cells = [code("%load_ext exploracoder_jupyter"), code("x = 1"), code(f"{line}\nDo it."), code("y = 2")]
+        [found] = explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
+        assert (found.trace, found.before, found.edited) == (trace, ("x = 1",), ())
+
+    def test_a_trace_is_found_by_what_the_call_said_at_its_end(self, tmp_path, trace):
+        told = nbformat.v4.new_output(
+            "display_data", {"text/html": "<div>Trace: <code>explorations/networkx.ipynb</code></div>"}
+        )
+        [found] = explorations(
+            self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.", outputs=[told]))
+        )
+        assert found.trace == trace
+
+    def test_a_trace_is_found_by_its_run_and_edited_cells_are_told(self, tmp_path, trace):
+        mark = {"exploracoder_jupyter": {"role": "candidate", "candidate": "1.1", "run_id": RUN_ID, "source_hash": "0"}}
+        cells = [code("x = 1"), code("%%explora networkx\nDo it."), code("%%explored 1.1\nmine", metadata=mark)]
+        [found] = explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
+        assert (found.trace, found.before, found.edited) == (trace, ("x = 1",), ("1.1",))
+
+    def test_each_exploration_has_what_stands_before_it(self, tmp_path, trace):
+        other = written(tmp_path / "explorations" / "other.ipynb", recorded(events()))
+        calls = [code(f"%%explora networkx --out explorations/{path.name}\nDo it.") for path in (trace, other)]
+        cells = [code("x = 1"), calls[0], code("y = 2"), calls[1]]
+        found = explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
+        assert {one.trace: one.before for one in found} == {trace: ("x = 1",), other: ("x = 1", "y = 2")}
+
+    def test_a_trace_that_is_gone_is_missed(self, tmp_path):
+        with pytest.raises(UsageError, match="trace of that is not there"):
+            explorations(self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.")))
+
+    def test_what_was_made_from_a_trace_leads_to_it_and_says_what_it_is_where_that_is_gone(self, trace):
+        made = trace.with_name("networkx-selected.ipynb")
+        made.write_bytes(content(without_losers(nbformat.read(trace, 4))))
+        assert [found.trace for found in explorations(made)] == [trace]
+        trace.unlink()
+        assert explorations(made) == ()
+        with pytest.raises(UsageError, match="was made from a trace"):
+            read(made)
+
+    def test_a_trace_and_a_notebook_that_explored_nothing_lead_nowhere(self, tmp_path, trace):
+        assert explorations(trace) == ()
+        assert explorations(self.notebook(tmp_path / "mine.ipynb", code("x = 1"))) == ()
+        assert explorations(tmp_path / "nowhere.ipynb") == ()
+
+    def test_what_stands_before_an_exploration_is_its_persons_code(self):
+        cells = [words("Hi"), code("%load_ext exploracoder_jupyter"), code("%load_ext exploracoder_jupyter\nx = 1")]
+        cells += [code("y = 2"), code("%%explora networkx\nDo it."), code("z = 3")]
+        assert before_the_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1", "y = 2")
+        mark = {"exploracoder_jupyter": {"role": "task", "run_id": "0" * 8}}
+        cells = [code("x = 1"), words("# Task", metadata=mark), code("z = 3")]
+        assert before_the_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1",)

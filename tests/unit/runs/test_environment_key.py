@@ -1,0 +1,37 @@
+import json
+
+import pytest
+
+from exploracoder_jupyter.core.settings import Sandbox
+from exploracoder_jupyter.runs.environment_key import environment_of
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """A kernel of the name `other`; called with the command that starts it."""
+    folder = tmp_path / "jupyter" / "kernels" / "other"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "jupyter"))
+
+    def write(*argv):
+        spec = {"argv": [*argv, "-m", "ipykernel_launcher"], "display_name": "other", "language": "python"}
+        (folder / "kernel.json").write_text(json.dumps(spec))
+
+    return write
+
+
+def test_another_interpreter_folder_or_path_is_another_environment(tmp_path, kernel, monkeypatch):
+    kernel("/srv/one/bin/python")
+    found = [environment_of(Sandbox(), tmp_path), environment_of(Sandbox(kernel="other"), tmp_path)]
+    assert found[0] == environment_of(Sandbox(), tmp_path)
+    kernel("/srv/two/bin/python")
+    found.append(environment_of(Sandbox(kernel="other"), tmp_path))
+    found.append(environment_of(Sandbox(), tmp_path / "elsewhere"))
+    monkeypatch.setenv("PYTHONPATH", "/srv/more")
+    found.append(environment_of(Sandbox(), tmp_path))
+    assert all(found) and len({*found}) == 5
+
+
+def test_what_cannot_be_told_from_here_is_no_environment(tmp_path):
+    assert environment_of(Sandbox(gateway="http://localhost:8888"), tmp_path) is None
+    assert environment_of(Sandbox(kernel="no_such_kernel"), tmp_path) is None

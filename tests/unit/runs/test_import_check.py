@@ -1,0 +1,41 @@
+"""Trying in a branch whether experiments can import a library."""
+
+import pytest
+
+from exploracoder_jupyter.core.types import ErrorInfo, Observation
+from exploracoder_jupyter.runs.import_check import import_notices
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+class Root:
+    """A state whose branches import everything but `broken`."""
+
+    def __init__(self) -> None:
+        self.open = 0
+
+    async def fork(self, n):
+        self.open += n
+        return [self] * n
+
+    async def run(self, code, *, timeout):
+        failed = "broken" in code
+        error = ErrorInfo("ImportError", "no libbroken.so", "") if failed else None
+        return Observation("error" if failed else "ok", error=error)
+
+    async def close(self):
+        self.open -= 1
+
+
+async def test_each_library_is_tried_and_every_branch_is_closed():
+    """Issue 14, item 19: a notice says which libraries experiments can import."""
+    root = Root()
+    fine, broken = await import_notices(root, ["acmekit", "broken"], timeout=5)
+    assert "can import 'acmekit'" in fine.text
+    assert "cannot import 'broken'" in broken.text and "no libbroken.so" in broken.text
+    assert root.open == 0 and await import_notices(root, [], timeout=5) == []

@@ -1,0 +1,80 @@
+"""What the doctor says of JupyterLab's extension, from the folders that JupyterLab reads."""
+
+import json
+
+import pytest
+
+from exploracoder_jupyter import __version__
+from exploracoder_jupyter.runs import labextension_lookup
+from exploracoder_jupyter.runs.labextension_lookup import NAME, find_labextension
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    """Strongest first."""
+    monkeypatch.setattr(
+        labextension_lookup, "jupyter_path", lambda name: [str(tmp_path / "a" / name), str(tmp_path / name)]
+    )
+    monkeypatch.setattr(
+        labextension_lookup, "jupyter_config_path", lambda: [str(tmp_path / "user"), str(tmp_path / "env")]
+    )
+    monkeypatch.setattr(labextension_lookup, "find_spec", lambda name: name == "notebook")
+    return tmp_path
+
+
+def install(folder, version=__version__):
+    package = folder / "labextensions" / NAME / "package.json"
+    package.parent.mkdir(parents=True)
+    package.write_text(json.dumps({"name": NAME, "version": version}))
+
+
+def configure(folder, disabled):
+    path = folder / "labconfig" / "page_config.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"disabledExtensions": disabled}))
+
+
+def test_one_that_is_there_and_enabled_is_well(folders):
+    install(folders)
+    assert find_labextension() == (f"installed and enabled, in {folders / 'labextensions'}", "")
+
+
+def test_where_it_is_missing_the_remedy_names_the_package(folders):
+    said, remedy = find_labextension()
+    assert said.startswith("not installed")
+    assert "exploracoder-jupyter" in remedy
+
+
+def test_without_jupyterlab_nothing_is_missed(folders, monkeypatch):
+    monkeypatch.setattr(labextension_lookup, "find_spec", lambda name: None)
+    assert find_labextension() == ("not looked for: JupyterLab is not in this environment", "")
+
+
+@pytest.mark.parametrize("disabled", [{NAME: True}, {f"{NAME}:sidebar": True}, [NAME]])
+def test_a_disabled_one_is_told_with_the_command_that_helps(folders, disabled):
+    install(folders)
+    configure(folders / "env", disabled)
+    said, remedy = find_labextension()
+    assert said == "installed, but disabled"
+    assert remedy.endswith(f"jupyter labextension enable {NAME}")
+
+
+def test_the_users_word_is_stronger_than_the_environments(folders):
+    install(folders)
+    configure(folders / "env", {NAME: True, f"{NAME}-other": True})
+    configure(folders / "user", {NAME: False})
+    assert find_labextension()[1] == ""
+
+
+def test_another_version_is_told(folders):
+    install(folders, "0.0.1")
+    said, remedy = find_labextension()
+    assert "version 0.0.1" in said
+    assert "same version" in remedy
+
+
+def test_a_broken_configuration_disables_nothing(folders):
+    install(folders)
+    configure(folders / "env", {})
+    (folders / "env" / "labconfig" / "page_config.json").write_text("{")
+    assert find_labextension()[1] == ""

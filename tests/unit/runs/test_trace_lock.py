@@ -1,0 +1,99 @@
+"""One run at a time writes a trace."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.runs import Order, trace_lock
+from exploracoder_jupyter.runs.event_recorder import Teller
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
+
+
+def run_at(out, workdir):
+    settings = resolve({"view": {"out": str(out)}}, environ={})
+    return Teller(Order(Task("x", ("networkx",)), workdir=workdir), settings, print, begun=print)
+
+
+def test_a_second_run_is_refused_before_there_is_a_trace(tmp_path):
+    """Issue 14, item 11: the lock is taken before anything costs, and the sentence names the process."""
+    first = run_at("a.ipynb", tmp_path)
+    with pytest.raises(UsageError) as refused:
+        run_at("a.ipynb", tmp_path)
+    assert f"process {os.getpid()}, since 20" in refused.value.message
+    assert "--out" in refused.value.remedy
+    first.close()
+    run_at("a.ipynb", tmp_path).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "again", ["link/a.ipynb", "other.ipynb", "real/../real/a.ipynb", "{whole}/link/../real/a.ipynb"]
+)
+def test_the_lock_is_that_of_the_file_however_it_is_named(tmp_path, again):
+    """Issue 14, item 11: by a link, a relative path and `..` it is one trace."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "other.ipynb").symlink_to("real/a.ipynb")
+    first = run_at(tmp_path / "real" / "a.ipynb", Path("/"))
+    with pytest.raises(UsageError, match="still going on"):
+        run_at(again.format(whole=tmp_path), tmp_path)
+    first.close()
+
+
+def test_of_runs_that_start_in_the_same_moment_one_goes_on(tmp_path):
+    """Issue 14, item 11: no two of them get the lock, also while an earlier one lets it go."""
+    for number in range(20):
+        before, together = run_at("a.ipynb", tmp_path), Barrier(9)
+
+        def attempt(last, together=together):
+            together.wait()
+            if last:
+                return last.close()
+            try:
+                return run_at("a.ipynb", tmp_path)
+            except UsageError:
+                return None
+
+        with ThreadPoolExecutor(9) as pool:
+            begun = [one for one in pool.map(attempt, [before, *[None] * 8]) if one]
+        assert len(begun) <= 1, number
+        for one in begun:
+            one.close()
+
+
+def test_the_lock_of_a_process_that_was_killed_blocks_nobody(tmp_path):
+    """Issue 14, item 11: what it left is used again, and goes away with the next run."""
+    code = (
+        "import sys, time\nfrom pathlib import Path\nfrom exploracoder_jupyter.runs.trace_lock import Hold\n"
+        f"hold = Hold(Path({str(tmp_path / 'a.ipynb')!r}))\nprint('', flush=True)\ntime.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        with pytest.raises(UsageError, match=f"process {process.pid}, since"):
+            run_at("a.ipynb", tmp_path)
+        process.kill()
+    assert list(tmp_path.iterdir())
+    run_at("a.ipynb", tmp_path).close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lockfile_of_anybody_is_read_as_far_as_it_can_be(tmp_path):
+    """Issue 14, item 11: damaged contents do not break the refusal."""
+    first = run_at("a.ipynb", tmp_path)
+    (lockfile,) = tmp_path.iterdir()
+    lockfile.write_bytes(b'{"process": \xff')
+    with pytest.raises(UsageError, match="still going on"):
+        run_at("a.ipynb", tmp_path)
+    first.close()

@@ -1,0 +1,521 @@
+"""From events to cells: layout, changes, and what people read."""
+
+import json
+import re
+
+import jsonschema
+import nbformat
+import pytest
+from markdown_it import MarkdownIt
+
+from exploracoder_jupyter.core.events import (
+    CandidateObserved,
+    CandidateSelected,
+    Notice,
+    PlanMade,
+    ReviewAsked,
+    RunFinished,
+    Steered,
+    SubtaskFinished,
+    SubtaskStarted,
+    dump,
+    load,
+)
+from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
+from exploracoder_jupyter.trace import CellView, ours, render, schema
+from exploracoder_jupyter.trace.cells.cell_layout import cell_id
+from exploracoder_jupyter.trace.cells.escaped_text import prose
+from tests.unit.factories import (
+    RUN_ID,
+    api,
+    asked,
+    complete_events,
+    complete_run,
+    failed,
+    finished,
+    planned,
+    proposed,
+    ran,
+    recorded,
+    started,
+    stream,
+)
+
+SCHEMA = jsonschema.Draft202012Validator(schema())
+
+
+def apply(cells, changes):
+    """What a front end does with changes."""
+    cells = list(cells)
+    for change in changes:
+        at = next((index for index, cell in enumerate(cells) if cell["id"] == change.id), None)
+        if change.action == "remove":
+            cells = [cell for cell in cells if cell["id"] != change.id]
+        elif at is not None:
+            cells[at] = change.cell
+        else:
+            ids = [cell["id"] for cell in cells]
+            cells.insert(0 if change.after is None else ids.index(change.after) + 1, change.cell)
+    return cells
+
+
+def viewed(events, **options):
+    view = CellView(**options)
+    for record in recorded(events):
+        view.apply(record)
+    return view.cells
+
+
+def by_candidate(cells):
+    return {found["candidate"]: cell for cell in cells if (found := ours(cell)) and "candidate" in found}
+
+
+def role(cells, name):
+    return [cell for cell in cells if ours(cell)["role"] == name]
+
+
+def test_changes_build_exactly_the_cells_of_the_view():
+    view, cells = CellView(), []
+    for record in complete_run():
+        cells = apply(cells, view.apply(record))
+        assert cells == view.cells
+
+
+def test_changes_applied_twice_change_nothing_more():
+    view, cells = CellView(), []
+    for record in complete_run():
+        changes = view.apply(record)
+        cells = apply(cells, changes)
+        assert apply(cells, changes) == cells
+
+
+def test_the_cells_follow_the_calling_cell():
+    view, user = CellView(anchor="mine"), [{"id": "first"}, {"id": "mine"}, {"id": "last"}]
+    cells = user
+    for record in complete_run():
+        cells = apply(cells, view.apply(record))
+    assert [cell["id"] for cell in cells[:2]] == ["first", "mine"]
+    assert cells[-1]["id"] == "last"
+    assert cells[2:-1] == view.cells
+
+
+def test_a_record_that_changes_nothing_visible_causes_no_change():
+    view = CellView()
+    records = complete_run()
+    view.apply(records[0]), view.apply(records[1])
+    assert view.apply(records[2]) == []
+
+
+def test_the_order_of_the_cells():
+    cells = viewed(complete_events())
+    assert [(ours(cell)["role"], ours(cell).get("candidate", "")) for cell in cells] == [
+        ("task", ""),
+        ("setup", ""),
+        ("plan", ""),
+        ("notice", ""),
+        ("subtask", ""),
+        ("candidate", "1.1"),
+        ("candidate", "1.2"),
+        ("subtask", ""),
+        ("candidate", "2.1"),
+        ("candidate", "2.1r1"),
+        ("notice", ""),
+        ("subtask", ""),
+        ("candidate", "s1"),
+        ("solution", "s2"),
+        ("summary", ""),
+    ]
+
+
+def test_candidates_are_guarded_from_running_and_the_solution_is_plain_code():
+    cells = viewed(complete_events())
+    for id, cell in by_candidate(cells).items():
+        if ours(cell)["role"] == "candidate":
+            first, _, body = cell["source"].partition("\n")
+            assert first == f"%%explored {id}"
+            assert body.strip()
+            assert {"explora-candidate", "skip-execution"} <= set(cell["metadata"]["tags"])
+    [solution] = role(cells, "solution")
+    assert solution["source"] == "print('the end')"
+    assert solution["metadata"]["tags"] == ["explora-solution"]
+
+
+def test_a_notebook_of_its_own_loads_the_magic_of_its_candidates_and_the_users_does_not():
+    [setup] = role(viewed(complete_events()), "setup")
+    assert setup["source"] == "%load_ext exploracoder_jupyter"
+    assert setup["metadata"]["tags"] == ["skip-execution"]
+    assert role(viewed(complete_events(), anchor="mine"), "setup") == []
+
+
+def test_losers_are_collapsed_once_the_choice_is_known():
+    events = complete_events()
+    choice = next(index for index, event in enumerate(events) if isinstance(event, CandidateSelected))
+    before, after = by_candidate(viewed(events[:choice])), by_candidate(viewed(events[: choice + 1]))
+    assert "jupyter" not in before["1.1"]["metadata"]
+    assert "selected" not in ours(before["1.2"])
+    assert after["1.1"]["metadata"]["jupyter"] == {"source_hidden": True, "outputs_hidden": True}
+    assert "jupyter" not in after["1.2"]["metadata"]
+    assert (ours(after["1.1"])["selected"], ours(after["1.2"])["selected"]) == (False, True)
+    assert "explora-selected" in after["1.2"]["metadata"]["tags"]
+
+
+def test_failures_keep_the_error_that_was_recorded():
+    cells = by_candidate(viewed(complete_events()))
+    assert cells["1.1"]["outputs"][-1]["ename"] == "AttributeError"
+    assert ours(cells["1.1"])["status"] == "error"
+    rebuilt = cells["2.1"]["outputs"][-1]
+    assert (rebuilt["ename"], rebuilt["traceback"]) == ("KeyError", ["Traceback", "KeyError: 'x'"])
+
+
+def test_a_killed_candidate_says_what_killed_it():
+    observation = Observation("died", note="The kernel died: out of memory.")
+    events = [started(), planned("a"), proposed("1.1", "x"), CandidateObserved("1.1", observation)]
+    cells = viewed(events)
+    assert "out of memory" in json.dumps(by_candidate(cells)["1.1"]["outputs"])
+    assert "kernel died (The kernel died: out of memory)" in role(cells, "subtask")[0]["source"]
+
+
+def test_duplicates_and_empty_replies_have_no_cell_but_are_mentioned():
+    cells = viewed(complete_events())
+    assert not {"1.3", "1.4"} & set(by_candidate(cells))
+    heading = role(cells, "subtask")[0]["source"]
+    assert "**1.3** same code as 1.2, not run again" in heading
+    assert "**1.4** no code (the reply was empty)" in heading
+
+
+def test_code_that_is_only_blank_has_no_cell():
+    assert not by_candidate(viewed([started(), planned("a"), proposed("1.1", " \n")]))
+
+
+def test_the_heading_tells_apis_and_reasons():
+    heading = role(viewed(complete_events()), "subtask")[0]["source"]
+    assert heading.startswith(
+        "### Subtask 1: Load the graph\n\n<details><summary>Recommended APIs (2)</summary>\n<table>"
+    )
+    assert "<code>networkx.karate_club_graph</code></td><td><code>()</code></td><td>Does it.</td>" in heading
+    assert "**Candidate 1.2 carried forward**: ran; gives the same as 1 other." in heading
+
+
+def test_the_plan_tells_statuses_in_words_and_cost():
+    events = complete_events()
+    at = next(index for index, event in enumerate(events) if isinstance(event, SubtaskStarted))
+    plan = role(viewed(events[: at + 1]), "plan")[0]["source"]
+    assert "- ▶ **1.** Load the graph (exploring)\n- ○ **2.** Count triangles (planned)" in plan
+    assert (
+        "Cost so far: 1 model call, 120 tokens, 0 executions. Expected in all: about 8 calls and 12,000 tokens." in plan
+    )
+    done = role(viewed(events), "plan")[0]["source"]
+    assert "- ✓ **1.** Load the graph (ran)\n- ✓ **2.** Count triangles (ran)" in done
+    assert "Cost: 5 model calls, 600 tokens, 9 executions, 7 s." in done
+
+
+def test_a_revised_plan_drops_what_was_only_planned():
+    events = [
+        started(),
+        planned("a", "b", "c"),
+        SubtaskStarted("1", ()),
+        SubtaskFinished("1", "failed", "all failed"),
+        planned("a", "z", revision=1, reason="b is not needed"),
+    ]
+    plan = role(viewed(events), "plan")[0]["source"]
+    assert "- ✗ **1.** a (failed): all failed\n- ○ **2.** z (planned)\n\n*Plan revised: b is not needed*" in plan
+    assert "**3.**" not in plan
+
+
+def test_a_skipped_subtask_says_why():
+    events = [started(), planned("a"), SubtaskStarted("1", ()), SubtaskFinished("1", "skipped", "done by 1.1 already")]
+    cells = viewed(events)
+    assert "↷ **1.** a (skipped): done by 1.1 already" in role(cells, "plan")[0]["source"]
+    assert "↷ **Skipped**: done by 1.1 already" in role(cells, "subtask")[0]["source"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        ("solved", "✓ **Solved**. The check passed."),
+        ("unchecked", "◐ **Unchecked** (it ran to its end; nothing has shown that what it gives is right)."),
+        ("unsolved", "✗ **Unsolved** (no solution was found)."),
+        ("stopped", "■ **Stopped** before the end"),
+    ],
+)
+def test_the_summary_says_the_verdict_in_words(outcome, words):
+    cells = viewed([*complete_events()[:-1], finished(outcome)])
+    [summary] = role(cells, "summary")
+    assert words in summary["source"]
+    assert "| **all** | 5 | 500 | 100 | 9 | 9.0 |" in summary["source"], "the column adds up"
+    assert "- Time: 7 s" in summary["source"], "as the run itself counts it"
+    assert "Isolation: bubblewrap; state fresh: Windows has no fork; branching: rerun" in summary["source"]
+    assert ours(summary)["status"] == outcome
+
+
+def test_a_solution_that_failed_is_not_handed_over_as_one():
+    events = [
+        started(),
+        planned("a"),
+        proposed("s1", "1/0"),
+        failed("s1", "ZeroDivisionError", "division by zero"),
+        proposed("s2", "2/0"),
+        failed("s2", "ZeroDivisionError", "division by zero"),
+        finished("unsolved", "2/0", "s2"),
+    ]
+    cells = viewed(events)
+    assert role(cells, "solution") == []
+    attempts = by_candidate(cells)
+    assert attempts["s1"]["metadata"]["jupyter"]["source_hidden"]
+    assert "jupyter" not in attempts["s2"]["metadata"]
+    assert "%%explored s2" in attempts["s2"]["source"]
+
+
+def test_of_solutions_that_failed_the_one_that_was_kept_stays_open():
+    events = [started(), planned("a"), proposed("s1", "x = 1"), failed("s1", "AssertionError", "")]
+    events += [proposed("s2", "1/0"), failed("s2", "ZeroDivisionError", ""), finished("unsolved", "x = 1", "s1")]
+    attempts = by_candidate(viewed(events))
+    assert "jupyter" not in attempts["s1"]["metadata"]
+    assert attempts["s2"]["metadata"]["jupyter"]["source_hidden"]
+
+
+def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
+    events = complete_events()
+    before_solving = events[: next(i for i, event in enumerate(events) if getattr(event, "candidate", None) == "2.1r1")]
+    cells = viewed([*before_solving, finished("stopped", "x = 1", "1.2", "The run was interrupted.")])
+    heading, solution = cells[-3:-1]
+    assert "**It was not run as a whole.**" in heading["source"]
+    assert (ours(solution)["role"], solution["source"], solution["outputs"]) == ("solution", "x = 1", [])
+    assert "■ **2.** Count triangles (not finished)" in role(cells, "plan")[0]["source"]
+    SCHEMA.validate(ours(solution))
+
+
+def test_what_was_running_at_the_end_is_shown_as_not_finished():
+    events = [started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), proposed("s1", "y")]
+    cells = viewed([*events, finished("stopped", None, reason="By the user.")])
+    assert "running" not in "".join(cell["source"] for cell in cells)
+    assert "Tried: **1.1** not finished." in role(cells, "subtask")[0]["source"]
+    assert "Tried: **s1** not finished." in role(cells, "subtask")[1]["source"]
+    assert {ours(cell)["status"] for cell in role(cells, "candidate")} == {"interrupted"}
+    assert "**1.1** running" in role(viewed(events), "subtask")[0]["source"]
+
+
+def test_the_users_solution_cell_holds_no_outputs_and_the_traces_does():
+    events = complete_events()
+    assert role(viewed(events), "solution")[0]["outputs"] == [stream("the end\n")]
+    assert role(viewed(events, anchor="mine"), "solution")[0]["outputs"] == []
+
+
+@pytest.mark.parametrize(
+    ("show", "candidates"),
+    [("all", ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]), ("selected", ["1.2", "2.1r1", "s2"]), ("none", ["s2"])],
+)
+def test_show_decides_which_candidates_get_cells(show, candidates):
+    assert list(by_candidate(viewed(complete_events(), show=show))) == candidates
+
+
+def test_live_cells_name_the_cell_that_called_and_their_code_is_trusted():
+    live, trace = viewed(complete_events(), anchor="mine"), viewed(complete_events())
+    assert {ours(cell)["caller"] for cell in live} == {"mine"}
+    assert {cell["metadata"].get("trusted") for cell in live if cell["cell_type"] == "code"} == {True}
+    assert not any("trusted" in cell["metadata"] for cell in live if cell["cell_type"] == "markdown")
+    assert not any("caller" in ours(cell) or "trusted" in cell["metadata"] for cell in trace)
+    nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": live})
+    for cell in live:
+        SCHEMA.validate(ours(cell))
+
+
+def test_the_cells_of_a_section_that_did_not_change_are_not_made_again():
+    view = CellView(anchor="mine")
+    *records, last = complete_run()
+    for record in records:
+        view.apply(record)
+    before = by_candidate(view.cells)["1.1"]
+    view.apply(recorded([asked(3)])[0])
+    assert by_candidate(view.cells)["1.1"] is before
+    view.apply(last)
+    assert [change.id for change in view.apply(last)] == []
+
+
+EXPLORED = [
+    planned("a", "b", "c"),
+    SubtaskStarted("1", (api("networkx.Graph"),)),
+    proposed("1.1", "x = 1"),
+    proposed("1.2", "x = 2"),
+    ran("1.1"),
+    ran("1.2"),
+    CandidateSelected(Selection("1", "1.1", ("ran",))),
+    SubtaskFinished("1", "done"),
+    SubtaskStarted("2", ()),
+    proposed("2.1", "y = x"),
+    proposed("2.2", "y = -x"),
+    ran("2.1"),
+]
+
+
+def told_back(*events, after=EXPLORED, show="all"):
+    """The cells after these events, built by changes alone."""
+    view, cells = CellView(show=show), []
+    for record in recorded([started(), *after, *events]):
+        cells = apply(cells, view.apply(record))
+        assert cells == view.cells
+        nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells})
+        for cell in cells:
+            SCHEMA.validate(ours(cell))
+    return cells
+
+
+def fates(cells):
+    return {
+        id: (found["status"], found.get("selected"), "jupyter" in cell["metadata"])
+        for id, cell in by_candidate(cells).items()
+        if (found := ours(cell))
+    }
+
+
+def test_what_a_retry_gives_up_stays_folded_away_and_what_follows_is_planned_again():
+    cells = told_back(Steered("retry", subtask="1", hint="use *two*"))
+    assert fates(cells) == {
+        "1.1": ("ok", False, True),
+        "1.2": ("ok", False, True),
+        "2.1": ("ok", False, True),
+        "2.2": ("interrupted", False, True),
+    }
+    plan, heading = role(cells, "plan")[0]["source"], role(cells, "subtask")[0]["source"]
+    assert "▶ **1.** a (exploring)\n- ○ **2.** b (planned)\n- ○ **3.** c (planned)" in plan
+    assert "*Explored again by the user: use \\*two\\**" in heading
+    assert "**2.2** not finished" in role(cells, "subtask")[1]["source"]
+
+
+def test_after_a_retry_new_candidates_follow_the_old_ones_and_one_of_them_is_carried_forward():
+    again = [
+        SubtaskStarted("1", ()),
+        proposed("1.3", "x = 3"),
+        proposed("1.3r1", "x = 4", round=1),
+        proposed("1.4", "x = 5"),
+    ]
+    cells = told_back(Steered("retry", subtask="1"), *again, ran("1.4"))
+    assert [id for id in by_candidate(cells) if id.startswith("1")] == ["1.1", "1.2", "1.3", "1.4", "1.3r1"]
+    assert fates(cells)["1.4"] == ("ok", None, False)
+    chosen = [CandidateSelected(Selection("1", "1.4", ("ran",))), SubtaskFinished("1", "done")]
+    cells = told_back(Steered("retry", subtask="1"), *again, ran("1.4"), *chosen)
+    assert [id for id, fate in fates(cells).items() if fate[1]] == ["1.4"]
+
+
+def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_away():
+    events = [
+        Steered("choose", subtask="1", candidate="1.2"),
+        ran("1.2", stream("again\n")),
+        CandidateSelected(Selection("1", "1.2", ("chosen by the user",))),
+        SubtaskFinished("1", "done"),
+    ]
+    cells = told_back(*events)
+    assert list(by_candidate(cells)) == ["1.1", "1.2", "2.1", "2.2"]
+    assert (fates(cells)["1.1"], fates(cells)["1.2"]) == (("ok", False, True), ("ok", True, False))
+    assert by_candidate(cells)["1.2"]["outputs"] == [stream("again\n")]
+    assert list(by_candidate(told_back(*events, show="selected"))) == ["1.2"]
+
+
+def test_going_back_while_the_solution_is_written_folds_its_attempts_and_numbers_go_on():
+    solving = [
+        *EXPLORED,
+        SubtaskFinished("2", "failed"),
+        proposed("s1", "1/0"),
+        failed("s1"),
+        proposed("s2", "2/0", round=1),
+    ]
+    cells = told_back(Steered("retry", subtask="2"), proposed("s3", "3/0"), after=solving)
+    assert [id for id in by_candidate(cells) if id.startswith("s")] == ["s1", "s2", "s3"]
+    assert (fates(cells)["s1"], fates(cells)["s2"]) == (("error", False, True), ("interrupted", False, True))
+    assert fates(cells)["s3"] == ("running", None, False)
+
+
+def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place():
+    events = [
+        Steered("retry", subtask="1"),
+        Steered("replan"),
+        PlanMade(Plan((Subtask("1", "a"), Subtask("4", "new"), Subtask("3", "c")), 1), "changed by the user"),
+    ]
+    plan = role(told_back(*events), "plan")[0]["source"]
+    assert (
+        "▶ **1.** a (exploring)\n- ↷ **2.** b (skipped): no longer planned\n"
+        "- ○ **4.** new (planned)\n- ○ **3.** c (planned)\n\n*Plan revised: changed by the user*" in plan
+    )
+
+
+def test_a_skipped_subtask_carries_nothing_forward():
+    cells = told_back(Steered("skip", subtask="2"), SubtaskFinished("2", "skipped", "skipped by the user"))
+    assert (fates(cells)["2.1"], fates(cells)["2.2"]) == (("ok", False, True), ("interrupted", False, True))
+    assert "↷ **2.** b (skipped): skipped by the user" in role(cells, "plan")[0]["source"]
+
+
+@pytest.mark.parametrize("word", [Steered("replan"), finished("stopped", None)])
+def test_a_plan_under_review_says_so_until_the_word_comes(word):
+    waits = "**The plan waits for your word.**"
+    assert waits in role(told_back(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
+    assert waits not in role(told_back(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
+
+
+def test_the_record_of_a_steered_run_gives_the_same_notebook_again():
+    events = [started(), *EXPLORED, Steered("choose", subtask="1", candidate="1.2"), ran("1.2"), finished()]
+    records = recorded(events)
+    again = [load(dump(record)) for record in records]
+    assert [render(records[:n]) for n in range(len(records))] == [render(again[:n]) for n in range(len(again))]
+    assert Steered("choose", subtask="1", candidate="1.2") in [record.event for record in again]
+
+
+def test_going_back_to_a_subtask_never_heard_of_changes_nothing():
+    assert told_back(Steered("retry", subtask="9")) == told_back()
+
+
+def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():
+    view, check = CellView(), SCHEMA
+    check.check_schema(schema())
+    for record in complete_run():
+        for change in view.apply(record):
+            assert json.loads(change.model_dump_json()) == change.model_dump()
+        for cell in view.cells:
+            check.validate(ours(cell))
+    nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": view.cells})
+
+
+def test_the_schema_refuses_what_is_not_ours():
+    good = ours(by_candidate(viewed(complete_events()))["1.1"])
+    for bad in ({**good, "role": "other"}, {**good, "model": None}, {**good, "extra": 1}, {"role": "task"}):
+        with pytest.raises(jsonschema.ValidationError):
+            SCHEMA.validate(bad)
+
+
+def test_ids_are_the_same_for_the_same_run_and_always_legal():
+    assert [cell["id"] for cell in viewed(complete_events())] == [cell["id"] for cell in viewed(complete_events())]
+    assert cell_id(RUN_ID, "candidate", "2.3r1") == f"explora-{RUN_ID}-candidate-2_3r1"
+    odd = {cell_id(RUN_ID, "candidate", part) for part in ("2.3", "2_3", "2 3", "x" * 200, "é")}
+    assert len(odd) == 5
+    assert all(len(id) <= 64 and id.replace("-", "").replace("_", "").isascii() for id in odd)
+
+
+def test_nothing_foreign_becomes_markup():
+    evil = "# <script>x</script> **b** [l](javascript:x) `c` $\\href{x}$ | <img onerror=x>\n\n- item"
+    events = [
+        started(evil),
+        Notice(evil),
+        asked(),
+        planned(evil),
+        SubtaskStarted("1", (api(evil, evil, evil),)),
+        proposed("1.1", "x"),
+        failed("1.1", "Error", evil),
+        CandidateSelected(Selection("1", "1.1", (evil,))),
+        SubtaskFinished("1", "failed", evil),
+        RunFinished(Verdict("unsolved", evil), None, Usage(), {}),
+    ]
+    for cell in viewed(events):
+        if cell["cell_type"] == "markdown":
+            shown = MarkdownIt("gfm-like", {"linkify": False}).render(cell["source"])
+            assert not re.search(r"<(script|img|a|em)\b|<strong>b|<li>item", shown)
+            assert "$" not in cell["source"]
+            assert "\\href" not in cell["source"]
+
+
+def test_an_unheard_of_candidate_is_passed_over():
+    assert viewed([started(), planned("a"), ran("9.9", stream("x"))])
+    assert viewed([ran("9.9")]) == []
+
+
+def test_what_is_in_backticks_is_code_and_nothing_more():
+    shown = MarkdownIt("gfm-like", {"linkify": False}).render(prose("store `<b>x</b> *y*` and `z"))
+    assert shown == "<p>store <code>&lt;b&gt;x&lt;/b&gt; *y*</code> and `z</p>\n"

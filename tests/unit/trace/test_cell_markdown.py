@@ -1,0 +1,92 @@
+"""What a heading tells of the candidates, in one line."""
+
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
+from exploracoder_jupyter.core.types import Selection, Usage
+from exploracoder_jupyter.trace import CellView, ours
+from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, started
+
+
+def heading(observed, *, code="x"):
+    view = CellView()
+    begun = (started(), planned("Write a file"), SubtaskStarted("1", ()), proposed(observed.candidate, code))
+    for record in recorded([*begun, observed]):
+        view.apply(record)
+    return next(cell["source"] for cell in view.cells if (found := ours(cell)) and found["role"] == "subtask")
+
+
+def wrote(observed, *files):
+    return replace(observed, observation=replace(observed.observation, files=files))
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ((), "Tried: **1.1** ran."),
+        (("out.csv",), "Tried: **1.1** ran, wrote <code>out.csv</code>."),
+        (("out/a.csv", "out/b.csv", "c.png"), "Tried: **1.1** ran, wrote <code>out/a.csv</code> and 2 more."),
+    ],
+)
+def test_files_that_a_candidate_wrote_are_named_in_one_clause(files, words):
+    assert words in heading(wrote(ran("1.1"), *files))
+
+
+def test_a_candidate_that_failed_may_have_written_too():
+    assert "failed (KeyError: 'x'), wrote <code>out.csv</code>." in heading(wrote(failed("1.1"), "out.csv"))
+
+
+def test_a_name_of_a_file_is_no_markup():
+    assert "wrote <code>&lt;b&gt;x&lt;/b&gt;</code>" in heading(wrote(ran("1.1"), "<b>x</b>"))
+
+
+def told(role, *events):
+    """The text of the first cell of this role."""
+    view = CellView()
+    for record in recorded(events):
+        view.apply(record)
+    return next(cell["source"] for cell in view.cells if (found := ours(cell)) and found["role"] == role)
+
+
+def test_a_solution_that_failed_its_check_is_told_from_a_crash():
+    note = "The program ran, but the check failed."
+    missed, crashed = failed("s1", "AssertionError", "m == 4"), failed("s2", "KeyError", "'x'")
+    missed = replace(missed, observation=replace(missed.observation, note=note))
+    events = (started(), planned("a"), proposed("s1", "m = 3"), missed, proposed("s2", "{}['x']"), crashed)
+    said = told("subtask", *events)
+    assert "**s1** ran, but its check failed (AssertionError: m == 4)" in said
+    assert "**s2** failed (KeyError: 'x')" in said
+
+
+def test_a_failure_that_is_kept_is_not_said_to_be_carried_forward():
+    kept = Selection("1", "1.1", ("none ran", "its failure is kept as experience"))
+    events = (started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), failed("1.1"))
+    said = told("subtask", *events, CandidateSelected(kept), SubtaskFinished("1", "failed", "KeyError: 'x'"))
+    assert "✗ **None ran**; the failure of candidate 1.1 is kept as experience." in said
+    assert "carried forward" not in said
+
+
+def test_steps_are_named_as_people_call_them():
+    names = {"introduce": "introduction", "recommend": "APIs", "recommend_global": "APIs for the solution"}
+    end = replace(finished(), usage_by_step=dict.fromkeys((*names, "invent", "judge", "plan"), Usage(1)))
+    said = told("summary", started(), planned("a"), end)
+    rows = [line.split("|")[1].strip() for line in said.splitlines() if line.startswith("| ")]
+    assert rows == [
+        "Step",
+        "introduction",
+        "plan",
+        "APIs",
+        "APIs for the solution",
+        "test inputs",
+        "judging",
+        "**all**",
+    ]
+    saved = replace(end, usage_by_step=dict(sorted(end.usage_by_step.items())))
+    assert told("summary", started(), planned("a"), saved) == said
+
+
+def test_the_offline_model_is_sent_requests():
+    plan = told("plan", started(model="offline"), planned("a"), finished())
+    assert "Cost: 5 requests, " in plan

@@ -1,0 +1,197 @@
+"""What correctness testing shows: a cell for each input, what was said of it, the program last; and in the summary."""
+
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+from exploracoder_jupyter.cli.terminal.event_lines import Lines
+from exploracoder_jupyter.core.events import (
+    CandidateSelected,
+    InputsInvented,
+    SolutionJudged,
+    SolutionTested,
+    SubtaskFinished,
+    dump,
+    load,
+)
+from exploracoder_jupyter.core.types import (
+    ErrorInfo,
+    InputRun,
+    InventedInput,
+    Judgement,
+    Observation,
+    Opinion,
+    Selection,
+)
+from exploracoder_jupyter.frontend.browser.sidebar_view import Place, run_view
+from exploracoder_jupyter.frontend.panel.panel_state import panel_state
+from exploracoder_jupyter.trace import CellView, ours, render, schema
+from exploracoder_jupyter.trace.reduced_notebook import without_losers
+from exploracoder_jupyter.trace.run_summary import summary
+from tests.unit.factories import finished, planned, proposed, ran, recorded, started, stream
+from tests.unit.trace.test_cell_changes import apply
+
+SCHEMA = jsonschema.Draft202012Validator(schema())
+
+INPUTS = InputsInvented(
+    (
+        InventedInput("t1", "NaN in both rows", "df = frame()", "differing(df)"),
+        InventedInput("t2", "<b>no</b> row", "", "differing(None)"),
+        InventedInput("t3", "broken", "1 / 0", "differing(1)"),
+    )
+)
+FAILED = Observation("error", error=ErrorInfo("TypeError", "no row", "TypeError: no row"), seconds=0.5)
+
+
+def a_trial(id, text):
+    shown = Observation("ok", (stream(text),), text=text, seconds=0.25)
+    return SolutionTested(id, (InputRun("t1", shown), InputRun("t2", FAILED), InputRun("t3", FAILED, usable=False)))
+
+
+def judged(id, ruling, reason=""):
+    named = (Opinion("t1", ruling, reason), Opinion("t2", "right", "it says <i>so</i>"))
+    return SolutionJudged(id, Judgement(ruling, reason, named))
+
+
+def run(*, kept="s2", view="all"):
+    return [
+        started(settings={"view": {"show": view}}),
+        planned("Compare"),
+        SubtaskFinished("1", "done"),
+        proposed("s1", "naive"),
+        ran("s1", stream("naive\n")),
+        INPUTS,
+        a_trial("s1", "[(nan, nan)]\n"),
+        judged("s1", "wrong", "NaN is paired with NaN."),
+        proposed("s2", "sound", round=1, repairs="s1"),
+        ran("s2"),
+        a_trial("s2", "[]\n"),
+        judged("s2", "right"),
+        CandidateSelected(Selection("solution", kept, ("ran", "judged right on 1 generated input"))),
+        finished(
+            code="sound" if kept == "s2" else "naive", candidate=kept, reason="Judged right on 1 generated input."
+        ),
+    ]
+
+
+def shown(notebook):
+    return [(found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := ours(cell))]
+
+
+def about(notebook, role):
+    return [cell for cell in notebook.cells if (found := ours(cell)) and found["role"] == role]
+
+
+def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
+    notebook = render(recorded(run()))
+    assert shown(notebook)[3:] == [
+        ("subtask", ""),
+        ("candidate", "s1"),
+        *[("test", "s1")] * 3,
+        ("judgement", "s1"),
+        *[("test", "s2")] * 3,
+        ("judgement", "s2"),
+        ("solution", "s2"),
+        ("summary", ""),
+    ]
+    for cell in notebook.cells:
+        SCHEMA.validate(ours(cell))
+
+
+def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
+    cell = about(render(recorded(run())), "test")[0]
+    assert cell.source == "%%explored s1-t1\n# NaN in both rows\ndf = frame()\n# here s1 runs, as above\ndiffering(df)"
+    assert cell.outputs == [stream("[(nan, nan)]\n")]
+    assert {"skip-execution", "explora-candidate"} <= set(cell.metadata.tags)
+    mark = ours(cell)
+    assert (mark["input"], mark["status"], mark["judged"], mark["selected"]) == ("t1", "ok", "wrong", False)
+    assert cell.metadata.jupyter.outputs_hidden
+
+
+def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged():
+    _, failed, broken = about(render(recorded(run())), "test")[3:]
+    assert failed.outputs[0].ename == "TypeError"
+    assert (ours(failed)["status"], ours(failed)["judged"]) == ("error", "right")
+    assert "judged" not in ours(broken)
+    assert "jupyter" not in failed.metadata
+
+
+def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
+    first, second = (cell.source for cell in about(render(recorded(run())), "judgement"))
+    assert first.startswith("**Solution s1** judged by what it gave: **✗ wrong**: NaN is paired with NaN.\n")
+    assert "- NaN in both rows: ✗ wrong" in first
+    assert "broken: left out, it fails by itself" in first
+    assert "<b>" not in first and "<i>" not in first
+    assert "**✓ right**" in second
+
+
+def test_what_was_not_judged_is_said():
+    events = [event for event in run() if event.kind != "solution_judged"]
+    [first, _] = (cell.source for cell in about(render(recorded(events)), "judgement"))
+    assert first == "**Solution s1** was tried on generated inputs, and not judged."
+    under_way = events[: next(i for i, event in enumerate(events) if event.kind == "solution_tested") + 1]
+    [cell] = about(render(recorded(under_way)), "judgement")
+    assert cell.source == "**Solution s1** is being judged by what it gave."
+
+
+def test_a_program_that_is_wrong_because_of_one_input_is_not_said_to_be_wrong_on_another():
+    judgement = Judgement("wrong", "x", (Opinion("t1", "wrong", "x"),))
+    events = [replace(event, judgement=judgement) if event.kind == "solution_judged" else event for event in run()]
+    assert "judged" not in ours(about(render(recorded(events)), "test")[1])
+
+
+@pytest.mark.parametrize(("view", "expected"), [("all", 6), ("selected", 3), ("none", 0)])
+def test_only_what_is_asked_for_gets_cells(view, expected):
+    assert len(about(render(recorded(run(view=view))), "test")) == expected
+
+
+def test_an_export_keeps_what_the_solution_gave():
+    notebook = without_losers(render(recorded(run())))
+    assert shown(notebook)[4:] == [*[("test", "s2")] * 3, ("judgement", "s2"), ("solution", "s2"), ("summary", "")]
+
+
+@pytest.mark.parametrize("kept", ["s1", "s2"])
+def test_changes_of_cells_lead_to_what_is_rendered(kept):
+    view, cells = CellView(), []
+    for record in recorded(run(kept=kept)):
+        cells = apply(cells, view.apply(record))
+    assert [cell["id"] for cell in cells] == [cell["id"] for cell in view.cells]
+    assert cells == view.cells
+
+
+def test_the_summary_tells_the_inputs_of_the_solution():
+    assert summary(recorded(run()))["tests"] == [
+        {"title": "NaN in both rows", "status": "ok", "judged": "right"},
+        {"title": "<b>no</b> row", "status": "error", "judged": "right"},
+        {"title": "broken", "status": "unusable", "judged": None},
+    ]
+    assert summary(recorded(run()[:5]))["tests"] == []
+
+
+def test_records_of_testing_come_back_as_they_were():
+    for record in recorded(run()):
+        assert load(dump(record)) == record
+
+
+def test_the_panel_and_the_sidebar_follow():
+    states = [panel_state.State()]
+    for record in recorded(run()):
+        states.append(panel_state.fold(states[-1], record))
+    told = [state.activity for state in states]
+    assert "Trying it on 3 generated inputs." in told
+    assert "Judging what solution s1 gave." in told
+    assert "Solution s1 is judged wrong: NaN is paired with NaN." in told
+    view = run_view(states[-1], Place("k", None, None))
+    assert [one.line for one in view.solution.candidates] == ["judged wrong: NaN is paired with NaN", "judged right"]
+
+
+def test_the_command_line_tells_each_step():
+    lines = []
+    tell = Lines(lines.append)
+    for record in recorded(run()):
+        tell(record)
+    text = "\n".join(lines)
+    assert "Inputs to try solutions on: NaN in both rows; <b>no</b> row; broken." in text
+    assert "Solution s1 ran to its end on 1 of 3 generated inputs." in text
+    assert "Solution s1 was judged wrong: NaN is paired with NaN." in text

@@ -1,0 +1,140 @@
+"""What somebody has changed in a trace is told by cell; what a person may do to a notebook is passed over."""
+
+import copy
+import json
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.trace import render
+from exploracoder_jupyter.trace.cells.cell_layout import source_hash
+from exploracoder_jupyter.trace.edit_detection import edited_cells, edited_since
+from tests.unit.factories import complete_run
+
+RECORDS = complete_run()
+
+
+@pytest.fixture
+def notebook():
+    return nbformat.from_dict(json.loads(json.dumps(render(RECORDS))))
+
+
+def cell(notebook, role, **mark):
+    """The cell of this role and these marks."""
+    marks = [(one, one.metadata.get("exploracoder_jupyter", {})) for one in notebook.cells]
+    [found] = [one for one, said in marks if {"role": role, **mark}.items() <= said.items()]
+    return found
+
+
+def candidate(notebook, id_):
+    return cell(notebook, "candidate", candidate=id_)
+
+
+def edited(notebook):
+    return edited_cells(notebook, RECORDS)
+
+
+def facts(notebook):
+    return notebook.metadata.exploracoder_jupyter
+
+
+def test_a_trace_that_nobody_touched_is_as_it_was(notebook):
+    assert edited(notebook) == {}
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_copy_of_a_cell_that_says_something_else_is_no_cover_for_it(notebook, first):
+    other = copy.deepcopy(candidate(notebook, "2.1r1"))
+    other.outputs[0].text = "46\n"
+    place = notebook.cells.index(candidate(notebook, "2.1r1"))
+    notebook.cells.insert(place + (not first), other)
+    assert edited(notebook)["2.1r1"].startswith("its outputs were edited")
+
+
+def test_a_copy_that_says_the_same_is_a_persons_own_business(notebook):
+    notebook.cells.append(copy.deepcopy(candidate(notebook, "2.1r1")))
+    assert edited(notebook) == {}
+
+
+def test_a_cell_of_something_that_was_never_run_is_named(notebook):
+    other = copy.deepcopy(candidate(notebook, "2.1r1"))
+    other.metadata.exploracoder_jupyter.candidate = "2.9"
+    notebook.cells.append(other)
+    assert edited(notebook) == {"2.9": "the run has no such cell"}
+
+
+def test_cells_of_another_run_that_was_called_from_here_are_passed_over(notebook):
+    other = copy.deepcopy(candidate(notebook, "2.1r1"))
+    other.metadata.exploracoder_jupyter.update(run_id="89abcdef", candidate="7.1")
+    notebook.cells.append(other)
+    assert edited(notebook) == {}
+
+
+def test_cells_that_changed_places_are_named(notebook):
+    one, other = (notebook.cells.index(candidate(notebook, id_)) for id_ in ("1.1", "2.1r1"))
+    notebook.cells[one], notebook.cells[other] = notebook.cells[other], notebook.cells[one]
+    assert {name for name, why in edited(notebook).items() if why == "its cell was moved"} == {"1.1", "2.1r1"}
+
+
+def test_a_cell_that_was_moved_alone_is_named_alone(notebook):
+    moved = notebook.cells.pop(notebook.cells.index(candidate(notebook, "1.1")))
+    notebook.cells.append(moved)
+    assert edited(notebook) == {"1.1": "its cell was moved"}
+
+
+@pytest.mark.parametrize(("name", "value"), [("selected", True), ("status", "ok"), ("seconds", 99.0), ("round", 3)])
+def test_what_a_cell_says_of_itself_counts(notebook, name, value):
+    candidate(notebook, "1.1").metadata.exploracoder_jupyter[name] = value
+    assert edited(notebook) == {"1.1": f"its metadata was edited: {name}"}
+
+
+def test_the_cell_that_loads_the_extension_loads_nothing_else(notebook):
+    cell(notebook, "setup").source += "\nimport os"
+    assert edited(notebook) == {"setup": "its code was edited"}
+
+
+def test_a_cell_that_does_not_run_any_more_is_named(notebook):
+    one = candidate(notebook, "1.1")
+    one.cell_type = "markdown"
+    assert edited(notebook)["1.1"] == "it is a cell of another kind"
+
+
+@pytest.mark.parametrize(
+    ("fact", "change"),
+    [
+        ("verdict", lambda facts: facts.verdict.update(outcome="unsolved")),
+        ("libraries", lambda facts: facts.libraries[0].update(version="9.9")),
+        ("environment", lambda facts: facts.environment.update(python="3.99")),
+        ("environment", lambda facts: facts.environment.packages.append("evil==1.0")),
+        ("task", lambda facts: facts.task.update(text="Do something else.")),
+        ("model", lambda facts: facts.update(model="a better one")),
+    ],
+)
+def test_what_the_notebook_says_of_the_run_is_what_the_records_say(notebook, fact, change):
+    change(facts(notebook))
+    assert edited(notebook) == {"notebook": f"what it says of the run was edited: {fact}"}
+
+
+def test_words_that_were_edited_are_told_with_the_line_that_differs(notebook):
+    cell(notebook, "summary").source += "\n- Mine"
+    assert edited(notebook) == {"summary": "its text was edited: nothing -> - Mine"}
+
+
+@pytest.mark.parametrize("line", ["As it was told before.", "In /home/somebody/there."])
+def test_words_that_are_put_otherwise_today_are_not_edited(notebook, line):
+    plan = cell(notebook, "plan")
+    plan.source = f"{plan.source}\n{line}"
+    plan.metadata.exploracoder_jupyter.source_hash = source_hash(plan.source)
+    assert edited(notebook) == {}
+
+
+def test_what_only_another_version_says_of_the_run_is_no_difference(notebook):
+    facts(notebook).environment.moon = "full"
+    del facts(notebook)["usage"]
+    assert edited(notebook) == {}
+
+
+def test_cells_of_any_notebook_that_were_edited_since_are_told(notebook):
+    assert edited_since(notebook) == ()
+    candidate(notebook, "1.1").source += "\n1"
+    assert edited_since(notebook) == ("1.1",)

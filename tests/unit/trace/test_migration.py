@@ -1,0 +1,131 @@
+"""Traces of every version open: those of before for ever, those of later ones with a sentence."""
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import Notice, dump
+from exploracoder_jupyter.trace import load, render, summary
+from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
+from exploracoder_jupyter.trace.journal import Journal, read
+from exploracoder_jupyter.trace.migration import STEPS
+from exploracoder_jupyter.trace.recorded_executions import executions
+from tests.unit.factories import complete_run
+
+OLD = Path(__file__).parents[1] / "golden" / "trace-version-1.ipynb"
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*recorded.ipynb"))
+LATER = SCHEMA_VERSION + 1
+
+
+def facts(notebook):
+    return notebook["metadata"]["exploracoder_jupyter"]
+
+
+def written(path, notebook):
+    path.write_text(nbformat.writes(notebook))
+    return path
+
+
+def test_there_is_a_step_from_every_version_before():
+    assert list(STEPS) == list(range(1, SCHEMA_VERSION))
+
+
+def test_a_trace_of_version_1_is_told_as_ever(tmp_path):
+    assert facts(json.loads(OLD.read_text()))["schema_version"] == 1
+    records = load(OLD)
+    told = summary(records)
+    assert told["status"] == "solved"
+    assert [subtask["status"] for subtask in told["subtasks"]] == ["done", "done"]
+    parents = {one.id: one.parent for one in executions(records)}
+    assert {id: parent for id, parent in parents.items() if parent} == {"2.1": "1.2", "2.2": "1.2"}
+    assert [one.id for one in executions(records) if one.selected] == ["1.2", "2.1", "s2"]
+    again = written(tmp_path / "again.ipynb", render(records))
+    assert facts(json.loads(again.read_text()))["schema_version"] == SCHEMA_VERSION
+    assert load(again) == records
+
+
+def test_a_journal_without_a_head_is_of_version_1(tmp_path):
+    path = tmp_path / "run.journal.jsonl"
+    path.write_text("".join(f"{dump(record)}\n" for record in complete_run()))
+    assert read(path) == [record for record in complete_run() if record.event.kind != "progress"]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_examples_open(path):
+    assert load(path)[0].event.kind == "run_started"
+
+
+def test_a_trace_of_a_later_version_opens_with_a_warning(tmp_path):
+    notebook = render(complete_run())
+    facts(notebook)["schema_version"] = LATER
+    facts(notebook)["records"].append({"seq": 99, "event": {"kind": "from_the_future"}})
+    records = load(written(tmp_path / "run.ipynb", notebook))
+    assert [record for record in records if record not in complete_run()] == [records[1]]
+    assert isinstance(records[1].event, Notice)
+    assert records[1].event.level == "warning"
+    assert f"form {LATER}" in records[1].event.text
+    assert "later version" in "".join(cell.source for cell in render(records).cells)
+
+
+def test_a_later_trace_of_which_nobody_knows_how_it_began_warns_too(tmp_path):
+    notebook = render(complete_run())
+    facts(notebook)["schema_version"] = LATER
+    facts(notebook)["records"][0]["event"] = {"kind": "begun_otherwise"}
+    records = load(written(tmp_path / "run.ipynb", notebook))
+    assert f"form {LATER}" in records[0].event.text
+    assert records[1:] == complete_run()[1:]
+
+
+def test_a_journal_of_a_later_version_opens_with_a_warning(tmp_path):
+    path = tmp_path / "run.journal.jsonl"
+    journal = Journal(path)
+    for record in complete_run():
+        journal.append(record)
+    journal.close()
+    path.write_text(path.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', f'"schema_version": {LATER}'))
+    assert f"form {LATER}" in read(path)[1].event.text
+
+
+def test_a_later_trace_that_cannot_be_read_says_what_to_do(tmp_path):
+    notebook = render(complete_run())
+    facts(notebook).update(schema_version=LATER, records={"elsewhere": True})
+    with pytest.raises(UsageError, match="written by a later version") as caught:
+        load(written(tmp_path / "run.ipynb", notebook))
+    assert caught.value.remedy == "Update exploracoder_jupyter."
+
+
+def test_what_was_measured_is_kept_apart_and_comes_back():
+    notebook = json.loads(json.dumps(render(complete_run())))
+    assert '"at"' not in json.dumps(facts(notebook)["records"])
+    observed = [one["event"]["observation"] for one in facts(notebook)["records"] if "observation" in one["event"]]
+    assert observed
+    assert not any("seconds" in one or "memory" in one for one in observed)
+    assert len(facts(notebook)["clock"]) == len(complete_run())
+
+
+@pytest.mark.parametrize("clock", [None, [], [[]], "no", [[1.0, 2.0, 3.0]] * 999, [["x"], None]])
+def test_a_damaged_clock_costs_nothing_but_times(tmp_path, clock):
+    notebook = render(complete_run())
+    facts(notebook)["clock"] = clock
+    records = load(written(tmp_path / "run.ipynb", notebook))
+    assert [record.event.kind for record in records][-1] == "run_finished"
+
+
+def test_what_is_no_number_costs_its_record_alone(tmp_path):
+    notebook = json.loads(json.dumps(render(complete_run())))
+    facts(notebook)["clock"][-1][1] = float("nan")
+    path = tmp_path / "run.ipynb"
+    path.write_text(json.dumps(notebook))
+    assert load(path) == complete_run()[:-1]
+    assert summary(load(path))["status"] == "stopped"
+    assert render(load(path)).cells
+
+
+@pytest.mark.parametrize("change", [{"schema_version": "two"}, {"schema_version": None}, {"schema_version": -1}])
+def test_a_version_that_is_none_is_the_first(tmp_path, change):
+    notebook = render(complete_run())
+    facts(notebook).update(change)
+    assert load(written(tmp_path / "run.ipynb", notebook))[-1] == complete_run()[-1]

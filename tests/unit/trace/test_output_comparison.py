@@ -1,0 +1,205 @@
+"""What an execution shows again is judged against its record: the same, varying by itself, or changed."""
+
+import base64
+import zlib
+from datetime import date
+from io import BytesIO
+from struct import pack
+
+import pytest
+
+from exploracoder_jupyter.core.types import ErrorInfo, Observation
+from exploracoder_jupyter.trace.comparing import image_comparison
+from exploracoder_jupyter.trace.comparing.output_comparison import judge, seen
+from tests.unit.factories import shown, stream
+
+DAY = date(2026, 11, 22)
+
+
+def of(*outputs, code="", **fields):
+    """What an observation with these outputs shows."""
+    return seen(Observation(fields.pop("status", "ok"), tuple(outputs), **fields), day=DAY, code=code)
+
+
+def printed(text, **options):
+    return of(stream(text), **options)
+
+
+def result(recorded, *again, **options):
+    return judge(recorded, again, **options).result
+
+
+def test_the_same_is_the_same():
+    assert result(printed("a\n1\n"), printed("a\n1\n")) == "same"
+
+
+def test_streams_are_compared_as_they_read_whatever_pieces_they_came_in():
+    assert result(of(stream("a\n"), stream("b\n")), printed("a\nb\n")) == "same"
+
+
+def test_one_execution_anew_that_differs_is_a_change_with_the_first_line_that_differs():
+    judged = judge(printed("a\n1\n"), [printed("a\n2\n")])
+    assert (judged.result, judged.why) == ("changed", "stdout: 1 -> 2")
+
+
+def test_a_difference_far_into_a_line_is_told_from_a_little_before_it():
+    judged = judge(printed("x" * 200 + " 1 end"), [printed("x" * 200 + " 2 end")])
+    assert judged.why == f"stdout: …{'x' * 19} 1 end -> …{'x' * 19} 2 end"
+
+
+def test_what_differs_among_executions_anew_varies():
+    assert result(printed("drew 0.1"), printed("drew 0.2"), printed("drew 0.3")) == "varies"
+
+
+def test_what_shows_the_record_now_and_then_varies():
+    assert result(printed("heads"), printed("tails"), printed("heads")) == "varies"
+    assert result(printed("heads"), printed("heads"), printed("tails")) == "same"
+
+
+def test_what_agrees_among_executions_anew_is_a_change():
+    assert result(printed("42"), printed("43"), printed("43")) == "changed"
+
+
+def test_code_that_fails_now_and_then_is_judged_by_when_it_does_not():
+    failed = printed("", status="error", error=ErrorInfo("ValueError", "no"))
+    assert result(printed("42"), printed("42"), failed, printed("42")) == "same"
+    assert result(printed("41"), printed("42"), failed, printed("42")) == "changed"
+
+
+def test_values_that_vary_may_have_any_sign_and_width():
+    recorded, one, other = "array([-0.9, -0.7,\n       -0.5])", "array([ 0.4, -0.1, 1.])", "array([ 0.2, 0.1, 0.12])"
+    assert result(*(of(shown(text_plain=text)) for text in (recorded, one, other))) == "varies"
+
+
+def test_values_that_vary_do_not_excuse_other_words():
+    assert result(printed("lost 0.1"), printed("drew 0.2"), printed("drew 0.3")) == "changed"
+
+
+def test_one_part_that_varies_does_not_excuse_another():
+    recorded, *again = (
+        of(stream(f"{n}"), shown(text_plain=value)) for n, value in ((0.1, "a"), (0.2, "b"), (0.3, "b"))
+    )
+    assert result(recorded, *again) == "changed"
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"status": "error", "error": ErrorInfo("ValueError", "no")},
+        {"status": "timeout", "error": ErrorInfo("Timeout", "")},
+        {"names": (("x", "str"),)},
+        {"names": ()},
+        {"names": (("x", "int"), ("y", "int"))},
+    ],
+)
+def test_another_structure_is_a_change_also_where_values_vary(again):
+    recorded = printed("0.1", names=(("x", "int"),))
+    others = [printed(text, **{"names": (("x", "int"),), **again}) for text in ("0.2", "0.3")]
+    judged = judge(recorded, others)
+    assert judged.result == "changed"
+    assert "->" in judged.why or "names" in judged.why
+
+
+def test_the_type_of_an_error_and_its_message_are_compared():
+    one, other = (ErrorInfo("KeyError", "'x'"), ErrorInfo("KeyError", "'y'"))
+    assert result(of(status="error", error=one), of(status="error", error=one)) == "same"
+    assert judge(of(status="error", error=one), [of(status="error", error=other)]).why == "message: 'x' -> 'y'"
+
+
+def test_another_kind_of_output_is_a_change():
+    recorded, again = of(shown(text_plain="G", text_html="<b>G</b>")), of(shown(text_plain="G"))
+    assert judge(recorded, [again]).why == "outputs: text/plain, text/html -> text/plain"
+
+
+def test_fractions_are_compared_within_the_tolerance_and_whole_numbers_exactly():
+    assert result(printed("0.30000000000000004  x"), printed("0.3 x")) == "same"
+    assert result(printed("1.00001"), printed("1.00002")) == "changed"
+    assert result(printed("1.00001"), printed("1.00002"), tolerance=1e-4) == "same"
+    assert result(printed("100000001"), printed("100000002"), tolerance=1e-4) == "changed"
+
+
+def test_the_order_of_lines_counts_but_for_code_with_threads():
+    one, other = "worker 1\nworker 2\n", "worker 2\nworker 1\n"
+    assert result(printed(one), printed(other)) == "changed"
+    code = "import threading"
+    assert result(printed(one, code=code), printed(other, code=code)) == "same"
+    assert result(printed(one, code=code), printed("worker 2worker 1\n\n", code=code)) == "same"
+    assert result(printed(one, code=code), printed("worker 3\nworker 1\n", code=code)) == "changed"
+    assert result(printed(one, code=code), printed("workerworker 2\n 1\n", code=code)) == "same"
+    assert result(printed(one, code=code), printed("workerworker 12\n\n", code=code)) == "same"
+    assert result(printed("1234\n5\n", code=code), printed("4321\n5\n", code=code)) == "changed"
+
+
+def test_markup_is_compared_tag_by_tag():
+    one, other = "<td>0x7f2c3d4e5f60</td><td>3</td>", "<td>0x7f2c3d4e0000</td><td>3</td>"
+    assert result(of(shown(text_html=one)), of(shown(text_html=other))) == "same"
+    assert result(of(shown(text_html=one)), of(shown(text_html=other.replace("3</td>", "4</td>")))) == "changed"
+
+
+def test_trees_are_compared_by_what_they_hold():
+    def tree(value):
+        return of({"output_type": "display_data", "data": {"application/json": value}, "metadata": {}})
+
+    assert result(tree({"a": [1.0, {"b": None}]}), tree({"a": [1.0000000001, {"b": None}]})) == "same"
+    assert result(tree({"a": 1.0}), tree({"a": 1})) == "same"
+    assert result(tree({"a": True}), tree({"a": 1})) == "changed"
+    judged = judge(tree({"a": [1, 2]}), [tree({"a": [1, 3]})])
+    assert judged.why == "application/json: a[1]: 2 -> 3"
+
+
+def drawn(size=(40, 40), *, changed=0, to=255, text=b""):
+    """A PNG picture in base64, written by hand: grey, with so many lighter pixels, and a word in its metadata."""
+    width, height = size
+    grey = [to if n < changed else 128 for n in range(width * height)]
+    rows = b"".join(b"\0" + bytes(grey[n * width : (n + 1) * width]) for n in range(height))
+
+    def chunk(kind, data):
+        return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
+
+    out = BytesIO()
+    out.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)))
+    out.write(chunk(b"tEXt", b"Software\0" + text) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    return base64.b64encode(out.getvalue()).decode()
+
+
+@pytest.mark.parametrize("pillow", [True, False])
+def test_pictures_are_compared_by_what_is_drawn(monkeypatch, pillow):
+    if pillow:
+        pytest.importorskip("PIL")
+    else:
+        monkeypatch.setitem(__import__("sys").modules, "PIL", None)
+    assert image_comparison.unlike(drawn(text=b"one"), drawn(text=b"two")) == ""
+    assert image_comparison.unlike(drawn(), drawn(changed=800))
+    assert image_comparison.unlike(drawn(), drawn(size=(41, 40)))
+
+
+def test_a_picture_of_which_few_pixels_differ_is_the_same():
+    pytest.importorskip("PIL")
+    assert image_comparison.unlike(drawn(), drawn(changed=15, to=160)) == ""
+    assert image_comparison.unlike(drawn(), drawn(changed=17, to=160)) == "1.1% of the pixels differ"
+
+
+def test_a_picture_in_which_a_detail_is_another_one_is_another_one():
+    pytest.importorskip("PIL")
+    assert image_comparison.unlike(drawn((400, 400)), drawn((400, 400), changed=4)) == ""
+    assert image_comparison.unlike(drawn((400, 400)), drawn((400, 400), changed=5)) == "a detail differs"
+
+
+@pytest.mark.parametrize(("one", "other"), [("0.41", "0.47"), ("0.38", "0.33"), ("10", "18")])
+def test_another_number_in_a_figure_is_seen(one, other):
+    figure = pytest.importorskip("matplotlib.figure")
+
+    def shown(title):
+        out, made = BytesIO(), figure.Figure()
+        made.add_subplot(title=title).plot([1, 2, 3])
+        made.savefig(out, dpi=72)
+        return base64.b64encode(out.getvalue()).decode()
+
+    assert image_comparison.unlike(shown(one), shown(one)) == ""
+    assert image_comparison.unlike(shown(one), shown(other)) == "a detail differs"
+
+
+def test_what_is_no_picture_is_compared_as_it_is():
+    broken = base64.b64encode(b"\x89PNG\r\n\x1a\nbroken").decode()
+    assert image_comparison.unlike(broken, "") == "another picture"
+    assert image_comparison.unlike("no base64", "no base64 either") == "another picture"

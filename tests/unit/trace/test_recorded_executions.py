@@ -1,0 +1,125 @@
+"""What was executed in a run, and from which state: told by marks that candidates leave in the state they ran in."""
+
+import ast
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from exploracoder_jupyter.core.events import CandidateProposed, Record
+from exploracoder_jupyter.pipeline import Carried, Given, run_task
+from exploracoder_jupyter.pipeline.run_controls import Choose, Retry, Skip
+from exploracoder_jupyter.trace.recorded_executions import executions
+from tests.unit.factories import complete_run, recorded
+from tests.unit.pipeline.test_run_task import fenced
+from tests.unit.pipeline.test_steering import FAILING, steered
+from tests.unit.trace.test_correctness_cells import run as a_tested_run
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+def mark(id, before="globals().get('marks', [])"):
+    return f"marks = [*{before}, '{id}']\nprint(marks)"
+
+
+class Marking:
+    """Two candidates a subtask, each of which leaves its own id behind those of the candidates before it."""
+
+    def __init__(self, *, failing=()):
+        self.numbers = Counter()
+        self.failing = failing
+
+    def __call__(self, request):
+        return [self._candidate(request.subject) for _ in "ab"]
+
+    def _candidate(self, subtask):
+        self.numbers[subtask] += 1
+        return fenced(f"{mark(f'{subtask}.{self.numbers[subtask]}')}{'; 1/0' if subtask in self.failing else ''}")
+
+
+def of_before(records):
+    """The records as version 1 had them: without parents."""
+    for record in records:
+        event = record.event
+        if isinstance(event, CandidateProposed):
+            event = replace(event, candidate=replace(event.candidate, parent=""))
+        yield Record(record.seq, record.at, event)
+
+
+def ancestors(found, id):
+    """The ids from the first candidate to this one, by what the executions say."""
+    return [*ancestors(found, found[id].parent), id] if id else []
+
+
+RUNS = {
+    "straight on": {},
+    "explored again": {"moments": {("propose", "3"): [Retry("1")], ("solve", "solution"): [Retry("2")]}},
+    "another candidate": {"moments": {("propose", "2"): [Choose("1.2")]}},
+    "chosen in another state": {"moments": {("propose", "3"): [Retry("1")], ("solve", "solution"): [Choose("2.2")]}},
+    "skipped": {"moments": {("propose", "2"): [Skip("2")]}},
+    "skipped, then wanted": {"moments": {("propose", "2"): [Skip("2")], ("propose", "3"): [Retry("2")]}},
+    "failed": {"propose": Marking(failing=("2",)), "debug": FAILING[0]},
+    "given": {"given": Given(("a", "b", "c"), (Carried(mark("1.1")), Carried(mark("2.1"))))},
+}
+
+
+@pytest.mark.parametrize("of", [list, of_before], ids=["as written", "of before"])
+@pytest.mark.parametrize("name", RUNS)
+async def test_parents_are_those_in_whose_state_the_code_really_ran(name, of):
+    options = {"propose": Marking(), **RUNS[name]}
+    if isinstance(options["propose"], Marking):
+        options["propose"].numbers.clear()
+    if "given" in options:
+        options["propose"].numbers.update({"1": 1, "2": 1})
+    moments = options.pop("moments", {})
+    run, _ = steered(moments, holds=True, **options)
+    await run_task(run)
+    found = {one.id: one for one in executions(of(recorded(run.emit.__self__)))}
+    marked = {id: one for id, one in found.items() if one.kind == "candidate" and "r" not in id}
+    assert len(marked) >= 4
+    for id, one in marked.items():
+        assert ast.literal_eval(one.observation.text.strip()) == ancestors(found, id)
+    assert all(one.parent == "" for one in found.values() if one.kind != "candidate")
+
+
+async def test_a_choice_runs_again_in_the_state_that_the_run_went_back_to():
+    moments = {("propose", "3"): [Retry("1")], ("solve", "solution"): [Choose("2.2")]}
+    run, _ = steered(moments, propose=Marking())
+    await run_task(run)
+    found = {one.id: one for one in executions(recorded(run.emit.__self__))}
+    assert (found["2.2"].parent, found["2.1"].parent, found["2.3"].parent) == ("1.3", "1.1", "1.3")
+    assert found["2.2"].selected
+
+
+async def test_repairs_start_where_what_they_repair_did():
+    run, _ = steered(propose=Marking(failing=("2",)), debug=fenced(mark("2.1r1")))
+    await run_task(run)
+    found = {one.id: one for one in executions(recorded(run.emit.__self__))}
+    assert (found["2.1"].parent, found["2.1r1"].parent, found["3.1"].parent) == ("1.1", "1.1", "2.1r1")
+
+
+def test_each_is_told_once_with_what_was_seen_last_and_what_did_not_run_is_not_told():
+    found = executions(complete_run())
+    assert [one.id for one in found] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
+    assert [one.id for one in found if one.selected] == ["1.2", "2.1r1", "s2"]
+    assert [one.kind for one in found][-1] == "solution"
+    assert found[-1].code == "print('the end')"
+    assert found[1].apis == ("networkx.karate_club_graph",)
+
+
+def test_inputs_run_with_the_program_from_the_start():
+    found = [one for one in executions(recorded(a_tested_run())) if one.kind == "input"]
+    assert [one.id for one in found] == ["s1-t1", "s1-t2", "s1-t3", "s2-t1", "s2-t2", "s2-t3"]
+    assert found[0].code == "naive"
+    assert found[0].given.before == "df = frame()"
+    assert {one.parent for one in found} == {""}
+
+
+@pytest.mark.parametrize("length", range(0, len(complete_run()), 4))
+def test_every_beginning_of_a_run_is_told(length):
+    assert len(executions(complete_run()[:length])) <= length

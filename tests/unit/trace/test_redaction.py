@@ -1,0 +1,307 @@
+"""What never enters a trace: keys, tokens, and who somebody is by the paths of their home."""
+
+import base64
+import getpass
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from exploracoder_jupyter.core.events import CandidateObserved, Record, dump, load
+from exploracoder_jupyter.core.types import Change, Observation
+from exploracoder_jupyter.trace import Redactor, Trace, journal_path, problems, render, sanitize
+from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, own_homes
+from tests.unit.factories import complete_run, ran, recorded, shown, stream
+from tests.unit.trace.test_correctness_cells import run as a_tested_run
+
+KEPT = {"kind", "status", "step", "role", "level", "outcome", "output_type", "ruling", "how", "run_id", "show"}
+"""Fields of which the values are words of the events themselves, or identify the run."""
+
+PLANTED = {
+    "of the run": "hunter2-hunter2",
+    "openai": "sk-proj-abc123def456ghi789",
+    "bearer": "Bearer abcdef0123456789abcdef",
+    "github": "ghp_" + "a1B2" * 9,
+    "hugging face": "hf_" + "aB1" * 12,
+    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "jwt": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+    "pypi": "pypi-AgEIcHlwaS5vcmcCJDEyMzQ1Njc4LTEyMzQtMTIzNA",
+    "stripe": "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
+    "password in an address": "postgres://maria:s3cr3t-pw@db.example.org/x",
+    "basic": "Authorization: Basic bWFyaWE6czNjcjN0LXB3LXB3",
+    "slack's hook": "https://hooks.slack.com/services/T0abcdef/B0abcdef/sl4ckh00ksl4ckh00k",
+    "google's client": "GOCSPX-abcdef0123456789abcdef",
+    "azure": "AccountName=x;AccountKey=" + "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1" * 2 + "==;",
+    "sendgrid": "SG." + "abcdef0123456789abcdef" + "." + "sendgr1d" * 5,
+    "pgp": "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBF\n-----END PGP PRIVATE KEY BLOCK-----",
+    "behind a line break in a string": r"'a\nsk-proj-abc123def456ghi789'",
+    "behind a colour": "\x1b[32msk-proj-abc123def456ghi789\x1b[0m",
+    "of the run, in a string": "pass\\\\'word",
+    "of the run, in an address": "https://x/?a=pass%5C%27word",
+    "linux": "/home/mariachen/thesis/data.csv",
+    "linux, elsewhere": "/export/home/mariachen/data.csv",
+    "a file's address": "file:///home/mariachen/data.csv",
+    "macos": "/Users/mariachen/Documents/data.csv",
+    "behind a line break in a string, linux": r"'a\n/home/mariachen/thesis/data.csv'",
+    "behind a line break in a string, windows": r"'a\nC:\\Users\\mariachen\\data.csv'",
+    "in colour": "\x1b[0;32m/home/mariachen/thesis/data.csv\x1b[0m",
+    "in json": r'"\/home\/mariachen\/thesis\/data.csv" "C:\/Users\/mariachen\/data.csv"',
+    "of a compiler": "gcc -I/home/mariachen/include -L/home/mariachen/lib",
+    "of a database": "sqlite:////home/mariachen/thesis.db",
+    "own home, alone": "It is in /lustre/groups/mariachen-lab.",
+    "own home in json": r"\/lustre\/groups\/mariachen-lab\/data.csv",
+    "own home in an address": "http://x/?p=%2Flustre%2Fgroups%2Fmariachen-lab%2Fdata.csv",
+    "own name at the end": "/scratch/mariachen",
+    "windows": r"C:\Users\Maria Chen\AppData\Local\data.csv",
+    "windows in a string": r"C:\\Users\\Maria Chen\\AppData\\data.csv",
+    "windows with slashes": "c:/Users/mariachen/data.csv",
+    "windows seen from linux": "/mnt/c/Users/mariachen/data.csv",
+    "git bash": "/c/Users/mariachen/data.csv",
+    "own home": "/lustre/groups/mariachen-lab/data.csv",
+    "own name": "/scratch/mariachen/data.csv",
+}
+TRACES = {
+    "sk-proj",
+    "abcdef0123456789",
+    "ghp_",
+    "hf_",
+    "AKIA",
+    "eyJhb",
+    "pypi-",
+    "sk_live",
+    "s3cr3t",
+    "bWFyaWE6",
+    "sl4ckh00k",
+    "GOCSPX",
+    "Eby8vdM02",
+    "sendgr1d",
+    "lQOYBF",
+    "'word",
+    "%27word",
+    "hunter2",
+    "mariachen",
+    "Maria Chen",
+}
+"""Of what was planted nothing must be left that has one of these in it."""
+
+
+@pytest.fixture
+def mine(monkeypatch):
+    """A user whose home is not where homes are."""
+    monkeypatch.setattr(Path, "home", lambda: Path("/lustre/groups/mariachen-lab"))
+    monkeypatch.setattr(getpass, "getuser", lambda: "mariachen")
+
+
+def planted(value, text, key=""):
+    """The JSON value with the text in every string of it, and as a key where any key may be."""
+    if isinstance(value, dict):
+        free = {text: text} if key in ("settings", "data") else {}
+        return {name: planted(item, text, name) for name, item in value.items()} | free
+    if isinstance(value, list):
+        return [planted(item, text, key) for item in value]
+    return f"{value} ({text})" if isinstance(value, str) and key not in KEPT and not key.endswith("id") else value
+
+
+def everywhere(text):
+    records = [json.loads(dump(record)) for record in [*complete_run(), *recorded(a_tested_run())]]
+    return [load(json.dumps({**record, "event": planted(record["event"], text)})) for record in records]
+
+
+@pytest.mark.parametrize("text", PLANTED.values(), ids=PLANTED)
+def test_nothing_that_was_planted_in_any_string_of_a_run_is_written(tmp_path, mine, text):
+    path = tmp_path / "run.ipynb"
+    trace = Trace(path, secrets=["hunter2-hunter2", "pass\\'word"])
+    for record in everywhere(text):
+        trace.append(record)
+    written = journal_path(path).read_text()
+    trace.close()
+    written += path.read_text()
+    assert trace.problem is None
+    assert written.count(" (") > 200
+    assert not [left for left in TRACES if left in written]
+
+
+def test_a_trace_in_which_everything_was_replaced_is_valid(tmp_path, mine):
+    trace = Trace(tmp_path / "run.ipynb")
+    for record in everywhere("/home/mariachen/x sk-proj-abc123def456ghi789"):
+        trace.append(record)
+    assert problems(render(trace.records)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('open("/home/me/data.csv")', 'open("~/data.csv")'),
+        ("/home/me/a:/home/you/b", "~/a:~/b"),
+        ('File "/home/me/lib/x.py", line 3', 'File "~/lib/x.py", line 3'),
+        ("file:///Users/me/x", "file://~/x"),
+        (r"C:\Users\me\x", r"~\x"),
+        (r"'C:\\Users\\me\\x'", r"'~\\x'"),
+        (r"'a\n/home/me/x'", r"'a\n~/x'"),
+        ("/home/мария/x", "~/x"),
+        (r"'a\nC:\\Users\\me\\x'", r"'a\n~\\x'"),
+        ("\x1b[01;34m/home/me/x\x1b[0m", "\x1b[01;34m~/x\x1b[0m"),
+        (r'"\/home\/me\/x"', r'"~\/x"'),
+        ("cc -I/home/me/include x.c", "cc -I~/include x.c"),
+        ("sqlite:////home/me/x.db", "sqlite:///~/x.db"),
+    ],
+)
+def test_a_home_becomes_a_tilde_and_the_rest_of_the_path_stays(before, after):
+    redactor = Redactor(homes=Homes())
+    assert redactor.text(before) == after
+    assert redactor.text(after) == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://example.com/home/index/a.html",
+        "https://example.com/Users/me/x",
+        '@app.get("/home/about")',
+        "/usr/lib/python3.11/site-packages/pandas/io/common.py",
+        "/root/item/name",
+        "C:/Program Files/x",
+        "/Users/Shared/x/y",
+        "/tmp/x/home.csv",
+        "a/home/b/c",
+        "postgres://{user}:{password}@host/x",
+        "http://localhost:8888/lab",
+        '@app.route("/home/about/team", methods=["GET"])',
+        'client.post("/home/about/team", json={})',
+        'requests.get(base + "/home/about/team")',
+        'requests.get(f"{base}/home/about/team")',
+        '<a href="/home/about/team">',
+        "redirect_to_url('/home/about/team')",
+        '{"url": "/home/about/team"}',
+        "https://example.com/?next=/home/about/team",
+        '"GET /home/about/team HTTP/1.1" 200',
+        '"/scim/v2/Users/maria/groups"',
+        '"/Users/42/photos/x"',
+        '"/Users/2819c223-7f76-453a-919d-413861904646/x/y"',
+        "/home/jovyan/work/x.csv",
+        "/home/user/data.csv",
+        "def f(x: int) -> str: ...",
+        "~/x",
+    ],
+)
+def test_what_is_nobodys_home_stays(text):
+    assert Redactor(homes=Homes(["/root"], "root")).text(text) == text
+
+
+def test_a_home_of_this_machine_is_hidden_also_where_another_might_be_an_address():
+    code = '@app.get("/home/about/team")'
+    assert Redactor(homes=Homes(["/home/about"])).text(code) == '@app.get("~/team")'
+    assert Redactor(homes=Homes(["/home/max"], "max")).text("min/max of /home/max, maximum") == "min/max of ~, maximum"
+
+
+@pytest.mark.parametrize("home", ["/opt", "/workspace", "/srv", "/home/vscode", "/home/ec2-user", "/var/www", "/"])
+def test_a_home_that_is_nobodys_stays(home):
+    text = f"open('{home}/data.csv') {home}"
+    assert Redactor(homes=Homes([home], home.rpartition("/")[2])).text(text) == text
+
+
+def test_whoever_has_a_home_beside_ones_own_is_known(tmp_path, monkeypatch):
+    (tmp_path / "otheruser").mkdir()
+    monkeypatch.setattr("exploracoder_jupyter.trace.sanitizing.path_redaction._PLACES", (str(tmp_path),))
+    assert Redactor(homes=own_homes()).text(f"cd {tmp_path}/otheruser") == "cd ~"
+
+
+WORDS = ("kind", "status", "step", "role", "level", "outcome", "output_type", "ruling", "what", "how")
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_what_a_candidate_shows_under_a_word_of_ours_is_no_word_of_ours(word):
+    output = shown(application_json={word: "sk-proj-abc123def456ghi789", "inner": {word: "lone \ud800"}})
+    written = dump(Redactor().record(Record(0, 0.0, ran("1.1", output))))
+    assert "sk-proj" not in written
+    assert "lone ?" in written
+
+
+def test_a_secret_that_is_a_word_of_any_event_does_not_break_it():
+    observation = Observation("ok", changes=(Change("x", "mutated", "list"),))
+    record = Record(0, 0.0, CandidateObserved("1.1", observation))
+    assert Redactor(["mutated"]).record(record) == record
+    for record in recorded(a_tested_run()):
+        assert (
+            Redactor(["documentation", "workspace", "replan", "choose"]).record(record).event.kind == record.event.kind
+        )
+
+
+def test_a_secret_that_no_file_can_hold_is_one_all_the_same():
+    assert Redactor(["key-\udcff-key"]).text("key-\udcff-key") == "[redacted]"
+
+
+def test_no_two_names_become_one():
+    output = shown(application_json={"/home/me/x": 1, "/home/you/x": 2})
+    record = Redactor(homes=Homes()).record(Record(0, 0.0, ran("1.1", output)))
+    assert record.event.observation.outputs[0]["data"]["application/json"] == {"~/x": 1, "~/x'": 2}
+
+
+def picture(content):
+    return base64.b64encode(b"\x89PNG\r\n" + content).decode()
+
+
+def test_a_picture_is_not_read_as_text():
+    spelt = base64.b64encode(base64.b64decode("AAA/eve/hf+AKIAIOSFODNN7EXAMPLE+") * 4).decode()
+    assert "/eve/" in spelt
+    kept = picture(b"\0")[:8] + spelt
+    record = Record(0, 0.0, ran("1.1", shown(image_png=kept)))
+    assert Redactor(homes=Homes(user="eve")).record(record) == record
+
+
+@pytest.mark.parametrize(
+    "text", [b"Author\0hunter2-hunter2", b"Comment\0sk-proj-abc123def456ghi789", b"Source\0/home/maria/x.svg"]
+)
+def test_a_picture_that_tells_a_secret_is_left_out(text):
+    output = shown(image_png=picture(b"tEXt" + text + b" and more"), text_plain="<Figure>")
+    record = Redactor(["hunter2-hunter2"], homes=Homes()).record(Record(0, 0.0, ran("1.1", output)))
+    assert record.event.observation.outputs[0]["data"] == {"image/png": "[redacted]", "text/plain": "<Figure>"}
+    assert [*sanitize(record.event.observation.outputs)[0]["data"]] == ["text/plain"]
+
+
+def test_what_only_says_that_it_is_a_picture_is_text():
+    output = shown(image_png="AKIAIOSFODNN7EXAMPLE")
+    record = Redactor().record(Record(0, 0.0, replace(ran("1.1", output, stream("x")))))
+    assert record.event.observation.outputs[0]["data"] == {"image/png": "[redacted]"}
+
+
+def test_paths_stay_where_code_has_to_run():
+    assert Redactor().text("open('/home/me/x/y')") == "open('/home/me/x/y')"
+
+
+def test_hiding_twice_is_hiding_once(mine):
+    for text in PLANTED.values():
+        redactor = Redactor(homes=Homes(["/lustre/groups/mariachen-lab"], "mariachen"))
+        once = redactor.text(f"a {text} b")
+        assert redactor.text(once) == once
+        assert Redactor(homes=Homes()).text(once) == once
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "sk-",
+        "-eyJ",
+        "0meyJ",
+        "[0meyJ",
+        r"\neyJ",
+        "/+",
+        "0m/home",
+        "/home/x",
+        "PRIVATE KEY ",
+        "://a",
+        "/home/",
+        "a://",
+        "\\",
+    ],
+)
+def test_nobody_can_hold_up_a_run_by_what_they_print(piece):
+    text = "-----BEGIN " + piece * (400_000 // len(piece)) + " me-me"
+    assert Redactor(homes=Homes(["/lustre/x", "/lustre/me-me"], "me-me")).text(text)
+
+
+def test_long_texts_without_homes_are_read_fast_enough_to_be_looked_at():
+    text = "/home" * 20_000 + "/a.b-c" * 50_000 + "C:\\" * 50_000
+    assert re.sub("~", "", Redactor(homes=Homes(["/lustre/x"], "me-me")).text(text))

@@ -1,0 +1,135 @@
+"""Notebooks with less in them, and the summary object."""
+
+import copy
+
+import nbformat
+
+from exploracoder_jupyter.core.events import RunFinished
+from exploracoder_jupyter.trace import CellView, clean, ours, render, summary, without_losers
+from tests.unit.factories import complete_events, complete_run, recorded, started
+
+
+def roles(notebook):
+    return [(found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := ours(cell))]
+
+
+def users_notebook():
+    """A user's notebook in which a run left its cells between two of the user's."""
+    view = CellView(anchor="mine")
+    for record in complete_run():
+        view.apply(record)
+    mine = [nbformat.v4.new_code_cell(f"x = {number}", id=f"mine-{number}") for number in range(2)]
+    generated = [nbformat.from_dict(cell) for cell in view.cells]
+    return nbformat.v4.new_notebook(cells=[mine[0], *generated, mine[1]])
+
+
+def test_without_losers_keeps_what_was_carried_forward():
+    notebook = render(complete_run())
+    before = copy.deepcopy(notebook)
+    kept = without_losers(notebook)
+    nbformat.validate(kept)
+    assert notebook == before
+    assert [candidate for role, candidate in roles(kept) if role == "candidate"] == ["1.2", "2.1r1"]
+    assert {"task", "setup", "plan", "subtask", "solution", "summary"} < {role for role, _ in roles(kept)}
+    assert "records" not in kept.metadata.exploracoder_jupyter
+    assert kept.metadata.exploracoder_jupyter.task == notebook.metadata.exploracoder_jupyter.task
+
+
+def test_without_losers_keeps_a_loser_that_a_person_has_edited():
+    notebook = render(complete_run())
+    edited = next(cell for cell in notebook.cells if ours(cell).get("candidate") == "1.1")
+    edited.source += "\n# worth a second look"
+    assert "1.1" in [candidate for _, candidate in roles(without_losers(notebook))]
+
+
+def test_clean_leaves_the_users_cells():
+    notebook = users_notebook()
+    kept = clean(notebook)
+    nbformat.validate(kept)
+    assert [cell.id for cell in kept.cells] == ["mine-0", "mine-1"]
+    assert len(notebook.cells) > 2
+
+
+def test_clean_takes_all_of_a_trace_but_its_solution():
+    [solution] = clean(render(complete_run()), keep_solution=True).cells
+    assert solution.source == "print('the end')"
+
+
+def test_clean_can_keep_the_solution():
+    kept = clean(users_notebook(), keep_solution=True)
+    assert [cell.source for cell in kept.cells] == ["x = 0", "print('the end')", "x = 1"]
+
+
+def test_clean_keeps_what_a_person_has_edited_as_an_ordinary_cell():
+    notebook = users_notebook()
+    adopted = next(cell for cell in notebook.cells if (ours(cell) or {}).get("candidate") == "1.1")
+    adopted.source = "G = nx.karate_club_graph()"
+    adopted.metadata.tags.append("keep-me")
+    [_, kept, _] = clean(notebook).cells
+    assert kept.source == "G = nx.karate_club_graph()"
+    assert kept.metadata == {"tags": ["keep-me"]}
+
+
+def test_clean_can_name_one_run():
+    notebook = users_notebook()
+    other = CellView(anchor="mine")
+    changes = other.apply(recorded([started(run_id="89abcdef")])[0])
+    notebook.cells += [nbformat.from_dict(change.cell) for change in changes]
+    assert [cell.id for cell in clean(notebook, run_id="0123abcd").cells] == ["mine-0", "mine-1", changes[0].id]
+    assert [cell.id for cell in clean(notebook).cells] == ["mine-0", "mine-1"]
+
+
+def test_notebooks_without_metadata_are_left_alone():
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", id="x")])
+    assert clean(notebook) == without_losers(notebook) == notebook
+
+
+def test_the_summary_of_a_complete_run(tmp_path):
+    assert summary(complete_run(), trace=tmp_path / "run.ipynb") == {
+        "status": "solved",
+        "reason": "The check passed.",
+        "solution": "print('the end')",
+        "trace": str(tmp_path / "run.ipynb"),
+        "library": {"networkx": "3.6.1"},
+        "model": "scripted",
+        "usage": {"calls": 5, "prompt_tokens": 500, "completion_tokens": 100, "seconds": 7.5, "executions": 9},
+        "subtasks": [
+            {
+                "title": "Load the graph",
+                "status": "done",
+                "candidates": 4,
+                "debug_rounds": 0,
+                "apis": ["networkx.karate_club_graph"],
+            },
+            {
+                "title": "Count triangles",
+                "status": "done",
+                "candidates": 1,
+                "debug_rounds": 1,
+                "apis": ["networkx.triangles"],
+            },
+        ],
+        "isolation": "bubblewrap",
+        "branching": "rerun",
+        "state": "fresh: Windows has no fork",
+        "files": [],
+        "tests": [],
+    }
+
+
+def test_the_summary_of_a_run_that_was_cut_off():
+    events = [event for event in complete_events() if not isinstance(event, RunFinished)]
+    told = summary(recorded(events))
+    assert (told["status"], told["reason"], told["solution"]) == (
+        "stopped",
+        "The run was cut off before its end.",
+        None,
+    )
+    assert told["usage"] == {
+        "calls": 2,
+        "prompt_tokens": 200,
+        "completion_tokens": 40,
+        "seconds": (len(events) - 1) * 0.5,
+        "executions": 6,
+    }
+    assert summary([])["status"] == "stopped"

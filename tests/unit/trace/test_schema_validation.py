@@ -1,0 +1,96 @@
+"""Every trace is what the shipped schema says, and the schema says what the events are."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.trace import problems, render
+from exploracoder_jupyter.trace.cell_metadata import SCHEMA_VERSION
+from tests.unit.factories import complete_run, recorded
+from tests.unit.trace.test_correctness_cells import run as a_tested_run
+
+ROOT = Path(__file__).parents[3]
+OLDER = [
+    Path(__file__).parents[1] / "golden" / "trace-version-1.ipynb",
+    *sorted((ROOT / "examples").glob("*recorded.ipynb")),
+]
+
+
+def facts(notebook):
+    return notebook.metadata.exploracoder_jupyter
+
+
+def test_the_schema_is_current():
+    place = ROOT / "scripts" / "trace_schema.py"
+    spec = importlib.util.spec_from_file_location("trace_schema", place)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    text = script.SCHEMA.read_text(encoding="utf-8")
+    assert script.schema(text) == text, "Run scripts/trace_schema.py."
+    assert json.loads(text)["$defs"]["notebook"]["properties"]["schema_version"] == {"const": SCHEMA_VERSION}
+
+
+@pytest.mark.parametrize("length", range(1, len(complete_run()) + 1, 3))
+def test_every_beginning_of_a_run_is_valid(length):
+    assert problems(render(complete_run()[:length])) == []
+
+
+def test_a_tested_run_is_valid():
+    assert problems(render(recorded(a_tested_run()))) == []
+
+
+@pytest.mark.parametrize("path", OLDER, ids=lambda path: path.name)
+def test_traces_of_before_are_valid(path):
+    assert problems(nbformat.read(path, 4)) == []
+
+
+def test_what_is_wrong_is_said_with_its_place():
+    notebook = render(complete_run())
+    facts(notebook).pop("task")
+    facts(notebook)["shiny"] = 1
+    facts(notebook)["records"][3]["event"]["apis"] = "many"
+    notebook.cells[2].metadata.exploracoder_jupyter["role"] = "hero"
+    notebook.cells[3].cell_type = "poem"
+    found = "\n".join(problems(notebook))
+    assert "It is no valid notebook" in found
+    assert "'task' is a required property" in found
+    assert "'shiny' was unexpected" in found
+    assert "metadata, records.3.event.apis: 'many' is not of type 'integer'." in found
+    assert f"cell {notebook.cells[2].id}, role: 'hero' is not one of" in found
+
+
+def test_what_is_no_trace_and_what_is_too_new_is_said():
+    assert problems(nbformat.v4.new_notebook()) == ["It is no trace: its metadata tells of no run."]
+    notebook = render(complete_run())
+    facts(notebook)["schema_version"] = SCHEMA_VERSION + 1
+    assert "later version" in problems(notebook)[0]
+
+
+def test_no_more_is_said_than_can_be_read():
+    notebook = render(complete_run())
+    facts(notebook)["records"] = [{"event": {"kind": "x" * 10_000}}] * 100
+    found = problems(notebook)
+    assert len(found) == 20
+    assert max(map(len, found)) < 500
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": []},
+        {"cells": 1},
+        {"cells": ["x"]},
+        {"cells": {"a": 1}},
+        {"nbformat": "four"},
+        {"nbformat_minor": []},
+        {"metadata": {"exploracoder_jupyter": [[]]}},
+        {"metadata": {"exploracoder_jupyter": {"schema_version": 1, "records": ["x"]}}},
+    ],
+)
+def test_what_is_no_notebook_at_all_is_told_in_sentences(change):
+    notebook = nbformat.from_dict({**json.loads(json.dumps(render(complete_run()))), **change})
+    assert problems(notebook)
+    assert all(found.endswith(".") for found in problems(notebook))

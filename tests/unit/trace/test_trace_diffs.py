@@ -1,0 +1,137 @@
+"""In version control a trace shows what differs: the same records give the same bytes, whoever writes them."""
+
+import difflib
+import json
+from dataclasses import replace
+
+import nbformat
+import pytest
+
+from exploracoder_jupyter.core.events import CandidateObserved, Record, RunFinished, RunStarted
+from exploracoder_jupyter.core.trace_peek import traces_beside
+from exploracoder_jupyter.trace import CellView, Trace, load, render
+from exploracoder_jupyter.trace.trace_document import content
+from tests.unit.factories import complete_run, recorded, shown
+from tests.unit.trace.test_correctness_cells import run as a_tested_run
+
+RUNS = {"complete": complete_run(), "tested": recorded(a_tested_run()), "cut off": complete_run()[:17]}
+
+
+def written(path, records):
+    trace = Trace(path)
+    for record in records:
+        trace.append(record)
+    trace.close()
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_same_records_give_the_same_bytes(tmp_path, name):
+    first = written(tmp_path / "first.ipynb", RUNS[name])
+    assert written(tmp_path / "second.ipynb", load(tmp_path / "first.ipynb")) == first
+    assert content(render(load(tmp_path / "second.ipynb"))) == first
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_saving_it_with_jupyter_changes_nothing(tmp_path, name):
+    path = tmp_path / "run.ipynb"
+    first = written(path, RUNS[name])
+    nbformat.write(nbformat.read(path, nbformat.NO_CONVERT), path, version=nbformat.NO_CONVERT)
+    assert path.read_bytes() == first
+
+
+def test_odd_texts_are_written_as_jupyter_writes_them(tmp_path):
+    odd = 'é 漢 \x00 \x1b \x7f \u2028 \\ " / \t 🎲 \r\n \x85'
+    output = shown(
+        text_plain=odd, application_json={"f": [1e-7, 1e16, 1.0, -0.0, 123456789012345678], "k": None, odd: ""}
+    )
+    records = [*complete_run()[:9], Record(40, 1.5e9, CandidateObserved("1.2", complete_run()[13].event.observation))]
+    observation = replace(records[-1].event.observation, outputs=(output,), text=odd)
+    records[-1] = replace(records[-1], event=replace(records[-1].event, observation=observation))
+    path = tmp_path / "run.ipynb"
+    first = written(path, records)
+    nbformat.write(nbformat.read(path, nbformat.NO_CONVERT), path, version=nbformat.NO_CONVERT)
+    assert json.loads(path.read_bytes()) == json.loads(first)
+    assert path.read_bytes() == first
+
+
+def later(record):
+    """What is recorded when the same is done once more: at another time, taking longer."""
+    event = record.event
+    if isinstance(event, CandidateObserved):
+        event = replace(event, observation=replace(event.observation, seconds=9.9, memory=77))
+    if isinstance(event, RunFinished):
+        event = replace(event, usage=replace(event.usage, seconds=8.8))
+    return Record(record.seq, record.at + 100_000.5, event)
+
+
+def paths_of(value, at=()):
+    if isinstance(value, dict):
+        return {path for key, item in value.items() for path in paths_of(item, (*at, key))}
+    if isinstance(value, list):
+        return {path for number, item in enumerate(value) for path in paths_of(item, (*at, number))}
+    return {(*at, value)}
+
+
+def test_a_run_that_does_the_same_again_differs_in_its_times_alone():
+    first, second = (json.loads(content(render(run))) for run in (complete_run(), list(map(later, complete_run()))))
+    differ = {path[:-1] for path in paths_of(first) ^ paths_of(second)}
+    own = ("metadata", "exploracoder_jupyter")
+    places = {path[2] for path in differ if path[:2] == own}
+    assert places == {"clock", "started", "usage"}
+    in_cells = [path for path in differ if path[0] == "cells"]
+    assert {path[-1] for path in in_cells if path[2] == "metadata"} <= {"seconds", "source_hash"}
+    roles = {
+        first["cells"][path[1]]["metadata"]["exploracoder_jupyter"]["role"] for path in in_cells if "source" in path
+    }
+    assert roles == {"task", "plan", "summary"}
+
+
+def test_the_records_of_a_run_that_does_the_same_again_are_the_same_lines():
+    first, second = (content(render(run)).decode() for run in (complete_run(), list(map(later, complete_run()))))
+    at = first.index('"records": [')
+    assert first[at : first.index('"run_id": "0123abcd"', at)] in second
+    hunks = list(difflib.SequenceMatcher(None, first.splitlines(), second.splitlines()).get_grouped_opcodes(3))
+    assert len(hunks) <= 2 + len(render(complete_run()).cells)
+
+
+def test_a_new_run_of_the_same_differs_in_its_id():
+    another = replace(complete_run()[0].event, run_id="89ef0123")
+    assert isinstance(another, RunStarted)
+    first, second = (
+        render(run).cells for run in (complete_run(), recorded([another, *[r.event for r in complete_run()[1:]]]))
+    )
+    assert json.dumps(first).replace("0123abcd", "89ef0123") == json.dumps(second)
+
+
+def test_traces_are_listed_with_their_task_and_verdict_also_after_jupyter_saved_them(tmp_path):
+    folder = tmp_path / "explorations"
+    folder.mkdir()
+    path = folder / "run.ipynb"
+    written(path, complete_run())
+    [listed] = traces_beside(tmp_path)
+    assert (listed.task, listed.outcome) == ("Count the triangles of the karate club graph.", "solved")
+    assert listed.started == complete_run()[0].at
+
+
+def test_numbers_and_folding_are_written_as_a_browser_gives_them_back(tmp_path):
+    """JavaScript knows no `60.0`, and JupyterLab writes `collapsed` wherever outputs are hidden."""
+    event = replace(complete_run()[0].event, settings={"view": {"show": "all"}, "budget": {"seconds": 60.0, "x": 0.5}})
+    records = [replace(complete_run()[0], event=event), *complete_run()[1:]]
+    text = written(tmp_path / "run.ipynb", records).decode()
+    assert '"seconds": 60,' in text
+    assert '"x": 0.5' in text
+    assert load(tmp_path / "run.ipynb") == records
+    cells = json.loads(text)["cells"]
+    hidden = [cell["metadata"].get("jupyter", {}).get("outputs_hidden", False) for cell in cells]
+    assert [cell["metadata"].get("collapsed", False) for cell in cells] == hidden
+    assert any(hidden)
+
+
+def test_in_the_users_notebook_the_page_itself_folds():
+    view = CellView("caller")
+    for record in complete_run():
+        view.apply(record)
+    folded = [cell["metadata"] for cell in view.cells if "jupyter" in cell["metadata"]]
+    assert folded
+    assert not any("collapsed" in metadata for metadata in folded)

@@ -1,0 +1,583 @@
+"""The trace on disk: journal, notebook, what survives a crash or a full disk, what is never written."""
+
+import errno
+import json
+import os
+import stat
+import time
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import anyio
+import nbformat
+import pytest
+
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import ModelCalled, Notice, Record, SubtaskStarted
+from exploracoder_jupyter.core.types import Exchange, Message, Sampling, Usage
+from exploracoder_jupyter.llm.replay_model import ReplayModel
+from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.trace import (
+    CellView,
+    Journal,
+    Redactor,
+    Trace,
+    default_path,
+    journal_path,
+    load,
+    ours,
+    prepare,
+    problems,
+    render,
+)
+from exploracoder_jupyter.trace.journal import read
+from exploracoder_jupyter.trace.trace_paths import spare_path
+from tests.unit.factories import api, asked, complete_run, finished, planned, proposed, ran, recorded, started, stream
+
+NOW = datetime(2026, 3, 4, 5, 6, 7)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def traced(path, records, **options):
+    trace = Trace(path, **options)
+    for record in records:
+        trace.append(record)
+    return trace
+
+
+def test_render_gives_a_valid_notebook_that_jupyter_can_open():
+    notebook = render(complete_run())
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec == {
+        "name": "python3",
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+    }
+    assert notebook.metadata.language_info.version == "3.11.9"
+    assert "Count the triangles" in notebook.cells[0].source
+    assert "- **Libraries:** networkx 3.6.1" in notebook.cells[0].source
+
+
+def test_the_trace_shows_the_same_cells_as_the_live_view():
+    view = CellView()
+    for record in complete_run():
+        view.apply(record)
+    assert render(complete_run()).cells == view.cells
+
+
+@pytest.mark.parametrize("length", range(len(complete_run()) + 1))
+def test_every_beginning_of_a_run_renders(length):
+    records = complete_run()[:length]
+    notebook = render(records)
+    if length in (0, 1, 9, 20):
+        nbformat.validate(notebook)
+    if length:
+        assert [json.loads(json.dumps(line))["seq"] for line in notebook.metadata.exploracoder_jupyter.records] == [
+            record.seq for record in records
+        ]
+
+
+def test_the_metadata_holds_what_is_needed_to_run_again():
+    facts = json.loads(json.dumps(render(complete_run()).metadata.exploracoder_jupyter))
+    assert problems(render(complete_run())) == []
+    assert facts["task"] == {
+        "text": "Count the triangles of the karate club graph.",
+        "libraries": ["networkx"],
+        "uses": [],
+    }
+    assert facts["environment"]["packages"] == ["networkx==3.6.1", "numpy==2.3.0"]
+    assert facts["libraries"] == [{"name": "networkx", "distribution": "networkx", "version": "3.6.1"}]
+    assert facts["verdict"] == {"outcome": "solved", "reason": "The check passed."}
+    assert facts["usage"]["prompt_tokens"] == 500
+    exchanges = [line["event"]["exchange"] for line in facts["records"] if line["event"]["kind"] == "model_called"]
+    assert [exchange["replies"] for exchange in exchanges] == [["a reply"], ["a reply"]]
+
+
+def test_a_finished_trace_needs_no_journal(tmp_path):
+    path = tmp_path / "run.ipynb"
+    trace = traced(path, complete_run())
+    trace.close()
+    trace.close()
+    assert names(tmp_path) == ["run.ipynb"]
+    assert trace.problem is None
+    assert load(path) == complete_run()
+    nbformat.validate(nbformat.read(path, 4))
+
+
+def test_a_run_that_is_cut_off_can_be_read_from_its_journal(tmp_path):
+    path = tmp_path / "run.ipynb"
+    records = complete_run()
+    traced(path, records[:20], interval=1000)  # never closed, as after a crash
+    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == 1
+    assert load(path) == records[:20]
+    path.unlink()
+    assert load(path) == records[:20]
+    assert load(journal_path(path)) == records[:20]
+
+
+def test_a_torn_line_and_unknown_events_are_passed_over(tmp_path):
+    path = tmp_path / "run.journal.jsonl"
+    journal = Journal(path)
+    for record in complete_run()[:3]:
+        journal.append(record)
+    journal.close()
+    text = path.read_text() + '{"seq": 3, "at": 1.0, "event": {"kind": "from_the_future", "x": 1}}\n{"seq": 4, "at'
+    path.write_text(text)
+    assert read(path) == complete_run()[:3]
+
+
+def test_the_journal_is_written_at_once_and_private(tmp_path):
+    path = tmp_path / "run.journal.jsonl"
+    journal = Journal(path)
+    for count, record in enumerate(complete_run(), 1):
+        journal.append(record)
+        assert path.read_bytes().count(b"\n") == count + 1  # the head
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    journal.close()
+    journal.close()
+
+
+def test_the_notebook_is_whole_at_every_end_of_a_step(tmp_path):
+    path = tmp_path / "run.ipynb"
+    trace = Trace(path, interval=0)
+    for record in complete_run():
+        trace.append(record)
+        notebook = json.loads(path.read_text())
+        known = [line["seq"] for line in notebook["metadata"]["exploracoder_jupyter"]["records"]]
+        assert known == list(range(len(known)))
+    assert known[-1] == record.seq
+
+
+def test_rendering_is_held_back_to_the_interval(tmp_path):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:-1], interval=1000)
+    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == 1
+    trace.append(records[-1])
+    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == len(records)
+
+
+def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:20], interval=0)
+    before = path.read_bytes()
+    real, full = os.write, True
+
+    def write(file, data):
+        if full:
+            written = real(file, data[:10])  # a disk fills up in the middle of a line
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) if written else AssertionError
+        return real(file, data)
+
+    def fsync(file):
+        if full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "fsync", fsync)
+    for record in records[20:-1]:
+        trace.append(record)
+    assert path.read_bytes() == before
+    assert "No space left on device" in trace.problem
+    assert load(path) == records[:20]
+    assert names(tmp_path) == ["run.ipynb", "run.journal.jsonl"]
+    full = False
+    trace.append(records[-1])
+    assert read(journal_path(path)) == [*records[:20], records[-1]]
+    trace.close()
+    assert trace.problem is None
+    assert load(path) == records
+    assert names(tmp_path) == ["run.ipynb"]
+
+
+def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:20], interval=0)
+    full = journal_path(path).stat()
+    real = os.write
+
+    def write(file, data):
+        if os.path.samestat(os.fstat(file), full):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real(file, data)
+
+    def put(path, text):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr("exploracoder_jupyter.trace.trace_file.put", put)
+    for record in records[20:]:
+        trace.append(record)
+    spare = spare_path(records[0].event.run_id)
+    assert "No space left on device" in trace.problem and trace.problem.endswith(f"What it lacks is in {spare}.")
+    assert load(path) == load(spare) == records
+    assert stat.S_IMODE(spare.stat().st_mode) == 0o600
+    monkeypatch.undo()
+    trace.close()
+    assert load(path) == records
+    assert trace.problem is None and not spare.exists()
+
+
+def test_no_file_is_named_by_what_is_no_id_of_a_run():
+    assert spare_path("../../x") is spare_path("") is None
+
+
+def test_a_disk_full_at_the_end_leaves_the_last_whole_notebook_and_no_litter(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:-1])
+    before = path.read_bytes()
+
+    def fsync(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    trace.append(records[-1])
+    trace.close()
+    assert path.read_bytes() == before
+    assert names(tmp_path) == ["run.ipynb", "run.journal.jsonl"]
+    assert load(path) == records
+
+
+def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:-1], interval=1000)
+    real = os.fsync
+
+    def fsync(file):
+        if os.fstat(file).st_size > 20_000:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    trace.append(records[-1])
+    trace.close()
+    assert "No space left on device" in trace.problem
+    notebook = nbformat.read(path, 4)
+    nbformat.validate(notebook)
+    assert ours(notebook.cells[-1])["status"] == "solved"
+    assert "records" not in notebook.metadata.exploracoder_jupyter
+    assert load(path) == records
+
+
+def test_what_only_the_last_whole_notebook_tells_is_not_given_up_for_more_cells(tmp_path, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:2], interval=0)
+    real_write, real_fsync, most = os.write, os.fsync, 0
+
+    def write(file, data):
+        if most == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return real_write(file, data)
+
+    def fsync(file):
+        if os.fstat(file).st_size > most:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real_fsync(file)
+
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "fsync", fsync)
+    trace.append(records[2])  # the journal will never have it
+    most = 10**9
+    monkeypatch.setattr(time, "monotonic", lambda: 1e12)
+    for record in records[3:-1]:
+        trace.append(record)
+    assert records[2] in load(path)
+    most = 20_000
+    trace.append(records[-1])
+    trace.close()
+    assert "No space left on device" in trace.problem
+    assert load(path) == records
+
+
+def test_a_trace_whose_folder_vanished_does_not_raise(tmp_path):
+    path = tmp_path / "gone" / "run.ipynb"
+    trace = traced(path, complete_run())
+    trace.close()
+    assert "could not be written: No such file or directory." in trace.problem
+
+
+def test_the_journal_of_an_earlier_crash_is_set_aside(tmp_path):
+    path = tmp_path / "run.ipynb"
+    traced(path, complete_run()[:5], interval=1000)
+    traced(path, complete_run()).close()
+    assert load(tmp_path / "run.1.journal.jsonl") == complete_run()[:5]
+    assert load(path) == complete_run()
+
+
+def test_two_runs_at_one_path_lose_nothing_of_each_other(tmp_path):
+    path = tmp_path / "run.ipynb"
+    another = recorded([started(run_id="89ef0123"), *[record.event for record in complete_run()[1:]]])
+    first = traced(path, complete_run()[:9], interval=1000)
+    second = traced(path, another[:9], interval=1000)
+    for record in complete_run()[9:]:
+        first.append(record)
+    first.close()  # its journal is another name by now: that of the second is not its own
+    assert read(journal_path(path)) == another[:9]
+    second.append(another[9])
+    assert load(path) == another[:10]
+    assert read(tmp_path / "run.1.journal.jsonl") == complete_run()
+
+
+def test_a_journal_tells_of_the_later_run_where_its_notebook_could_not_be_written(tmp_path):
+    path = tmp_path / "run.ipynb"
+    traced(path, complete_run()).close()
+    another = recorded([started(run_id="89ef0123"), *[record.event for record in complete_run()[1:9]]])
+    journal = Journal(journal_path(path))
+    for record in another:
+        journal.append(record)
+    journal.close()
+    assert load(path) == another
+
+
+def test_what_the_journal_lacks_is_taken_from_the_notebook(tmp_path):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    path.write_text(nbformat.writes(render(records[:12])))
+    journal = Journal(journal_path(path))
+    for record in (*records[:3], *records[6:20]):  # there was no room for a while
+        journal.append(record)
+    journal.close()
+    assert load(path) == records[:20]
+
+
+DEEP = "[" * 200_000
+
+
+def test_what_is_nested_too_deeply_is_no_trace_and_not_overwritten(tmp_path):
+    path = tmp_path / "run.ipynb"
+    path.write_text(f'{{"metadata": {{"exploracoder_jupyter": {DEEP}')
+    journal_path(path).write_text(f'{{"seq": {DEEP}\n')
+    with pytest.raises(UsageError, match="not the trace of a run"):
+        load(path)
+    with pytest.raises(UsageError, match="is not the trace of a run"):
+        prepare(path)
+
+
+def test_load_refuses_what_is_not_a_trace(tmp_path):
+    path = tmp_path / "mine.ipynb"
+    for content in (None, "", "[]", '{"metadata": {}, "cells": []}', '{"metadata": {"exploracoder_jupyter": {}}}'):
+        if content is not None:
+            path.write_text(content)
+        with pytest.raises(UsageError, match="not the trace of a run"):
+            load(path)
+
+
+SECRETS = {
+    "a known key": "hunter2-hunter2",
+    "quotes and backslashes": 'a"b\\c-secret-é',
+    "openai": "sk-proj-abc123def456ghi789",
+    "bearer": "Bearer abcdef0123456789abcdef",
+    "github": "ghp_" + "a1B2" * 9,
+    "aws": "AKIAIOSFODNN7EXAMPLE",
+    "pem": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
+}
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_secrets_are_never_written(tmp_path, secret):
+    records = recorded(
+        [
+            started(f"Use {secret} please", settings={"endpoint": {"note": [secret]}}),
+            Notice(secret),
+            asked(reply=secret, prompt=secret),
+            planned(secret),
+            proposed("1.1", f"key = {secret!r}"),
+            ran("1.1", stream(f"it is {secret}!")),
+        ]
+    )
+    path = tmp_path / "run.ipynb"
+    trace = traced(path, records, secrets=["hunter2-hunter2", 'a"b\\c-secret-é'], interval=0)
+    on_disk = path.read_text() + journal_path(path).read_text()
+    trace.close()
+    on_disk += path.read_text()
+    for form in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+        assert form not in on_disk
+    assert "it is [redacted]!" in on_disk
+
+
+def test_redaction_leaves_everything_else_as_it_was():
+    redactor = Redactor(["", "x", "ok", "scripted"])
+    for record in complete_run():
+        assert Redactor().record(record) == record
+        once = redactor.record(record)
+        assert redactor.record(once) == once
+    assert redactor.text("task-based risk-aware sk-learn-contrib-something bearer of bad news") == (
+        "task-based risk-aware sk-learn-contrib-something bearer of bad news"
+    )
+
+
+def test_a_secret_that_is_a_word_of_the_events_does_not_break_them():
+    redactor = Redactor(["run_started", "unchecked", "exploring", "interrupted", "candidate"])
+    for record in complete_run():
+        assert redactor.record(record).event.kind == record.event.kind
+
+
+def test_what_no_file_can_hold_is_replaced(tmp_path):
+    deep = value = []
+    for _ in range(100_000):
+        value.append([])
+        value = value[0]
+    output = {
+        "output_type": "display_data",
+        "data": {"application/json": {"n": float("inf"), "deep": deep}},
+        "metadata": {},
+    }
+    records = recorded([started("lone \ud800 surrogate"), proposed("1.1", "x = '\udfff'"), ran("1.1", output)])
+    path = tmp_path / "run.ipynb"
+    trace = traced(path, records)
+    trace.close()
+    assert trace.problem is None
+    assert [record.seq for record in load(path)] == [0, 1, 2]
+    assert "lone ? surrogate" in path.read_text()
+
+
+def test_a_run_of_which_something_is_in_neither_has_not_ended_and_can_be_resumed(tmp_path):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    path.write_text(nbformat.writes(render(records[:6])))
+    journal = Journal(journal_path(path))
+    for record in (*records[:8], *records[10:]):
+        journal.append(record)
+    journal.close()
+    assert load(path) == [*records[:8], *records[10:-1]]
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_costs_nothing(tmp_path, score):
+    begun = SubtaskStarted("1", (replace(api("networkx.Graph"), score=score),))
+    trace = traced(tmp_path / "run.ipynb", recorded([started(), planned("Load"), begun, finished()]))
+    trace.close()
+    assert trace.problem is None
+    assert names(tmp_path) == ["run.ipynb"]
+    assert load(tmp_path / "run.ipynb")[2].event.apis[0].score == 0.0
+
+
+def test_a_notebook_that_somebody_else_has_written_over_is_told(tmp_path):
+    path = tmp_path / "run.ipynb"
+    trace = traced(path, complete_run())
+    path.write_text("{}")
+    trace.close()
+    assert "does not read back as it was written; its journal is kept" in trace.problem
+    assert load(path) == complete_run()
+
+
+def test_the_default_path_is_beside_the_notebook_and_never_taken(tmp_path):
+    first = default_path(tmp_path / "mine.ipynb", "scikit-learn", NOW)
+    second = default_path(tmp_path, "scikit-learn", NOW)
+    assert first == tmp_path / "explorations" / "scikit-learn-20260304-050607.ipynb"
+    assert second == tmp_path / "explorations" / "scikit-learn-20260304-050607-2.ipynb"
+    traced(first, complete_run()).close()
+    assert default_path(tmp_path, "scikit-learn", NOW).name == "scikit-learn-20260304-050607-3.ipynb"
+
+
+@pytest.mark.parametrize("library", ["../../etc/passwd", "", "a/b", "..", "x" * 500, "é\n"])
+def test_the_default_path_stays_in_its_folder(tmp_path, library):
+    assert default_path(tmp_path, library, NOW).parent == tmp_path / "explorations"
+
+
+def test_prepare_makes_the_folder_and_leaves_nothing_in_it(tmp_path):
+    path = prepare(tmp_path / "a" / "b" / "run.ipynb")
+    assert names(tmp_path / "a" / "b") == []
+    assert path.is_absolute()
+    traced(path, complete_run()).close()
+    assert prepare(path) == path
+
+
+def test_a_path_in_a_home_or_relative_to_a_folder_is_where_people_expect_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    folder = tmp_path / "work"
+    assert prepare(Path("~/runs/run.ipynb"), folder=folder) == tmp_path / "home" / "runs" / "run.ipynb"
+    assert prepare(Path("runs/run.ipynb"), folder=folder) == folder / "runs" / "run.ipynb"
+    assert prepare(tmp_path / "run.ipynb", folder=folder) == tmp_path / "run.ipynb"
+    assert names(tmp_path) == ["home", "work"]
+
+
+def test_prepare_refuses_in_one_sentence(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("x")
+    (tmp_path / "folder.ipynb").mkdir()
+    ring = tmp_path / "ring"
+    ring.symlink_to(ring)
+    mine = tmp_path / "mine.ipynb"
+    mine.write_text(nbformat.writes(nbformat.v4.new_notebook()))
+    for path, words in [
+        (tmp_path / "run.txt", "not the name of a notebook"),
+        (file / "run.ipynb", "there is a file where a folder is needed"),
+        (file / "deeper" / "run.ipynb", "there is a file where a folder is needed"),
+        (tmp_path / "folder.ipynb", "is a folder"),
+        (mine, "is not the trace of a run"),
+        (Path("/proc/nowhere/run.ipynb"), "cannot be written"),
+        (tmp_path / f"{'x' * 250}.ipynb", "cannot be written: File name too long"),
+        (tmp_path / f"{'x' * 235}.ipynb", "cannot be written: File name too long"),
+        (tmp_path / "a\0b.ipynb", "cannot be written: embedded null byte"),
+        (ring / "run.ipynb", "cannot be written"),
+        (Path("~nobody-of-this-name/run.ipynb"), "cannot be written"),
+    ]:
+        with pytest.raises(UsageError, match=words) as caught:
+            prepare(path)
+        assert caught.value.remedy
+    with pytest.raises(UsageError, match="there is a file where a folder is needed"):
+        default_path(file, "networkx", NOW)
+
+
+def test_records_keep_their_order_and_time(tmp_path):
+    path = tmp_path / "run.ipynb"
+    records = [Record(record.seq, record.at, record.event) for record in complete_run()]
+    traced(path, records).close()
+    assert [(record.seq, record.at) for record in load(path)] == [(record.seq, record.at) for record in records]
+
+
+@pytest.mark.parametrize(("show", "shown"), [("all", True), ("selected", False), ("none", False)])
+def test_the_settings_say_which_candidates_get_cells_and_the_records_stay_complete(show, shown):
+    records = complete_run()
+    started = replace(records[0].event, settings={"view": {"show": show}})
+    records = [replace(records[0], event=started), *records[1:]]
+    notebook = render(records)
+    candidates = [cell for cell in notebook.cells if cell.source.startswith("%%explored")]
+    losers = [cell for cell in candidates if "explora-selected" not in cell.metadata.tags]
+    assert bool(losers) is shown
+    assert bool(candidates) is (show != "none")
+    assert len(notebook.metadata.exploracoder_jupyter.records) == len(records)
+
+
+def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path):
+    path = tmp_path / "run.ipynb"
+    said = Message("assistant", "I said this before.")
+    call = asked(reply="the reply", prompt="a secret question")
+    exchange = replace(call.exchange, messages=(*call.exchange.messages, said))
+    records = recorded([started(settings={"view": {"prompts": False}}), replace(call, exchange=exchange), finished()])
+    trace = traced(path, records)
+    written = journal_path(path).read_text() if journal_path(path).exists() else ""
+    trace.close()
+    written += path.read_text()
+    assert trace.problem is None
+    assert "a secret question" not in written
+    assert "You explore." not in written
+    kept = load(path)[1].event.exchange
+    assert kept == replace(exchange, messages=(said,))
+    assert kept.replies == ("the reply",)
+    assert problems(render(load(path))) == []
+
+
+async def replayed(model, *conversations):
+    requests = [ModelRequest("propose", None, messages, Sampling(), "1") for messages in conversations]
+    return [[reply.text async for reply in model.complete(request)] for request in requests]
+
+
+def test_a_run_without_prompts_is_replayed_alike(tmp_path):
+    question, found = Message("user", "write it"), Message("user", "found: f(x)")
+    first, second = Message("assistant", "look f up"), Message("assistant", "look g up")
+    usage = Usage(calls=1)
+    exchanges = [
+        Exchange(1, "propose", "1", "m", (question,), Sampling(), ("look f up", "look g up"), usage),
+        Exchange(2, "propose", "1", "m", (question, second, found), Sampling(), ("g(1)",), usage),
+        Exchange(3, "propose", "1", "m", (question, first, found), Sampling(), ("f(1)",), usage),
+    ]
+    path = tmp_path / "run.ipynb"
+    calls = [ModelCalled(exchange) for exchange in exchanges]
+    traced(path, recorded([started(settings={"view": {"prompts": False}}), *calls, finished()])).close()
+    model = ReplayModel([record.event.exchange for record in load(path)[1:4]])
+    got = anyio.run(replayed, model, (question,), (question, first, found), (question, second, found))
+    assert got == [["look f up", "look g up"], ["f(1)"], ["g(1)"]]

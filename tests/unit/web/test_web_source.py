@@ -1,0 +1,566 @@
+"""The web as a source: what is asked of search engines, what comes back, what a user is told."""
+
+import inspect
+import json
+import os
+import sys
+from contextlib import AsyncExitStack
+from types import ModuleType
+
+import anyio
+import httpx2
+import pytest
+
+from exploracoder_jupyter.core.errors import MissingMeans, UsageError
+from exploracoder_jupyter.core.settings import Retrieval, resolve
+from exploracoder_jupyter.runs.web_source_factory import open_web
+from exploracoder_jupyter.web import (
+    Cache,
+    DuckDuckGo,
+    Folder,
+    Hit,
+    Http,
+    Page,
+    SearXNG,
+    Template,
+    WebError,
+    WebReader,
+    WebSource,
+)
+from exploracoder_jupyter.web.outgoing_query import searchable
+from tests.unit.web.test_fetching import Site, at_once, http
+
+pytestmark = pytest.mark.anyio
+NO_MORE = "The web failed 2 times one after the other; it is searched no more in this run."
+SQUEEZE = "Call squeeze on the array and the axes of length one are gone, as everybody has long known."
+INTRO = f"<h1>Intro</h1><p>{'Nothing of interest. ' * 9}</p>"
+HTML = f"<title>Axes</title><main>{INTRO}<h2 id=s>Drop</h2><p>{SQUEEZE}</p></main>"
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+
+@pytest.mark.parametrize(
+    ("query", "sent"),
+    [
+        ("drop axes\n of  `length` one", "drop axes of length one"),
+        ("pandas read_csv sep=';' dtype=str", "pandas read_csv sep=';' dtype=str"),
+        ("ratio a/b of km/h, np.add / np.sum", "ratio a/b of km/h, np.add / np.sum"),
+        ("open /home/ann/data.csv with pandas", "open with pandas"),
+        (r"open C:\Users\ann\data.csv with pandas", "open with pandas"),
+        ("read ~/secret/keys.txt now", "read now"),
+        ("get https://me:pw@db.example/x?token=1 as json", "get as json"),
+        ("mail ann.b@corp.example about tax", "mail about tax"),
+        ("login password=hunter2 to imap", "login to imap"),
+        ("set API_KEY: 'abc def' in os.environ", "set in os.environ"),
+        ("Authorization: Bearer abc.def-123 header", "header"),
+        ("use sk-proj1234567890abcdefghij now", "use now"),
+        ("hash 9f86d081884c7d659a2feaa0c55ad015 of", "hash of"),
+        ("card 4111 1111 1111 1111 check digit", "card check digit"),
+        ("ping 10.1.2.3 in python", "ping in python"),
+        ("scipy.sparse.linalg.eigsh eigenvalues 1e-6", "scipy.sparse.linalg.eigsh eigenvalues 1e-6"),
+        ("numpy 2.1.0 float32 tensor_scatter_nd_update", "numpy 2.1.0 float32 tensor_scatter_nd_update"),
+        ("find [redacted] in text", "find in text"),
+        (" ... ", ""),
+        ("x" * 300, ""),
+    ],
+)
+def test_a_query_is_sent_without_what_is_private(query, sent):
+    assert searchable(query) == sent
+
+
+def test_a_query_is_short():
+    assert len(searchable("word " * 1000)) <= 200
+    assert searchable("word " * 1000).endswith("word")
+
+
+async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
+    results = [
+        {"url": "https://a.example/1", "title": "One", "content": "first"},
+        {"url": "javascript:x", "title": "No"},
+    ]
+    httpserver.expect_request("/search", query_string={"q": "drop axes & c", "format": "json"}).respond_with_json(
+        {"query": "x", "results": results, "answers": []}
+    )
+    async with Http(pace=at_once()) as client:
+        for address in (httpserver.url_for(""), httpserver.url_for("/search")):
+            assert await SearXNG(client, address).find("drop axes & c", 5) == [
+                Hit("One", "https://a.example/1", "first")
+            ]
+
+
+async def test_a_searxng_without_json_is_said_with_the_remedy():
+    site = Site({"https://searx.example/search?q=x&format=json": httpx2.Response(403)})
+    async with http(site) as client:
+        with pytest.raises(WebError, match=r"answered 403\. Its settings must list `json`"):
+            await SearXNG(client, "https://searx.example/").find("x", 5)
+
+
+def json_of(value):
+    return httpx2.Response(200, json=value)
+
+
+RTD = {"results": [{"title": "Squeeze", "domain": "https://x.readthedocs.io", "path": "/en/latest/s.html"}]}
+STACK = {
+    "items": [
+        {"owner": {"display_name": "A", "link": "https://so.example/u"}, "title": "Q", "link": "https://so.example/q"}
+    ]
+}
+LINKS = """<header><a href="/login">Log in here</a></header><main><h3><a href="/docs/one">One page</a></h3>
+<p>about <a href="/other">something else</a></p><h3><a href="//duck.example/l/?uddg=https%3A%2F%2Fb.example%2Ftwo">
+Two pages</a></h3><h3><a href="/find?q=drop+axes&page=2">Next results</a></h3>
+<h3><a href="javascript:x()">Run this</a></h3>
+<h3><a href="/docs/one">One page</a></h3></main>"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "hits"),
+    [
+        (json_of(RTD), [Hit("Squeeze", "https://x.readthedocs.io/en/latest/s.html")]),
+        (json_of(STACK), [Hit("Q", "https://so.example/q")]),
+        (json_of([{"name": "N", "href": "/rel", "body": "b"}]), [Hit("N", "https://docs.example/rel", "b")]),
+        (json_of("nothing"), []),
+        (LINKS, [Hit("One page", "https://docs.example/docs/one"), Hit("Two pages", "https://b.example/two")]),
+        ("<p><a href='/plain'>A plain link</a></p>", [Hit("A plain link", "https://docs.example/plain")]),
+    ],
+)
+async def test_any_site_is_searched_by_its_address(answer, hits):
+    site = Site({"https://docs.example/find?q=drop+axes%26": answer})
+    async with http(site) as client:
+        assert await Template(client, "https://docs.example/find?q={query}").find("drop axes&", 5) == hits
+
+
+async def test_what_is_no_json_is_said():
+    broken = httpx2.Response(200, content=b"{", headers={"content-type": "application/json"})
+    async with http(Site({"https://docs.example/x": broken})) as client:
+        with pytest.raises(WebError, match="something else than JSON"):
+            await Template(client, "https://docs.example/{query}").find("x", 5)
+
+
+def fake_ddgs(monkeypatch, found, engines=("duckduckgo", "bing")):
+    asked = []
+
+    class DDGS:
+        def __init__(self, **options):
+            pass
+
+        def text(self, query, **options):
+            asked.append((query, options))
+            if isinstance(found, Exception):
+                raise found
+            return found
+
+    package, names = ModuleType("ddgs"), ModuleType("ddgs.engines")
+    package.DDGS, names.ENGINES = DDGS, {"text": dict.fromkeys(engines)}
+    monkeypatch.setitem(sys.modules, "ddgs", package)
+    monkeypatch.setitem(sys.modules, "ddgs.engines", names)
+    return asked
+
+
+async def test_duckduckgo_and_no_other_engine_is_asked(monkeypatch):
+    found = [{"title": "T", "href": "https://a.example/", "body": "B"}, {"title": "no address"}]
+    asked = fake_ddgs(monkeypatch, found)
+    assert await DuckDuckGo().find("x", 5) == [Hit("T", "https://a.example/", "B")]
+    assert asked == [("x", {"max_results": 5, "backend": "duckduckgo"})]
+    fake_ddgs(monkeypatch, found, engines=("bing",))
+    with pytest.raises(WebError, match="cannot search DuckDuckGo"):
+        await DuckDuckGo().find("x", 5)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RuntimeError("202 Ratelimit"), "could not be searched (RuntimeError)"),
+        (RuntimeError("No results found."), None),
+    ],
+)
+async def test_what_ddgs_raises_is_a_sentence(error, said, monkeypatch):
+    fake_ddgs(monkeypatch, error)
+    if said is None:
+        assert await DuckDuckGo().find("x", 5) == []
+    else:
+        with pytest.raises(WebError) as caught:
+            await DuckDuckGo().find("x", 5)
+        assert said in str(caught.value)
+
+
+async def test_a_missing_ddgs_is_said_with_the_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ddgs", None)
+    with pytest.raises(WebError, match=r"pip install 'exploracoder-jupyter\[web\]'"):
+        await DuckDuckGo().find("x", 5)
+
+
+def test_the_installed_ddgs_takes_what_it_is_given():
+    from ddgs import DDGS
+    from ddgs.engines import ENGINES
+
+    assert "duckduckgo" in ENGINES["text"]
+    inspect.signature(DDGS).bind(timeout=15)
+    assert {"max_results", "backend"} <= set(inspect.signature(DDGS._search_sync).parameters)
+
+
+class Engine:
+    """A search engine with fixed hits that notes what it was asked."""
+
+    def __init__(self, *hits):
+        self.hits = hits
+        self.asked = []
+
+    async def find(self, query, most):
+        self.asked.append(query)
+        if isinstance(self.hits[0], Exception):
+            raise self.hits[0]
+        return [hit for hit in self.hits if hit]
+
+
+class Shelf:
+    """Pages by their addresses."""
+
+    def __init__(self, pages):
+        self.pages = pages
+        self.read_of = []
+
+    async def read(self, address):
+        self.read_of.append(address)
+        page = self.pages.get(address)
+        if page is None:
+            raise WebError("There is none.")
+        return Page(address, "html", page)
+
+
+def source(engine, pages, tmp_path, **more):
+    said = []
+    made = WebSource(engine, Shelf(pages), Cache(tmp_path), name="test", say=said.append, **more)
+    return made, said
+
+
+def hit(at, summary=""):
+    return Hit(f"Hit {at}", f"https://{at}.example/", summary)
+
+
+async def test_one_page_is_told_by_the_sections_that_the_query_is_about(tmp_path):
+    web, said = source(Engine(hit("a"), hit("b")), {"https://a.example/": HTML, "https://b.example/": HTML}, tmp_path)
+    found = await web.search("squeeze the axes", 3)
+    assert [item.passage.origin for item in found] == ["https://a.example/#s"]
+    passage = found[0].passage
+    assert (passage.source, passage.title, passage.text, passage.code) == ("web", "Axes: Drop", SQUEEZE, False)
+    assert web.kind == "web" and said == []
+
+
+async def test_at_most_k_passages_each_with_a_place_of_its_own(tmp_path):
+    parts = "".join(f"<h2>Part {at}</h2><p>{SQUEEZE}</p>" for at in range(5))
+    web, _ = source(Engine(hit("a")), {"https://a.example/": f"<main>{parts}</main>"}, tmp_path)
+    found = await web.search("squeeze axes", 3)
+    assert len(found) == len({item.passage.origin for item in found}) == 3
+    assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
+    assert await web.search("squeeze axes", 0) == ()
+
+
+async def test_a_page_that_cannot_be_read_makes_way_for_the_next_of_three(tmp_path):
+    engine = Engine(*map(hit, "abcd"))
+    web, said = source(engine, {"https://b.example/": "<p>too short</p>", "https://c.example/": HTML}, tmp_path)
+    [item] = await web.search("squeeze", 5)
+    assert item.passage.origin.startswith("https://c.example/")
+    web, said = source(engine, {"https://d.example/": HTML}, tmp_path / "other")
+    assert await web.search("squeeze", 5) == []
+    assert web._reader.read_of == ["https://a.example/", "https://b.example/", "https://c.example/"]
+    assert said == []
+
+
+async def test_where_no_page_can_be_read_the_engines_own_words_are_told(tmp_path):
+    web, _ = source(Engine(hit("a", "use\u200b squeeze"), hit("b")), {}, tmp_path)
+    [item] = await web.search("squeeze", 5)
+    assert item.passage.text == "use squeeze" and item.passage.origin == "https://a.example/"
+    assert "as the search engine shows it" in item.passage.title
+
+
+async def test_a_page_without_a_word_of_the_query_is_none(tmp_path):
+    web, _ = source(
+        Engine(hit("a"), hit("b")),
+        {"https://a.example/": f"<main>{INTRO}</main>", "https://b.example/": HTML},
+        tmp_path,
+    )
+    assert [item.passage.origin for item in await web.search("squeeze", 5)] == ["https://b.example/#s"]
+
+
+async def test_what_people_have_written_around_a_page_is_told_on_one_short_line(tmp_path):
+    head = f"<title>Axes\u200b\n{'x' * 500}</title><a rel=license>CC0\u202e {'y' * 500}</a>"
+    page = f"{head}<main><h2 id='do this now'>Drop</h2><p>{SQUEEZE * 3}</p></main>"
+    web, _ = source(Engine(hit("a")), {"https://a.example/": page}, tmp_path)
+    [item] = await web.search("squeeze", 5)
+    assert item.passage.title == f"Axes {'x' * 115}: Drop" and len(item.passage.licence) <= 120
+    assert item.passage.licence.startswith("CC0 yyy") and item.passage.origin == "https://a.example/"
+
+
+async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.web.web_source._SECONDS", 0.2)
+    engine, shelf, said = Engine(hit("a", "use squeeze")), Shelf({}), []
+    web = WebSource(engine, shelf, None, name="test", say=said.append)
+    shelf.read = lambda address: anyio.sleep(60)
+    assert [item.passage.text for item in await web.search("squeeze", 5)] == ["use squeeze"]
+    engine.find = lambda query, most: anyio.sleep(60)
+    assert await web.search("axes", 5) == ()
+    assert said == ["The web took longer than 0.2 s to search."]
+
+
+async def test_what_was_found_is_found_again_without_asking(tmp_path):
+    engine = Engine(hit("a"))
+    for _ in range(2):
+        web, _ = source(engine, {"https://a.example/": HTML}, tmp_path)
+        assert await web.search("squeeze", 5)
+        assert await web.search("squeeze ", 5)
+    assert engine.asked == ["squeeze"]
+
+
+async def test_only_what_may_be_said_is_asked(tmp_path):
+    engine = Engine(hit("a"))
+    web, _ = source(engine, {}, tmp_path, clean=lambda text: text.replace("tiger", ""))
+    await web.search("squeeze tiger /home/ann/x.csv", 5)
+    assert engine.asked == ["squeeze"]
+    assert await web.search("tiger", 5) == ()
+    assert engine.asked == ["squeeze"]
+
+
+async def test_failures_are_said_once_and_end_the_asking(tmp_path):
+    engine = Engine(WebError("The engine wants fewer requests."))
+    web, said = source(engine, {}, tmp_path)
+    for query in "abcd":
+        assert await web.search(query, 5) in ((), [])
+    assert said == ["The engine wants fewer requests.", NO_MORE]
+    assert engine.asked == ["a", "b"]
+
+
+async def test_two_slow_searches_end_the_asking_and_that_is_said_once(monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.web.web_source._SECONDS", 0.1)
+    engine, asked, said = Engine(hit("a")), [], []
+
+    async def find(query, most):
+        asked.append(query)
+        await anyio.sleep(60)
+
+    engine.find = find
+    web = WebSource(engine, Shelf({}), None, name="test", say=said.append)
+    for query in "abcd":
+        assert await web.search(query, 5) in ((), [])
+    assert said == ["The web took longer than 0.1 s to search.", NO_MORE]
+    assert asked == ["a", "b"]
+
+
+async def test_a_search_that_nobody_waits_for_any_more_is_no_failure(tmp_path):
+    engine, said = Engine(hit("a")), []
+    web = WebSource(engine, Shelf({"https://a.example/": HTML}), None, name="test", say=said.append)
+    usual, engine.find = engine.find, lambda query, most: anyio.sleep(60)
+    for query in "ab":
+        with anyio.move_on_after(0.05):
+            await web.search(query, 5)
+    engine.find = usual
+    assert len(await web.search("squeeze", 5)) == 1 and said == []
+
+
+async def test_nothing_that_happens_ends_a_run(tmp_path):
+    web, said = source(Engine(ZeroDivisionError()), {}, tmp_path)
+    assert await web.search("a", 5) == ()
+    assert said == ["The web search failed (ZeroDivisionError)."]
+
+
+async def test_a_run_searches_so_many_times(tmp_path):
+    engine = Engine(hit("a"))
+    web, said = source(engine, {}, tmp_path)
+    for at in range(25):
+        await web.search(f"query {at}", 5)
+    assert len(engine.asked) == 20
+    assert said == ["The web was searched 20 times in this run; no more is searched."]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    folder = tmp_path / "pages"
+    (folder / "sub").mkdir(parents=True)
+    comment = "<!-- saved from url=(0031)https://docs.example/squeeze -->"
+    (folder / "squeeze.html").write_text(comment + HTML)
+    link = '<link rel="canonical" href="https://blog.example/concat">'
+    (folder / "sub" / "concat.htm").write_text(
+        f"<head>{link}</head><main><p>Concatenate frames with concat. {SQUEEZE}</p></main>"
+    )
+    (folder / "notes.md").write_text(
+        "# Merging\n\nMerge tables by their keys with merge, which takes a while for large ones."
+    )
+    (folder / "bad.html").write_bytes(b"\xff\xfe\x00")
+    (folder / "image.png").write_bytes(b"merge merge merge")
+    return folder
+
+
+async def test_a_folder_is_searched_and_told_by_where_its_pages_are_from(saved):
+    pages = Folder(saved)
+    web = WebSource(pages, pages, None, name="folder", say=pytest.fail)
+    origins = [
+        (await web.search(query, 1))[0].passage.origin for query in ("squeeze axes", "concat frames", "merge keys")
+    ]
+    assert origins == ["https://docs.example/squeeze#s", "https://blog.example/concat", "notes.md"]
+    assert await web.search("quaternion", 1) == []
+
+
+def titles(folder):
+    return [hit.title for hit in anyio.run(Folder(folder).find, "squeeze", 99)]
+
+
+def test_only_pages_count_among_what_is_in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages._MOST_PAGES", 2)
+    for at in range(5):
+        (tmp_path / f"a{at}.png").write_bytes(b"")
+        (tmp_path / f"b{at}.md").write_text(f"# Page {at}\n\n{SQUEEZE}")
+    assert titles(tmp_path) == ["Page 0", "Page 1"]
+
+
+def test_a_folder_is_not_listed_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages._MOST_NAMES", 30)
+    listed, scandir = [], os.scandir
+    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages.os.scandir", lambda at: listed.append(at) or scandir(at))
+    for at in range(100):
+        (tmp_path / f"sub{at:02}").mkdir()
+        (tmp_path / f"sub{at:02}" / "page.md").write_text(f"# Page\n\n{SQUEEZE}")
+    (tmp_path / "0.md").write_text(f"# First\n\n{SQUEEZE}")
+    titles(tmp_path)
+    assert len(listed) < 5
+
+
+def test_no_link_in_a_folder_is_followed(tmp_path):
+    pages, outside = tmp_path / "pages", tmp_path / "outside"
+    pages.mkdir()
+    outside.mkdir()
+    (pages / "a.md").write_text(f"# Inside\n\n{SQUEEZE}")
+    (outside / "b.md").write_text(f"# Outside\n\n{SQUEEZE}")
+    (pages / "b.md").symlink_to(outside / "b.md")
+    (pages / "sub").symlink_to(outside)
+    (pages / "loop").symlink_to(pages)
+    os.mkfifo(pages / "pipe.md")
+    assert titles(pages) == ["Inside"]
+
+
+async def opened(settings, tmp_path):
+    events = []
+    async with AsyncExitStack() as stack:
+        source = await open_web(settings, tmp_path, tmp_path / "cache", events.append, stack)
+    return source, [event.text for event in events]
+
+
+async def test_nothing_is_opened_where_the_web_is_off(tmp_path):
+    assert await opened(Retrieval(), tmp_path) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("ddgs", "are sent to DuckDuckGo."),
+        ("https://searx.example:8888/", "are sent to searx.example, which asks other search engines."),
+        ("https://docs.example/?key={key}&q={query}", "are sent to docs.example."),
+    ],
+)
+async def test_a_user_is_told_where_queries_go(where, told, tmp_path):
+    settings = resolve({"retrieval": {"web": where}}).retrieval
+    source, [text] = await opened(settings, tmp_path)
+    assert source.kind == "web" and told in text
+
+
+async def test_a_folder_is_opened_beside_the_work(saved, tmp_path):
+    settings = resolve({"retrieval": {"web": "pages"}}).retrieval
+    source, [text] = await opened(settings, tmp_path)
+    assert (await source.search("merge keys", 1))[0].passage.origin == "notes.md"
+    assert "pages" in text
+    with pytest.raises(UsageError, match="no folder 'elsewhere'"):
+        await opened(resolve({"retrieval": {"web": "elsewhere"}}).retrieval, tmp_path)
+
+
+@pytest.mark.parametrize("where", ["~nobody-of-this-name/pages", "x" * 5000, "no\0thing"])
+async def test_a_folder_that_cannot_be_is_one_sentence(where, tmp_path):
+    with pytest.raises(UsageError, match=r"There is no folder .* of saved pages to search"):
+        await opened(Retrieval(web="folder", web_address=where), tmp_path)
+
+
+@pytest.mark.parametrize(("missing", "where"), [("ddgs", "ddgs"), ("lxml", "https://searx.example"), ("lxml", "pages")])
+async def test_a_missing_package_is_said_at_the_start(missing, where, tmp_path, monkeypatch):
+    monkeypatch.setattr("exploracoder_jupyter.runs.web_source_factory.find_spec", lambda name: name != missing or None)
+    with pytest.raises(MissingMeans, match=f"needs the package {missing}") as caught:
+        await opened(resolve({"retrieval": {"web": where}}).retrieval, tmp_path)
+    assert "pip install 'exploracoder-jupyter[web]'" in str(caught.value)
+
+
+async def test_a_key_is_put_into_the_address_and_nowhere_else(tmp_path, monkeypatch, httpserver):
+    monkeypatch.setenv("EXPLORACODER_WEB_KEY", "tiger-secret")
+    asked = httpserver.expect_request("/find", query_string={"key": "tiger-secret", "q": "squeeze"})
+    asked.respond_with_json([{"title": "T", "url": "https://127.0.0.1/", "snippet": "use squeeze"}])
+    address = httpserver.url_for("/find") + "?key={key}&q={query}"
+    settings = resolve({"retrieval": {"web": address}}).retrieval
+    assert "tiger" not in settings.model_dump_json()
+    events = []
+    async with AsyncExitStack() as stack:
+        source = await open_web(settings, tmp_path, tmp_path / "cache", events.append, stack)
+        [item] = await source.search("squeeze", 1)
+    assert item.passage.text == "use squeeze"
+    assert "tiger" not in json.dumps([event.text for event in events])
+    assert b"tiger" not in (tmp_path / "cache" / "web.sqlite").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("where", "kind"),
+    [
+        ("off", "off"),
+        ("ddgs", "ddgs"),
+        ("https://searx.example", "searxng"),
+        ("http://localhost:8888/find?q={query}", "url"),
+        ("saved/pages", "folder"),
+    ],
+)
+def test_a_place_says_how_it_is_searched(where, kind):
+    settings = resolve({"retrieval": {"web": where}}).retrieval
+    assert settings.web == kind
+    assert settings.web_address == (None if where == kind else where)
+
+
+def test_the_strongest_place_wins():
+    settings = resolve({"retrieval": {"web": "https://b.example"}}, {"retrieval": {"web": "x", "web_address": "y"}})
+    assert (settings.retrieval.web, settings.retrieval.web_address) == ("searxng", "https://b.example")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"web": "searxng"}, "Searching the web by searxng needs the setting 'retrieval.web_address'."),
+        ({"web": "url", "web_address": "ftp://x/{query}"}, "is no http or https address."),
+        ({"web": "searxng", "web_address": "http://[x"}, "is no http or https address."),
+        ({"web": "http://:80"}, "is no http or https address."),
+        ({"web": "https://me:tiger@searx.example"}, "holds a name or a password."),
+        ({"web": "url", "web_address": "https://x.example/"}, "does not say where the {query} goes."),
+        ({"web": "https://{query}.example/"}, "does not say where the {query} goes."),
+        ({"web": 5}, "The setting 'retrieval.web' (--web) must be"),
+    ],
+)
+def test_an_unusable_place_is_one_sentence_before_anything_is_done(settings, sentence):
+    with pytest.raises(UsageError) as caught:
+        resolve({"retrieval": settings})
+    assert sentence in caught.value.message and "tiger" not in str(caught.value)
+
+
+async def test_all_of_it_together_from_a_query_to_passages(tmp_path):
+    body = f"<p>{SQUEEZE}</p><pre><code>np.squeeze(x)</code></pre>"
+    api = "https://api.stackexchange.com/2.3/questions/5"
+    form = "site=stackoverflow&filter=withbody"
+    answer = {"body": body, "answer_id": 9, "owner": {"display_name": "Ann"}, "content_license": "CC BY-SA 4.0"}
+    results = {"results": [{"title": "How?", "url": "https://stackoverflow.com/questions/5/how", "content": "c"}]}
+    site = Site(
+        {
+            "https://searx.example/search?q=squeeze&format=json": json_of(results),
+            f"{api}?{form}": json_of({"items": [{"title": "How?", "body": "<p>How do I?</p>"}]}),
+            f"{api}/answers?{form}&order=desc&sort=votes&pagesize=10": json_of({"items": [answer]}),
+        }
+    )
+    async with http(site) as client:
+        cache = Cache(tmp_path)
+        engine = SearXNG(client, "https://searx.example")
+        web = WebSource(engine, WebReader(client, cache), cache, name="s", say=pytest.fail)
+        first, second = [item.passage for item in await web.search("squeeze", 5)]
+    assert first.text == f"{SQUEEZE}\n\n```\nnp.squeeze(x)\n```"
+    assert (first.origin, first.licence) == ("https://stackoverflow.com/a/9", "CC BY-SA 4.0, by Ann")
+    assert second.text == "How do I?"
