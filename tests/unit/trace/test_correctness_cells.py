@@ -25,7 +25,7 @@ from exploracoder_jupyter.core.types import (
     Selection,
 )
 from exploracoder_jupyter.frontend.browser.sidebar_view import Place, run_view
-from exploracoder_jupyter.frontend.panel.panel_state import panel_state
+from exploracoder_jupyter.frontend.panel import panel_state
 from exploracoder_jupyter.trace import CellView, ours, render, schema
 from exploracoder_jupyter.trace.reduced_notebook import without_losers
 from exploracoder_jupyter.trace.run_summary import summary
