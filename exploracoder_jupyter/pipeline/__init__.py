@@ -1,4 +1,4 @@
-"""The method, pure: no Jupyter, no network, no kernel, no database. `run_task.run_task` is the whole of it.
+"""The method, pure: no Jupyter, no network, no kernel, no database. `task_run.run_task` is the whole of it.
 
 Imported when it is asked for: of a search of a library, only `ports` is part.
 """
@@ -12,12 +12,12 @@ from exploracoder_jupyter.core.lazy_imports import importing
 if TYPE_CHECKING:
     from exploracoder_jupyter.pipeline.budget import Meter
     from exploracoder_jupyter.pipeline.run_plan import Carried, Given
-    from exploracoder_jupyter.pipeline.run_task import run_task
     from exploracoder_jupyter.pipeline.step_context import Run
+    from exploracoder_jupyter.pipeline.task_run import run_task
 
 __all__ = ["Carried", "Given", "Meter", "Run", "run_task"]
 
-_HOMES = {"Carried": "run_plan", "Given": "run_plan", "Meter": "budget", "Run": "step_context", "run_task": "run_task"}
+_HOMES = {"Carried": "run_plan", "Given": "run_plan", "Meter": "budget", "Run": "step_context", "run_task": "task_run"}
 
 if not TYPE_CHECKING:  # a type checker is to know these names and no others
     __getattr__ = importing(__name__, _HOMES)

@@ -20,7 +20,7 @@ from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.llm.replay_model import ReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.trace import load
-from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import NoSteering, happened
 
 DATA = "import statistics\ndata = [1, 5, 2, 8, 7, 9, 3, 4]\n"

@@ -60,7 +60,7 @@ def session(monkeypatch):
 
     module.run, module.index, module.search, module.diagnose = run, index, search, diagnose
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(exploracoder_jupyter, "session", module, raising=False)
+    monkeypatch.setattr(exploracoder_jupyter, "runs", module, raising=False)
     return module
 
 

@@ -36,7 +36,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     parse_code,
     parse_json,
 )
-from exploracoder_jupyter.pipeline.run_task import run_task
+from exploracoder_jupyter.pipeline.task_run import run_task
 from tests.unit.world import FewApis, a_run
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Ob
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.exploring.called_apis import called
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import error_query, web_query
-from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewPassages, a_run, api, happened
 
 pytestmark = pytest.mark.anyio

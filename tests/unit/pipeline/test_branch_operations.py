@@ -8,7 +8,7 @@ import pytest
 from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.core.settings import Budget
 from exploracoder_jupyter.pipeline import run_task
-from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import InlineBranch, a_run, happened
 
 pytestmark = pytest.mark.anyio

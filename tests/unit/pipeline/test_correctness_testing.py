@@ -12,7 +12,7 @@ from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from tests.unit.pipeline.test_branch_operations import changing
-from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ import pytest
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Observation, Passage
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.prompting.quoting import RULE, quote
-from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewApis, FewPassages, InlineBranch, a_run, api
 
 pytestmark = pytest.mark.anyio

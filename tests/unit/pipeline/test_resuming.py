@@ -33,8 +33,8 @@ from exploracoder_jupyter.trace import load, render
 from exploracoder_jupyter.trace.run_state import fold_all
 from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.pipeline.test_correctness_testing import INPUTS, NAIVE, RIGHT, SOUND, WRONG
-from tests.unit.pipeline.test_run_task import answers, fenced
 from tests.unit.pipeline.test_steering import Hand
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewPassages, InlineBranch, a_run, happened
 
 pytestmark = pytest.mark.anyio

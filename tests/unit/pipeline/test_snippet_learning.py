@@ -10,7 +10,7 @@ from exploracoder_jupyter.core.settings import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import repeats, self_contained, whole
-from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewPassages, a_run, happened
 
 pytestmark = pytest.mark.anyio

@@ -19,7 +19,7 @@ from exploracoder_jupyter.runs import RunSteering
 from exploracoder_jupyter.trace import render
 from tests.patience import patience
 from tests.unit.factories import started
-from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import InlineBranch, a_run, happened
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.settings import Retrieval
 from exploracoder_jupyter.core.types import Parameter, Passage
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.retrieval.web_query_filter import sendable
-from tests.unit.pipeline.test_run_task import answers
+from tests.unit.pipeline.test_task_run import answers
 from tests.unit.world import FewApis, FewPassages, a_run, api, happened
 
 TASK = "Group the sales of 2024-05 by region, with 4.5 % tax"

@@ -20,8 +20,8 @@ from exploracoder_jupyter.runs import Order, resumed
 from exploracoder_jupyter.runs.event_recorder import Teller
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import complete_events, recorded, started
-from tests.unit.pipeline.test_run_task import answers, fenced
 from tests.unit.pipeline.test_snippet_learning import FLOOR, ROOT, two_steps
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewApis, FewPassages, InlineBranch, a_run, happened
 
 

@@ -11,8 +11,8 @@ from exploracoder_jupyter.pipeline import Carried, Given, run_task
 from exploracoder_jupyter.pipeline.run_controls import Choose, Retry, Skip
 from exploracoder_jupyter.trace.recorded_executions import executions
 from tests.unit.factories import complete_run, recorded
-from tests.unit.pipeline.test_run_task import fenced
 from tests.unit.pipeline.test_steering import FAILING, steered
+from tests.unit.pipeline.test_task_run import fenced
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
 
 pytestmark = pytest.mark.anyio

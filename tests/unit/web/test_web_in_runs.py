@@ -10,7 +10,7 @@ from exploracoder_jupyter.core.settings import resolve
 from exploracoder_jupyter.knowledge.sources import Soup
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.runs.web_source_factory import open_web
-from tests.unit.pipeline.test_run_task import answers, fenced
+from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import a_run, happened
 
 PAGE = """<link rel="canonical" href="https://numbers.example/magic"><title>Magic numbers</title><main><h1>Magic</h1>

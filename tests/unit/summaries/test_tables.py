@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import pandas as hpd
 
 from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import find
-from tests.unit.kernel_agent.summaries.draining import drain, look, measure, schema, text
+from tests.unit.summaries.draining import drain, look, measure, schema, text
 
 CITIES = ["Berlin"] * 4 + ["Paris"] * 3 + ["Rome"] * 2 + ["Oslo"]
 
@@ -474,7 +474,7 @@ def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
 
 APART = """
 import os, signal, sys, pyarrow as pa
-from tests.unit.kernel_agent.summaries.draining import text
+from tests.unit.summaries.draining import text
 table = pa.table({"a": list(range(100_000)), "s": ["x", "y"] * 50_000})
 table.group_by("s", use_threads=True).aggregate([("a", "sum")])
 child = os.fork()

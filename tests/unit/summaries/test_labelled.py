@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.kernel_agent.summaries.draining import drain, measure, schema, text
+from tests.unit.summaries.draining import drain, measure, schema, text
 
 xarray = pytest.importorskip("xarray")
 indexing = pytest.importorskip("xarray.core.indexing")

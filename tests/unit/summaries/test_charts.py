@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.kernel_agent.summaries.described import measure, schema, text
+from tests.unit.summaries.described import measure, schema, text
 
 TABLE = pd.DataFrame({"year": [2020, 2021], "sales": [701, 702], "kind": ["secret_a", "secret_b"]})
 

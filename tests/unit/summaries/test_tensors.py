@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.kernel_agent.summaries.summarizer import Teller
-from tests.unit.kernel_agent.summaries.described import measure, schema, text
+from tests.unit.summaries.described import measure, schema, text
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -3,7 +3,7 @@
 import pytest
 from IPython.display import HTML, JSON, SVG, Image, Latex, Markdown
 
-from tests.unit.kernel_agent.summaries.described import schema, text
+from tests.unit.summaries.described import schema, text
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import find
-from tests.unit.kernel_agent.summaries.draining import drain, look, measure, schema, text
+from tests.unit.summaries.draining import drain, look, measure, schema, text
 
 TOLD = [
     (np.arange(6).reshape(2, 3), ["shape (2, 3), dtype int64, 48 bytes", "all: [[0, 1, 2], [3, 4, 5]]"]),

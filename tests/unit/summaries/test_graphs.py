@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
-from tests.unit.kernel_agent.summaries.described import measure, schema, text
+from tests.unit.summaries.described import measure, schema, text
 
 
 def test_a_graph_is_told_by_its_kind_size_attributes_and_a_sample():

@@ -15,7 +15,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import Bunch
 
-from tests.unit.kernel_agent.summaries.described import facts, measure, schema, text
+from tests.unit.summaries.described import facts, measure, schema, text
 
 TABLE = pd.DataFrame({"width": [1.0, 2.0, 3.0, 4.0], "height": [4.0, 1.0, 2.0, 5.0]})
 LABELS = np.array(["secret_a", "secret_a", "secret_b", "secret_b"])

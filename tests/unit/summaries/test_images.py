@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from tests.unit.kernel_agent.summaries.described import measure, schema, text
+from tests.unit.summaries.described import measure, schema, text
 
 
 @pytest.fixture

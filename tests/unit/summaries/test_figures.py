@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.kernel_agent.summaries.described import facts, measure, schema, text
+from tests.unit.summaries.described import facts, measure, schema, text
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
