@@ -74,7 +74,7 @@ def test_a_search_waits_for_nothing_that_runs_code():
     assert {"jinja2", "jupyter_client", "nbformat", "openai", "sklearn"}.isdisjoint(loaded)
 
 
-@pytest.mark.parametrize("package", ["session", "pipeline", "execution"])
+@pytest.mark.parametrize("package", ["runs", "pipeline", "kernels"])
 @pytest.mark.parametrize("order", ["", ", reverse=True"])
 def test_what_is_imported_when_asked_for_is_there_in_any_order(package, order):
     """Also where a module has the name of what it defines."""
@@ -88,7 +88,7 @@ def test_what_is_imported_when_asked_for_is_there_in_any_order(package, order):
     assert done.stdout == "[]\n", done.stderr
 
 
-@pytest.mark.parametrize("package", ["session", "pipeline", "execution"])
+@pytest.mark.parametrize("package", ["runs", "pipeline", "kernels"])
 def test_a_name_that_is_not_there_is_an_attribute_error(package):
     module = importlib.import_module(f"exploracoder_jupyter.{package}")
     with pytest.raises(AttributeError, match=f"'exploracoder_jupyter.{package}' has no attribute 'nothing'"):

@@ -1,0 +1,27 @@
+"""The public Python API; `exploracoder_jupyter` exports it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exploracoder_jupyter.core.lazy_imports import importing
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.api.exploration import Exploration, TriedCode, load_trace
+    from exploracoder_jupyter.api.library_queries import search
+    from exploracoder_jupyter.api.task_exploration import aexplore, explore
+
+__all__ = ["Exploration", "TriedCode", "aexplore", "explore", "load_trace", "search"]
+
+HOMES = {
+    "Exploration": "exploration",
+    "TriedCode": "exploration",
+    "load_trace": "exploration",
+    "search": "library_queries",
+    "aexplore": "task_exploration",
+    "explore": "task_exploration",
+}
+"""The module of each name."""
+
+if not TYPE_CHECKING:
+    __getattr__ = importing(__name__, HOMES)

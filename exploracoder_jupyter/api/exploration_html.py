@@ -1,0 +1,79 @@
+"""An exploration as HTML and as plain text."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from exploracoder_jupyter.core.types import Usage
+from exploracoder_jupyter.core.wording import plural
+from exploracoder_jupyter.export.output_html import outputs_html
+from exploracoder_jupyter.frontend.searching.highlighted_code import highlighted
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.api.exploration import Exploration, TriedCode
+
+_PRE: Final = (
+    "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);line-height:1.4;"
+    "color:var(--jp-content-font-color1, inherit);background:var(--jp-cell-editor-background, transparent);"
+    "border:1px solid var(--jp-border-color2, rgba(128,128,128,.4));border-radius:3px;margin:4px 0;padding:6px 8px;"
+    "overflow-x:auto;white-space:pre"
+)
+
+
+def text(exploration: Exploration) -> str:
+    """Status and reason, the solution, the cost, and the path of the trace."""
+    parts = [headline(exploration)]
+    if exploration.solution:
+        parts.append(exploration.solution)
+    last = [cost(exploration.usage)]
+    if exploration.trace:
+        last.append(f"Trace: {exploration.trace}")
+    return "\n\n".join([*parts, "\n".join(last)])
+
+
+def html(exploration: Exploration) -> str:
+    """The same, with the solution's output and a list of everything that was tried. No script, no style sheet."""
+    shown = [f"<p><strong>{escape(headline(exploration))}</strong></p>"]
+    if exploration.solution:
+        shown.append(_code(exploration.solution))
+        shown += [str(outputs_html(one.outputs, "the solution")) for one in _solutions(exploration)]
+    shown.append(_tried(exploration.candidates))
+    where = f" Trace: <code>{escape(str(exploration.trace))}</code>" if exploration.trace else ""
+    shown.append(f"<p>{escape(cost(exploration.usage))}{where}</p>")
+    return f"<div>{''.join(shown)}</div>"
+
+
+def headline(exploration: Exploration) -> str:
+    """`Solved: the check passed.`"""
+    return f"{exploration.status.capitalize()}: {exploration.reason or 'no reason was recorded.'}"
+
+
+def cost(usage: Usage) -> str:
+    """`6 model calls, 15,000 tokens, 8 executions`."""
+    tokens = usage.prompt_tokens + usage.completion_tokens
+    counts = ((usage.calls, "model call"), (tokens, "token"), (usage.executions, "execution"))
+    return f"{', '.join(plural(count, noun) for count, noun in counts)}."
+
+
+def _solutions(exploration: Exploration) -> list[TriedCode]:
+    """The candidate whose code is the solution, if it was run."""
+    return [one for one in exploration.candidates if one.subtask == "solution" and one.selected][:1]
+
+
+def _tried(candidates: tuple[TriedCode, ...]) -> str:
+    if not candidates:
+        return ""
+    failed = sum(one.status not in ("ok", None) for one in candidates)
+    items = "".join(f"<li>{_line(one)}{_code(one.code)}</li>" for one in candidates)
+    label = f"{plural(len(candidates), 'candidate')}, {failed} failed"
+    return f"<details><summary>{label}</summary><ol>{items}</ol></details>"
+
+
+def _line(one: TriedCode) -> str:
+    state = one.error or ("selected" if one.selected else one.status or "not run")
+    return f"{escape(one.subtask)} <code>{escape(one.id)}</code>: {escape(state[:300])}"
+
+
+def _code(code: str) -> str:
+    return f'<pre style="{_PRE}" tabindex="0">{highlighted(code)}</pre>'

@@ -1,0 +1,169 @@
+"""`explore` and `aexplore`: an exploration from Python code."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from exploracoder_jupyter.api.exploration import Exploration, exploration_of
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.options import OPTIONS, nest
+from exploracoder_jupyter.core.settings import resolve
+from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.core.wording import did_you_mean
+from exploracoder_jupyter.frontend.running.variable_sending import send
+from exploracoder_jupyter.runs import Listener, Order, RunSteering, run
+
+Progress = bool | Callable[[Record], None]
+"""Whether progress is written to standard error, or a function that receives each event of the run."""
+
+
+def explore(
+    task: str,
+    *,
+    libraries: str | Sequence[str],
+    check: str | None = None,
+    name: str | None = None,
+    variables: Mapping[str, object] | None = None,
+    workdir: str | Path | None = None,
+    progress: Progress = True,
+    **options: Any,
+) -> Exploration:
+    """Explore a task with libraries and return what was found; waits for the end, also inside a running event loop.
+
+    An interrupt (Ctrl-C) stops the run, closes its trace and is then raised again.
+
+    Args:
+        task: what to do, in plain language.
+        libraries: the libraries to explore, by distribution or import name.
+        check: Python assertions, `input -> output` pairs, a doctest, or the path of a pytest file. Without one,
+            a solution is at most `"unchecked"`, unless generated inputs are asked for with `tests=True`.
+        name: the name of the function that the solution is to define.
+        variables: values that experiments may use; they receive copies.
+        workdir: the folder whose files experiments see as copies, and below which the trace is written; by default
+            the current one.
+        progress: `False` for none, or a function that receives each event.
+        options: the options of `jupyter explora run`, with underscores: `model="offline"`, `candidates=3`,
+            `timeout=60`. Settings that are not given come from the configuration file and the environment.
+
+    Raises:
+        UsageError, MissingMeans: the run cannot be started; nothing was written.
+        EndpointError, KernelError, InternalError: it ended early; its trace is complete up to that point.
+    """
+    steering = RunSteering()
+    outcome: list[Exploration | BaseException] = []
+
+    async def main() -> Exploration:
+        return await aexplore(
+            task,
+            libraries=libraries,
+            check=check,
+            name=name,
+            variables=variables,
+            workdir=workdir,
+            progress=progress,
+            steering=steering,
+            **options,
+        )
+
+    def work() -> None:
+        try:
+            outcome.append(anyio.run(main))
+        except BaseException as error:
+            outcome.append(error)
+
+    _wait_for(threading.Thread(target=work, name="explore"), steering)
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+async def aexplore(
+    task: str,
+    *,
+    libraries: str | Sequence[str],
+    check: str | None = None,
+    name: str | None = None,
+    variables: Mapping[str, object] | None = None,
+    workdir: str | Path | None = None,
+    progress: Progress = True,
+    steering: RunSteering | None = None,
+    **options: Any,
+) -> Exploration:
+    """The same as a coroutine. Cancelling it closes the trace; `steering` stops or steers it from another task."""
+    names = (libraries,) if isinstance(libraries, str) else tuple(dict.fromkeys(libraries))
+    layer = _layer(options)
+    folder = Path(workdir or Path.cwd())
+    with ExitStack() as stack:
+        given = variables or {}
+        values, unsent = send([*given], given, stack, resolve(layer).sandbox, forks="never")
+        order = Order(
+            Task(task, names, check=check, solution_name=name, uses=tuple(given)),
+            (layer,),
+            folder,
+            variables=Path(values) if values else None,
+            unsent=unsent,
+        )
+        with shown(progress) as listen:
+            return await carry_out(order, listen, steering)
+
+
+async def carry_out(order: Order, listen: Listener, steering: RunSteering | None = None) -> Exploration:
+    """Carry out an order of any front end and collect its events."""
+    records: list[Record] = []
+
+    def collect(record: Record) -> None:
+        records.append(record)
+        listen(record)
+
+    summary = await run(order, collect, steering=steering)
+    trace = summary.get("trace")
+    found = exploration_of(records, Path(str(trace)) if trace else None)
+    found.__dict__["summary"] = summary  # the one that also knows whether the trace could be written
+    return found
+
+
+@contextmanager
+def shown(progress: Progress) -> Iterator[Listener]:
+    """A listener that shows progress as asked: live on a terminal, else as lines."""
+    if callable(progress):
+        yield progress
+    elif progress:
+        from exploracoder_jupyter.cli.terminal.followed_run import progress_listener
+
+        with progress_listener() as listen:
+            yield listen
+    else:
+        yield lambda record: None
+
+
+def _layer(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The settings that these options set.
+
+    Raises:
+        UsageError: one is unknown, or belongs to the command line alone.
+    """
+    known = {option.dest for option in OPTIONS if option.section}
+    for name in options:
+        if name not in known:
+            raise UsageError(f"explore() has no option {name!r}.{did_you_mean(name, known)}")
+    return nest(options)
+
+
+def _wait_for(thread: threading.Thread, steering: RunSteering) -> None:
+    """Run the thread to its end; an interrupt stops the run in order first, a second one waits no longer."""
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        steering.stop()
+        print("Stopping the exploration ...", file=sys.stderr)  # noqa: T201
+        thread.join()
+        raise
