@@ -1,27 +1,46 @@
 """Exploratory programming in Jupyter with libraries that a language model has never seen.
 
-A guided tour:
+In a notebook, `%load_ext exploracoder_jupyter`, then `%%explora networkx` above a task. In Python code:
 
-- `types` and `events` are the nouns and the happenings of a run; everything else is computed from events.
-- `pipeline` is the method (plan, recommend, explore, debug, select, solve, verify), pure, behind the ports of
-  `pipeline.ports`.
-- `models`, `knowledge`, `execution` and `notebook` are the adapters; `session` is the only place that wires them.
-- `frontend` is what runs in the user's kernel (magic, panel, relay to the engine); `engine` is a run in a process of
-  its own; `inside` runs in sibling kernels.
+    from exploracoder_jupyter import explore
 
-In a notebook: `%load_ext exploracoder_jupyter`, then `%%explora networkx` above a task.
+    result = explore("Find the largest clique of a graph", libraries="networkx", check="assert ...")
+    result.status, result.solution, result.candidates, result.usage, result.trace
+
+- `explore` and its coroutine twin `aexplore` explore a task and return an `Exploration`.
+- `search` looks up the APIs of a library.
+- `load_trace` reads an `Exploration` from the trace of an earlier run.
+- Errors that a caller may handle are subclasses of `ExploraError`.
+
+See docs/architecture.md for how the package is built.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from exploracoder_jupyter.core.version import __version__
+
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-__version__ = "0.1.0"
+    from exploracoder_jupyter.api import Exploration, TriedCode, aexplore, explore, load_trace, search
+    from exploracoder_jupyter.core.errors import ExploraError, UsageError
 
-__all__ = ["__version__", "load_ipython_extension", "unload_ipython_extension"]
+
+__all__ = [
+    "ExploraError",
+    "Exploration",
+    "TriedCode",
+    "UsageError",
+    "__version__",
+    "aexplore",
+    "explore",
+    "load_ipython_extension",
+    "load_trace",
+    "search",
+    "unload_ipython_extension",
+]
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
@@ -32,7 +51,16 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Take the magics away again and end what is still running."""
+    """Remove the magics and end active runs."""
     from exploracoder_jupyter.frontend.magics import unregister
 
     unregister(shell)
+
+
+if not TYPE_CHECKING:
+    from exploracoder_jupyter.core.lazy_imports import importing
+
+    _HOMES = {"ExploraError": "core.errors", "UsageError": "core.errors"} | dict.fromkeys(
+        ("Exploration", "TriedCode", "aexplore", "explore", "load_trace", "search"), "api"
+    )
+    __getattr__ = importing(__name__, _HOMES)

@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter import __version__
 from exploracoder_jupyter.cli import check, doctor, export, fork, history, index, replay, run, snippets
 from exploracoder_jupyter.core.options import Parser
+from exploracoder_jupyter.core.version import __version__
 
 _EPILOG = (
     "exit status: 0 done; 1 ran, but the result is negative (unsolved, stopped, nothing found, problems found); "

@@ -19,9 +19,9 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from exploracoder_jupyter import __version__
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
+from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.markdown_html import generated_html
 from exploracoder_jupyter.export.output_html import outputs_html

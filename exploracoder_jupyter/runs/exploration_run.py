@@ -10,11 +10,11 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter import __version__
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, UsageError, unwrapped
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunStarted
 from exploracoder_jupyter.core.settings import OFFLINE, Secrets, Settings, secrets, unknown_variables
 from exploracoder_jupyter.core.types import Environment, Task
+from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge import Library
 from exploracoder_jupyter.llm import RememberingModel

@@ -9,7 +9,7 @@ from typing import Any
 
 from jupyter_core.paths import jupyter_config_path, jupyter_path
 
-from exploracoder_jupyter import __version__
+from exploracoder_jupyter.core.version import __version__
 
 NAME = "exploracoder-jupyter"
 _FRONT_ENDS = ("jupyterlab", "notebook")

@@ -32,7 +32,7 @@ def followed(
     with interrupts() as taken:
         try:
             order = ordered()
-            with _listening() as listen, redirect_stdout(sys.stderr):
+            with progress_listener() as listen, redirect_stdout(sys.stderr):
                 return order, _run(order, carry_out, listen, taken)
         except ExploraError:
             raise
@@ -61,7 +61,7 @@ def _run(
 
 
 @contextmanager
-def _listening() -> Iterator[Callable[[Record], None]]:
+def progress_listener() -> Iterator[Callable[[Record], None]]:
     """Something that shows records: live on a terminal, else as lines."""
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         from exploracoder_jupyter.cli.terminal.live_view import LiveView

@@ -16,9 +16,9 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from exploracoder_jupyter import __version__
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale
+from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.frontend.browser.browser_comms import Answer, Link
 from exploracoder_jupyter.frontend.browser.browser_pages import Pages
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun

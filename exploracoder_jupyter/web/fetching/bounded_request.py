@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import anyio
 import httpx2
 
-from exploracoder_jupyter import __version__
+from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.web.fetching.public_addresses import (
     Resolve,
     check_form,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from exploracoder_jupyter import __version__
+from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.runs import labextension_lookup
 from exploracoder_jupyter.runs.labextension_lookup import NAME, find_labextension
 
