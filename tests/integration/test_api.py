@@ -63,7 +63,7 @@ def test_variables_are_sent_as_copies(capsys):
 def test_an_interrupt_closes_the_trace_and_is_raised(folder):
     program = [sys.executable, "-c", INTERRUPTED]
     with subprocess.Popen(program, stderr=subprocess.PIPE, text=True) as process:
-        wait_until(lambda: list(folder.glob("explorations/*.ipynb")), "a trace", patience(60))
+        wait_until(lambda: list(folder.glob("explorations/*.ipynb")), 60, "a trace")
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=patience(60))
     assert process.returncode != 0 and "KeyboardInterrupt" in errors
