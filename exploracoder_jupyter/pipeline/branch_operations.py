@@ -22,12 +22,12 @@ MOST_CHANGES = 2
 _AGAIN = "Run again in a branch made in another way."
 
 
-def tell_change(run: Run, change: BranchingChanged) -> None:
+def notify_branching_change(run: Run, change: BranchingChanged) -> None:
     """Tell the user why branches are made in another way, and what they lack now."""
     run.emit(Notice(f"{change.message} {run.unsent}".strip(), "warning"))
 
 
-def run_again(observation: Observation) -> Observation:
+def mark_rerun(observation: Observation) -> Observation:
     """The observation, marked as one that replaces an earlier one of the same candidate."""
     return replace(observation, note=f"{observation.note} {_AGAIN}".strip())
 

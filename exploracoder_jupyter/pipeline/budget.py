@@ -23,7 +23,7 @@ class Meter:
         self._numbers = count(1)
         self.by_step: dict[str, Usage] = {}
 
-    def number(self) -> int:
+    def next_number(self) -> int:
         """The next free number for an exchange with the model."""
         return next(self._numbers)
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from exploracoder_jupyter.core.events import Notice, PlanMade, Steered, SubtaskFinished
 from exploracoder_jupyter.core.types import Plan, Subtask
-from exploracoder_jupyter.pipeline.exploring.planning import titles_of
+from exploracoder_jupyter.pipeline.exploring.planning import clean_titles
 from exploracoder_jupyter.pipeline.run_controls import Choose, Control, Replan, Retry, Skip
-from exploracoder_jupyter.pipeline.run_loop import Course
+from exploracoder_jupyter.pipeline.run_loop import RunLoop
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER
 
 _MOST_SUBTASKS = 20
 """Of a plan that the user writes; more is no plan."""
 
 
-class Helm:
+class ControlHandler:
     """Takes the controls of a run."""
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
-        self._run = course.run
-        self._agenda = course.run.agenda
+    def __init__(self, loop: RunLoop) -> None:
+        self._loop = loop
+        self._run = loop.run
+        self._agenda = loop.run.agenda
 
     async def listen(self) -> None:
         """Take every control as it comes; one that cannot be carried out is answered by a notice."""
@@ -30,11 +30,11 @@ class Helm:
 
     def _take(self, control: Control) -> str:
         """Carry a control out; why not, as a sentence, or nothing."""
-        if self._course.over:
+        if self._loop.finished:
             return "The run is over: nothing was changed."
-        if not self._course.states:
+        if not self._loop.states:
             return "There is no plan yet: nothing was changed."
-        if self._course.reviewing and not isinstance(control, Replan):
+        if self._loop.reviewing and not isinstance(control, Replan):
             return "The plan waits for your word: nothing else is done before."
         match control:
             case Skip():
@@ -44,17 +44,17 @@ class Helm:
             case Choose():
                 return self._choose(control.candidate)
             case Replan():
-                return self._replan(titles_of(control.titles))
+                return self._replan(clean_titles(control.titles))
 
     def _skip(self, subtask: str) -> str:
         position = self._position(subtask)
         if position is None:
             return f"There is no subtask {subtask} to skip."
-        if position < self._course.here or subtask in self._agenda.skipped:
+        if position < self._loop.current or subtask in self._agenda.skipped:
             return f"Subtask {subtask} is over: it cannot be skipped."
         self._run.emit(Steered("skip", subtask))
-        if position == self._course.here:
-            self._course.go_on()
+        if position == self._loop.current:
+            self._loop.skip_current()
         else:
             self._agenda.skipped.add(subtask)
         self._run.emit(SubtaskFinished(subtask, "skipped", "skipped by the user"))
@@ -65,7 +65,7 @@ class Helm:
         if position is None:
             return f"There is no subtask {subtask} that has begun: it cannot be explored again."
         self._run.emit(Steered("retry", subtask, hint=hint))
-        self._course.go_back(position)
+        self._loop.go_back_to(position)
         self._agenda.hints[subtask] = hint
         return ""
 
@@ -77,18 +77,18 @@ class Helm:
         position = self._begun(subtask)
         if position is None:
             return f"Candidate {candidate} cannot be carried forward: its subtask has not begun again."
-        if chosen.candidate in [item.candidate for item in self._course.states[-1].experience]:
+        if chosen.candidate in [item.candidate for item in self._loop.states[-1].experience]:
             return f"Candidate {candidate} is carried forward already."
         self._run.emit(Steered("choose", subtask, candidate))
-        self._course.go_back(position)
+        self._loop.go_back_to(position)
         self._agenda.chosen[subtask] = chosen
         return ""
 
     def _replan(self, titles: list[str]) -> str:
-        plan, begun = self._agenda.plan, 0 if self._course.reviewing else self._course.here + 1
+        plan, begun = self._agenda.plan, 0 if self._loop.reviewing else self._loop.current + 1
         done, rest = plan.subtasks[:begun], plan.subtasks[begun:]
         planned = [subtask.title for subtask in rest]
-        titles = titles if titles == planned else _not_begun(done, titles)
+        titles = titles if titles == planned else _drop_begun(done, titles)
         if not (done or titles):
             return "A plan has at least one subtask: nothing was changed."
         if len(done) + len(titles) > _MOST_SUBTASKS:
@@ -96,18 +96,18 @@ class Helm:
         self._run.emit(Steered("replan"))
         if titles != planned:
             subtasks = (*done, *self._matched(rest, titles))
-            if self._course.reviewing:
+            if self._loop.reviewing:
                 subtasks = self._agenda.renumber(subtasks)
             self._change(Plan(subtasks, plan.revision + 1))
-        self._course.begin()
+        self._loop.end_review()
         return ""
 
     def _change(self, plan: Plan) -> None:
-        solving = self._course.here == len(self._agenda.plan.subtasks)
+        solving = self._loop.current == len(self._agenda.plan.subtasks)
         self._agenda.plan, self._agenda.fixed = plan, True
         self._run.emit(PlanMade(plan, CHANGED_BY_USER))
         if solving:
-            self._course.turn()
+            self._loop.restart_phase()
 
     def _matched(self, rest: tuple[Subtask, ...], titles: list[str]) -> list[Subtask]:
         """The subtasks of these titles: those that stay in their order keep their ids."""
@@ -116,7 +116,7 @@ class Helm:
         for title in titles:
             place = next((place for place, subtask in enumerate(left) if subtask.title == title), None)
             if place is None:
-                found += self._agenda.subtasks([title])
+                found += self._agenda.new_subtasks([title])
             else:
                 found.append(left[place])
                 del left[: place + 1]
@@ -129,10 +129,10 @@ class Helm:
     def _begun(self, subtask: str) -> int | None:
         """The position of a subtask that has begun, ended ones included."""
         position = self._position(subtask)
-        return position if position is not None and position <= self._course.here else None
+        return position if position is not None and position <= self._loop.current else None
 
 
-def _not_begun(done: tuple[Subtask, ...], titles: list[str]) -> list[str]:
+def _drop_begun(done: tuple[Subtask, ...], titles: list[str]) -> list[str]:
     """The titles without those that began while the user was writing: they lead the list and are the last begun."""
     begun = [subtask.title for subtask in done]
     most = min(len(begun), len(titles))

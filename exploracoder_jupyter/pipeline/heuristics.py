@@ -66,7 +66,7 @@ def heuristic(name: str, fallback: Callable[..., object]) -> Callable[[_F], _F]:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                _take(name, error)
+                _handle(name, error)
             return fallback(*args, **kwargs)
 
         @wraps(function)
@@ -74,7 +74,7 @@ def heuristic(name: str, fallback: Callable[..., object]) -> Callable[[_F], _F]:
             try:
                 return await cast(Awaitable[object], function(*args, **kwargs))
             except Exception as error:
-                _take(name, error)
+                _handle(name, error)
             return fallback(*args, **kwargs)
 
         return cast(_F, awaited if iscoroutinefunction(function) else guarded)
@@ -82,7 +82,7 @@ def heuristic(name: str, fallback: Callable[..., object]) -> Callable[[_F], _F]:
     return mark
 
 
-def _take(name: str, error: Exception) -> None:
+def _handle(name: str, error: Exception) -> None:
     """Report the error of a heuristic; raise it outside of a run, and where it has a meaning for the caller."""
     report = _report.get()
     if report is None or isinstance(error, ExploraError):

@@ -30,7 +30,7 @@ async def merged(producers: Sequence[Producer[_T]]) -> AsyncGenerator[_T]:
     A producer's exception is raised when all the others are done. Closing the generator cancels them.
     """
     inbox: asyncio.Queue[_T | _End] = asyncio.Queue()
-    tasks = [asyncio.create_task(_work(producer, inbox)) for producer in producers]
+    tasks = [asyncio.create_task(_run_producer(producer, inbox)) for producer in producers]
     try:
         running = len(tasks)
         while running:
@@ -42,17 +42,17 @@ async def merged(producers: Sequence[Producer[_T]]) -> AsyncGenerator[_T]:
         for task in tasks:
             await task
     finally:
-        await _end(tasks)
+        await _cancel(tasks)
 
 
-async def _work(producer: Producer[_T], inbox: asyncio.Queue[_T | _End]) -> None:
+async def _run_producer(producer: Producer[_T], inbox: asyncio.Queue[_T | _End]) -> None:
     try:
         await producer(inbox.put_nowait)
     finally:
         inbox.put_nowait(_END)
 
 
-async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     with anyio.CancelScope(shield=True):

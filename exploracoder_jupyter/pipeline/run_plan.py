@@ -71,11 +71,11 @@ class Agenda:
     """Whether the user has written it: then the model changes it no more."""
     hints: dict[str, str] = field(default_factory=dict)
     """What the user gave along for subtasks that are wanted again; may be empty."""
-    untold: dict[str, str] = field(default_factory=dict)
+    unannounced: dict[str, str] = field(default_factory=dict)
     """Hints for what this run begins with, until its records tell them."""
     skipped: set[str] = field(default_factory=set)
     """Subtasks still to come that the user has given up."""
-    given: dict[str, Carried] = field(default_factory=dict)
+    carried: dict[str, Carried] = field(default_factory=dict)
     """What is taken over from an earlier run without asking the model."""
     chosen: dict[str, Experience] = field(default_factory=dict)
     """Candidates that are to be run again and carried forward."""
@@ -86,12 +86,12 @@ class Agenda:
     _ids: int = 0
     _numbers: Counter[str] = field(default_factory=Counter)
 
-    def number(self, subtask: str) -> int:
+    def next_number(self, subtask: str) -> int:
         """The next free number for a candidate of the subtask."""
         self._numbers[subtask] += 1
         return self._numbers[subtask]
 
-    def subtasks(self, titles: Sequence[str], queries: Sequence[str] = ()) -> tuple[Subtask, ...]:
+    def new_subtasks(self, titles: Sequence[str], queries: Sequence[str] = ()) -> tuple[Subtask, ...]:
         """New subtasks of these titles; `queries` are what to search the web for, for the first of them."""
         first = self._ids + 1
         self._ids += len(titles)
@@ -103,27 +103,27 @@ class Agenda:
         numbered = tuple(replace(subtask, id=str(id_)) for id_, subtask in enumerate(subtasks, 1))
         self._ids = len(numbered)
         now = {before.id: after.id for before, after in zip(subtasks, numbered, strict=True)}
-        self.given = {now[id_]: known for id_, known in self.given.items() if id_ in now}
+        self.carried = {now[id_]: known for id_, known in self.carried.items() if id_ in now}
         self.hints = {now[id_]: hint for id_, hint in self.hints.items() if id_ in now}
-        self.untold = {now[id_]: hint for id_, hint in self.untold.items() if id_ in now}
+        self.unannounced = {now[id_]: hint for id_, hint in self.unannounced.items() if id_ in now}
         return numbered
 
-    def follow(self, given: Given) -> None:
+    def adopt(self, given: Given) -> None:
         """Take the plan of an earlier run, with what is known to have run there."""
-        subtasks = self.subtasks(given.titles, given.queries)
+        subtasks = self.new_subtasks(given.titles, given.queries)
         self.plan, self.revisions, self.fixed = Plan(subtasks), given.revisions, given.fixed
-        self.given = {subtask.id: known for subtask, known in zip(subtasks, given.carried, strict=False) if known}
-        self.hint(given.hint)
+        self.carried = {subtask.id: known for subtask, known in zip(subtasks, given.carried, strict=False) if known}
+        self.add_hint(given.hint)
 
-    def hint(self, hint: str) -> None:
+    def add_hint(self, hint: str) -> None:
         """Give a hint along for the first subtask that is explored."""
-        first = next((subtask.id for subtask in self.plan.subtasks if subtask.id not in self.given), "")
+        first = next((subtask.id for subtask in self.plan.subtasks if subtask.id not in self.carried), "")
         if first and hint:
-            self.hints[first] = self.untold[first] = hint
+            self.hints[first] = self.unannounced[first] = hint
 
-    def begin_anew(self, subtasks: Sequence[Subtask]) -> None:
+    def forget_choices(self, subtasks: Sequence[Subtask]) -> None:
         """Forget what the user said of these, except for hints."""
         ids = {subtask.id for subtask in subtasks}
         self.skipped -= ids
-        self.given = {id_: known for id_, known in self.given.items() if id_ not in ids}
+        self.carried = {id_: known for id_, known in self.carried.items() if id_ not in ids}
         self.chosen = {id_: item for id_, item in self.chosen.items() if id_ not in ids}

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.settings import Exploration, Retrieval
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Sharing, Task
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, Soup, Steering
-from exploracoder_jupyter.pipeline.retrieval.null_retriever import NoSoup
+from exploracoder_jupyter.pipeline.retrieval.null_retriever import NullSoup
 from exploracoder_jupyter.pipeline.run_plan import Agenda, Given
 
 
@@ -40,7 +40,7 @@ class Run:
     given: Given | None = None
     """Set where the run goes on from another."""
     retrieval: Retrieval = field(default_factory=Retrieval)
-    soup: Soup = field(default_factory=NoSoup)
+    soup: Soup = field(default_factory=NullSoup)
     """What is searched beside the index of the libraries' APIs."""
     python: str = ""
     """Version of the interpreter that experiments run in, `3.11.9`; empty where it is not known."""
@@ -60,24 +60,24 @@ class State:
     """What retrieval gave for any subtask, best first, without repeats: the pool of the global re-rank."""
     passages: tuple[Passage, ...] = ()
     """What the soup gave for any subtask."""
-    codeless: tuple[str, ...] = ()
+    no_code_problems: tuple[str, ...] = ()
     """What was wrong with the replies for the latest subtasks, where none held code."""
 
     @property
-    def after(self) -> str:
+    def parent(self) -> str:
         """Id of the candidate whose branch it stands on; empty at the start of the run."""
         return next((item.candidate.id for item in reversed(self.experience) if item.observation.ran), "")
 
-    def learn(self, experience: Experience, branch: Branch) -> State:
+    def with_experience(self, experience: Experience, branch: Branch) -> State:
         """The state after an experience was selected."""
-        return replace(self, experience=(*self.experience, experience), branch=branch, codeless=())
+        return replace(self, experience=(*self.experience, experience), branch=branch, no_code_problems=())
 
 
-def merged(*groups: tuple[ApiDoc, ...]) -> tuple[ApiDoc, ...]:
+def merge_apis(*groups: tuple[ApiDoc, ...]) -> tuple[ApiDoc, ...]:
     """The APIs of all groups in order, each once."""
     return tuple({api.path: api for group in groups for api in group}.values())
 
 
-async def still_wanted() -> None:
+async def raise_if_cancelled() -> None:
     """Go no further where the user has turned the run away; before what must not be told after that."""
     await anyio.lowlevel.checkpoint_if_cancelled()

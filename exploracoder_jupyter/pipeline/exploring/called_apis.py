@@ -19,7 +19,7 @@ from exploracoder_jupyter.pipeline.ports import Knowledge
 
 
 @heuristic("looking for the APIs that code calls", lambda *args, **kwargs: ())
-def apis_used(
+def find_called_apis(
     code: str,
     knowledge: Knowledge,
     *,
@@ -36,7 +36,7 @@ def apis_used(
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    aliases = {**_imported(before), **_imports(tree)}
+    aliases = {**_imports_of_cells(before), **_imports(tree)}
     methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}
     found: dict[str, None] = {}
     for node in ast.walk(tree):
@@ -48,7 +48,7 @@ def apis_used(
 
 
 @heuristic("looking for the APIs that code calls", lambda code: ())
-def called(code: str) -> tuple[str, ...]:
+def find_called_names(code: str) -> tuple[str, ...]:
     """Names of what the code calls, in order of first appearance: paths from imports on; of methods the last part."""
     try:
         tree = ast.parse(code)
@@ -56,11 +56,11 @@ def called(code: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
     aliases = _imports(tree)
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    names = (_name(func, aliases) for func in calls)
+    names = (_call_name(func, aliases) for func in calls)
     return tuple(dict.fromkeys(name for name in names if name and not hasattr(builtins, name)))
 
 
-def _name(func: ast.expr, aliases: Mapping[str, str]) -> str:
+def _call_name(func: ast.expr, aliases: Mapping[str, str]) -> str:
     chain = _chain(func)
     if chain and chain[0] in aliases:
         return ".".join([aliases[chain[0]], *chain[1:]])
@@ -72,7 +72,7 @@ def known_types(experience: Iterable[Experience]) -> dict[str, str]:
     return {name: kind for item in experience if item.observation.ran for name, kind in item.observation.names}
 
 
-def _imported(codes: Iterable[str]) -> dict[str, str]:
+def _imports_of_cells(codes: Iterable[str]) -> dict[str, str]:
     """Names that these cells have imported, with their paths."""
     found: dict[str, str] = {}
     for code in codes:
@@ -103,9 +103,9 @@ def _resolve(
 ) -> str | None:
     chain = _chain(func)
     if chain and chain[0] in aliases:
-        return _known(".".join([aliases[chain[0]], *chain[1:]]), knowledge)
+        return _indexed_path(".".join([aliases[chain[0]], *chain[1:]]), knowledge)
     if len(chain) == 2 and chain[0] in types:
-        exact = _known(f"{types[chain[0]]}.{chain[1]}", knowledge)
+        exact = _indexed_path(f"{types[chain[0]]}.{chain[1]}", knowledge)
         if exact:
             return exact
     return methods.get(func.attr) if isinstance(func, ast.Attribute) else None
@@ -120,6 +120,6 @@ def _chain(node: ast.expr) -> list[str]:
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
 
 
-def _known(path: str, knowledge: Knowledge) -> str | None:
+def _indexed_path(path: str, knowledge: Knowledge) -> str | None:
     api = knowledge.lookup(path)
     return api.path if api else None

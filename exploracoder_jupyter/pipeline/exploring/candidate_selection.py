@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exploracoder_jupyter.core.types import Experience, Selection
-from exploracoder_jupyter.pipeline.exploring.output_similarity import agree, informative, shown
+from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.solving.assert_rewrite import can_fail
 
@@ -33,7 +33,7 @@ class Evidence:
     """Minus the length of the code."""
 
 
-@heuristic("selecting a candidate", lambda experiences, recommended: _first(experiences))
+@heuristic("selecting a candidate", lambda experiences, recommended: _select_first(experiences))
 def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tuple[Experience, Selection]:
     """The best experience (the first one among equals) with the reasons. Needs at least one experience."""
     evidence = [_evidence(item, experiences, set(recommended)) for item in experiences]
@@ -43,7 +43,7 @@ def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tup
     return chosen, Selection(chosen.subtask.id, chosen.candidate.id, _reasons(evidence[best], chosen, ran))
 
 
-def _first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
+def _select_first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
     """The first that ran, else the first."""
     chosen = next((item for item in experiences if item.observation.ran), experiences[0])
     return chosen, Selection(chosen.subtask.id, chosen.candidate.id, ("ran" if chosen.observation.ran else "none ran",))
@@ -51,10 +51,10 @@ def _first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
 
 def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str]) -> Evidence:
     observation = item.observation
-    agreeing = sum(agree(item, other) for other in all_ if other is not item) if observation.ran else 0
+    agreeing = sum(outputs_agree(item, other) for other in all_ if other is not item) if observation.ran else 0
     used = len(recommended.intersection(item.apis))
     asserted = observation.ran and _asserts(item.candidate.code)
-    informs = informative(shown(observation))
+    informs = is_informative(result_text(observation))
     return Evidence(observation.ran, agreeing, asserted, informs, used, -len(item.candidate.code))
 
 

@@ -17,11 +17,11 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.types import ApiDoc, Candidate, Selection, Subtask
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
-from exploracoder_jupyter.pipeline.exploring.subtask_exploration import finish
-from exploracoder_jupyter.pipeline.prompting.passage_packing import distinct
+from exploracoder_jupyter.pipeline.exploring.subtask_exploration import emit_finished
+from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.run_plan import Carried
-from exploracoder_jupyter.pipeline.step_context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
 _CHOSEN = "chosen by the user"
 _GIVEN = "carried over from the earlier run"
@@ -31,9 +31,9 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
     """The state after what is known for this subtask; `None` if nothing is, or if it fails now and did not before."""
     agenda = run.agenda
     if chosen := agenda.chosen.pop(subtask.id, None):
-        apis = _known(run, chosen.apis)
+        apis = _lookup_all(run, chosen.apis)
         return await _run_again(run, state, Search(run, subtask, apis), chosen.candidate, _CHOSEN)
-    if carried := agenda.given.pop(subtask.id, None):
+    if carried := agenda.carried.pop(subtask.id, None):
         return await _take_over(run, state, subtask, carried)
     return None
 
@@ -43,14 +43,14 @@ async def _take_over(run: Run, state: State, subtask: Subtask, carried: Carried)
     recommended = tuple(item.api for item in carried.apis)
     found = replace(
         state,
-        retrieved=merged(state.retrieved, _known(run, carried.retrieved)),
-        passages=distinct((*state.passages, *carried.passages)),
+        retrieved=merge_apis(state.retrieved, _lookup_all(run, carried.retrieved)),
+        passages=deduplicate((*state.passages, *carried.passages)),
     )
     if not carried.code:
         run.emit(SubtaskFinished(subtask.id, carried.status, carried.reason))
         return found
-    id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
-    candidate = Candidate(id_, subtask.id, carried.code, parent=state.after)
+    id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
+    candidate = Candidate(id_, subtask.id, carried.code, parent=state.parent)
     run.emit(SubtaskStarted(subtask.id, carried.apis))
     run.emit(CandidateProposed(candidate))
     search = Search(run, subtask, recommended, carried.passages)
@@ -61,11 +61,11 @@ async def _take_over(run: Run, state: State, subtask: Subtask, carried: Carried)
 async def _run_again(
     run: Run, state: State, found: Search, candidate: Candidate, reason: str, *, may_fail: bool = False
 ) -> State | None:
-    attempt = Attempt.of(run, state, found)
+    attempt = Attempt.start(run, state, found)
     winner: str | None = None
     try:
-        await attempt.again(candidate)
-        await still_wanted()
+        await attempt.rerun(candidate)
+        await raise_if_cancelled()
         if not attempt.experiences:
             run.meter.check()  # that is why it was not run
         if attempt.none_ran and not may_fail:
@@ -73,12 +73,12 @@ async def _run_again(
             return None
         winner = None if attempt.none_ran else candidate.id
         run.emit(CandidateSelected(Selection(candidate.subtask, candidate.id, (reason,))))
-        finish(run, attempt.experiences[-1])
+        emit_finished(run, attempt.experiences[-1])
     finally:
         await attempt.close_losers(winner)
-    return state.learn(attempt.experiences[-1], attempt.branches[winner] if winner else state.branch)
+    return state.with_experience(attempt.experiences[-1], attempt.branches[winner] if winner else state.branch)
 
 
-def _known(run: Run, paths: Iterable[str]) -> tuple[ApiDoc, ...]:
+def _lookup_all(run: Run, paths: Iterable[str]) -> tuple[ApiDoc, ...]:
     """The APIs of these paths that the libraries have now."""
     return tuple(api for api in map(run.knowledge.lookup, paths) if api)

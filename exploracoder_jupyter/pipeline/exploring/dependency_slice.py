@@ -25,7 +25,7 @@ class Names(NamedTuple):
     bound: frozenset[str]
 
 
-def whole(cells: Sequence[Experience]) -> str:
+def slice_dependencies(cells: Sequence[Experience]) -> str:
     """The code of the last cell with that of those before it that it needs, in order, nothing imported twice."""
     last = cells[-1].candidate.code
     kept, wanted = [last], set(lacking(last) or ())
@@ -34,10 +34,10 @@ def whole(cells: Sequence[Experience]) -> str:
         if wanted & {*names_in(code).bound, *(change.name for change in item.observation.changes)}:
             wanted |= lacking(code) or set()
             kept = [code, *(other for other in kept if other != code)]
-    return "\n\n".join(_importing_once(kept))
+    return "\n\n".join(_drop_repeated_imports(kept))
 
 
-def self_contained(code: str) -> bool:
+def is_self_contained(code: str) -> bool:
     """Whether the code reads no name that it has not bound before, as far as can be told without running it."""
     return lacking(code) == set()
 
@@ -56,7 +56,7 @@ def lacking(code: str) -> set[str] | None:
     return missing
 
 
-def repeats(code: str, other: str) -> bool:
+def contained_in(code: str, other: str) -> bool:
     """Whether every statement of the code stands in the other too."""
     statements = _statements(code)
     return bool(statements) and statements <= _statements(other)
@@ -78,17 +78,17 @@ def names_in(code: str) -> Names:
     bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
     changed = {node.target for node in ast.walk(ast.parse(code)) if isinstance(node, ast.AugAssign)}
     added = {target.id for target in changed if isinstance(target, ast.Name)} & bound
-    return Names(frozenset({*_read(table), *added}), frozenset(bound))
+    return Names(frozenset({*_read_names(table), *added}), frozenset(bound))
 
 
-def _read(table: symtable.SymbolTable) -> Iterator[str]:
+def _read_names(table: symtable.SymbolTable) -> Iterator[str]:
     top = table.get_type() == "module"
     yield from (one.get_name() for one in table.get_symbols() if one.is_referenced() and (top or one.is_global()))
     for inner in table.get_children():
-        yield from _read(inner)
+        yield from _read_names(inner)
 
 
-def _importing_once(codes: Iterable[str]) -> Iterator[str]:
+def _drop_repeated_imports(codes: Iterable[str]) -> Iterator[str]:
     """The codes without top-level imports that an earlier one has."""
     seen: set[str] = set()
     for code in codes:

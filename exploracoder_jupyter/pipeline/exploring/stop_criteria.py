@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.pipeline.exploring.subtask_exploration import failure
+from exploracoder_jupyter.pipeline.exploring.subtask_exploration import failure_kind
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.step_context import Run, State
 
@@ -15,8 +15,8 @@ class Futile(ExploraError):
 @heuristic("checking whether to stop", lambda run, state: None)
 def stop_if_futile(run: Run, state: State) -> None:
     """Raise Futile when the last two subtasks got no code or failed alike, or the library cannot be imported at all."""
-    if len(state.codeless) > 1:
-        raise Futile(f"The model gave no code for two subtasks in a row: {state.codeless[-1]}")
+    if len(state.no_code_problems) > 1:
+        raise Futile(f"The model gave no code for two subtasks in a row: {state.no_code_problems[-1]}")
     if not state.experience or state.experience[-1].observation.ran:
         return
     last = state.experience[-1]
@@ -25,5 +25,5 @@ def stop_if_futile(run: Run, state: State) -> None:
     if error and error.name == "ModuleNotFoundError" and any(f"'{root}'" in error.message for root in roots):
         raise Futile(f"Every candidate failed to import the library: {error.headline}.")
     before = state.experience[-2] if len(state.experience) > 1 else None
-    if before and not before.observation.ran and failure(before) == failure(last):
-        raise Futile(f"Two subtasks in a row failed in the same way: {failure(last)}.")
+    if before and not before.observation.ran and failure_kind(before) == failure_kind(last):
+        raise Futile(f"Two subtasks in a row failed in the same way: {failure_kind(last)}.")

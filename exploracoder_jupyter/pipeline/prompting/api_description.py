@@ -27,19 +27,19 @@ _LONGEST_RETURNS: Final = 200
 
 
 @heuristic("describing an API", lambda api: f"- {api.path}")
-def row(api: ApiDoc) -> str:
+def summary_line(api: ApiDoc) -> str:
     """Path, signature and first sentence, on a line."""
-    return f"- {api.path}{ended(api.signature, 160)}: {ended(api.summary, 200)}"
+    return f"- {api.path}{truncate(api.signature, 160)}: {truncate(api.summary, 200)}"
 
 
 @heuristic("describing an API", lambda api, most: f"### {api.path}")
-def in_full(api: ApiDoc, most: int) -> str:
+def describe_in_full(api: ApiDoc, most: int) -> str:
     """The API with about `most` characters of its documentation."""
     warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""
-    return f"### {api.path}{shorten(api.signature, 400)}{warning}\n{_about(api, most)}"
+    return f"### {api.path}{shorten(api.signature, 400)}{warning}\n{_documentation(api, most)}"
 
 
-def ended(text: str, most: int) -> str:
+def truncate(text: str, most: int) -> str:
     """On a line, with dots where it is cut."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[:most].rstrip()} ..."
@@ -50,19 +50,19 @@ def squeezed(text: str) -> str:
     return "".join(text.split())
 
 
-def _about(api: ApiDoc, most: int) -> str:
+def _documentation(api: ApiDoc, most: int) -> str:
     if len(api.description) <= most:
         return "\n".join([api.description, *_example(api, most - len(api.description), api.description)])
     if not api.parameters:
         return shorten(api.description, most)
-    parts = [_lead(api.description, most // 3)]
+    parts = [_opening(api.description, most // 3)]
     parts += _parameters(api.parameters, most * 2 // 3 - len(parts[0]) // 2)
-    parts += [f"Returns: {ended(api.returns, _LONGEST_RETURNS)}"] if api.returns else []
+    parts += [f"Returns: {truncate(api.returns, _LONGEST_RETURNS)}"] if api.returns else []
     parts += _example(api, most - sum(map(len, parts)))
     return "\n".join([*parts, f"(shortened: {len(api.description)} characters in all)"])
 
 
-def _lead(description: str, most: int) -> str:
+def _opening(description: str, most: int) -> str:
     """What comes before the first section, as far as its sentences fit; the first one in any case."""
     found = _SECTION.search(description)
     text = " ".join(description[: found.start() if found else None].split())
@@ -76,7 +76,7 @@ def _lead(description: str, most: int) -> str:
 
 def _parameters(parameters: tuple[Parameter, ...], room: int) -> Iterator[str]:
     """A line for each, with all that is said of them if that fits; else in brief, and names for those left over."""
-    lines = [_line(one, ended(one.about, _LONGEST_PARAMETER)) for one in parameters]
+    lines = [_line(one, truncate(one.about, _LONGEST_PARAMETER)) for one in parameters]
     if sum(map(len, lines)) > room:
         lines = [_line(one, _brief(one.about)) for one in parameters]
     yield "Parameters:"
@@ -96,7 +96,7 @@ def _line(parameter: Parameter, about: str) -> str:
 
 def _brief(text: str) -> str:
     """The first sentence, on a line."""
-    return ended(_SENTENCE.split(" ".join(text.split()), maxsplit=1)[0], _LONGEST_BRIEF)
+    return truncate(_SENTENCE.split(" ".join(text.split()), maxsplit=1)[0], _LONGEST_BRIEF)
 
 
 def _example(api: ApiDoc, room: int, told: str = "") -> Iterator[str]:

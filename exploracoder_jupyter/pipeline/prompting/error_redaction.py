@@ -15,7 +15,7 @@ _VALUE = re.compile(r"    (?P<source>.+): [\w.<>]+")
 _QUOTED = re.compile(r"    (?P<source>.*?)\s*\^?")
 
 
-def of_code(report: str, code: str) -> str:
+def redact_foreign_source(report: str, code: str) -> str:
     """The report without quotations of other code."""
     return "\n".join(_lines(report, _squeezed(code)))
 

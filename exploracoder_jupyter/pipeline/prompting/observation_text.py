@@ -8,7 +8,7 @@ from typing import Final
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 
-OBSERVATION: Final = 4000
+MOST_CHARACTERS: Final = 4000
 """Characters of one observation that a model is shown, its code not counted."""
 
 _LEAST = 600
@@ -22,7 +22,7 @@ _Part = Callable[[Observation, int], str]
 there is nothing to tell."""
 
 
-def tell(experience: Iterable[Experience], most: int) -> str:
+def format_experience(experience: Iterable[Experience], most: int) -> str:
     """Cells with what they gave, in about `most` characters: short ones whole, the others alike."""
     items = list(experience)
     whole = [_cell(item) for item in items]
@@ -49,7 +49,7 @@ def _cell(item: Experience, room: int | None = None) -> str:
     code = item.candidate.code if room is None else shorten(item.candidate.code, room // 2)
     ended = "It ran." if observation.ran else f"It failed ({observation.status})."
     head = f"# {item.subtask.title}\n```python\n{code}\n```\n{ended}"
-    left = OBSERVATION if room is None else max(min(OBSERVATION, room - len(head)), _LEAST // 2)
+    left = MOST_CHARACTERS if room is None else max(min(MOST_CHARACTERS, room - len(head)), _LEAST // 2)
     return "\n".join([head, *_observed(observation, left)])
 
 
@@ -79,8 +79,8 @@ def _report(error: ErrorInfo) -> str:
     return report if said else f"{error.headline}\n{rest}".strip()
 
 
-def _meant(observation: Observation, room: int) -> str:
-    return _listed("Did you mean:", observation.error.nearest if observation.error else (), room)
+def _suggestions(observation: Observation, room: int) -> str:
+    return _bullet_list("Did you mean:", observation.error.nearest if observation.error else (), room)
 
 
 def _note(observation: Observation, room: int) -> str:
@@ -100,10 +100,10 @@ def _changes(observation: Observation, room: int) -> str:
     if not observation.changes:
         names = ", ".join(f"{name}: {kind}" for name, kind in observation.names)
         return f"New names: {shorten(names, room)}" if names else ""
-    return "\n".join(["Names now:", *_fitting(observation.changes, shorten(observation.text, room), room)])
+    return "\n".join(["Names now:", *_fitting_changes(observation.changes, shorten(observation.text, room), room)])
 
 
-def _fitting(changes: Sequence[Change], shown: str, room: int) -> Iterator[str]:
+def _fitting_changes(changes: Sequence[Change], shown: str, room: int) -> Iterator[str]:
     """Changes in full, or their first line, or how many more there are. `shown`: the text that is told above."""
     for index, change in enumerate(changes):
         whole = _change(change, shown)
@@ -130,7 +130,7 @@ def _value(change: Change, shown: str) -> str:
 
 
 def _warnings(observation: Observation, room: int) -> str:
-    return _listed("Warnings:", observation.warnings, room)
+    return _bullet_list("Warnings:", observation.warnings, room)
 
 
 def _files(observation: Observation, room: int) -> str:
@@ -138,7 +138,7 @@ def _files(observation: Observation, room: int) -> str:
 
 
 def _logs(observation: Observation, room: int) -> str:
-    return _listed("Logged:", observation.logs, room)
+    return _bullet_list("Logged:", observation.logs, room)
 
 
 def _cost(observation: Observation, _room: int) -> str:
@@ -147,7 +147,7 @@ def _cost(observation: Observation, _room: int) -> str:
     return f"It {' and '.join(parts)}." if parts else ""
 
 
-def _listed(heading: str, lines: Sequence[str], room: int) -> str:
+def _bullet_list(heading: str, lines: Sequence[str], room: int) -> str:
     """The lines that fit, and how many do not."""
     kept: list[str] = []
     for line in lines:
@@ -159,5 +159,5 @@ def _listed(heading: str, lines: Sequence[str], room: int) -> str:
     return "\n".join([heading, *kept]) if kept else ""
 
 
-_PARTS: Final[tuple[_Part, ...]] = (_error, _meant, _note, _output, _changes, _warnings, _files, _logs, _cost)
+_PARTS: Final[tuple[_Part, ...]] = (_error, _suggestions, _note, _output, _changes, _warnings, _files, _logs, _cost)
 """The most informative first."""

@@ -14,7 +14,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.api_description import ended, in_full, row, squeezed
+from exploracoder_jupyter.pipeline.prompting.api_description import describe_in_full, squeezed, summary_line, truncate
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.quoting import quote
 
@@ -48,33 +48,33 @@ class Packed:
 def packed(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> Packed:
     """As much of both as fits into the tokens, the first ones in full."""
     room = int(tokens * CHARACTERS_PER_TOKEN)
-    fresh = _without_doubles(passages, apis)
+    fresh = _drop_repeated(passages, apis)
     snippets = [item for item in fresh if item.source == "snippet"]
     others = [item for item in fresh if item.source != "snippet"]
     share = int(room * (_PASSAGES_SHARE if apis else 1))
     first = _passages(snippets, int(share * (_SNIPPETS_SHARE if others else 1)))
     second = _passages(others, share - len(first))
-    told = _docs(_named_first(apis, fresh), {api.path for api in apis[:2]}, room - len(first) - len(second))
+    told = _docs(_called_first(apis, fresh), {api.path for api in apis[:2]}, room - len(first) - len(second))
     return Packed(*(quote(text) if text else "" for text in (first, told, second)))
 
 
 @heuristic("listing APIs", lambda apis: "\n".join(api.path for api in apis))
-def table(apis: Sequence[ApiDoc]) -> str:
+def api_table(apis: Sequence[ApiDoc]) -> str:
     """Path, signature and first sentence, a line each."""
-    return "\n".join(map(row, apis))
+    return "\n".join(map(summary_line, apis))
 
 
 @heuristic("removing repeated passages", lambda passages: tuple(passages))
-def distinct(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+def deduplicate(passages: Sequence[Passage]) -> tuple[Passage, ...]:
     """The passages in order, none whose text an earlier one holds."""
-    return tuple(_without_doubles(passages, ()))
+    return tuple(_drop_repeated(passages, ()))
 
 
 def _paths(apis: Sequence[ApiDoc]) -> str:
     return quote("\n".join(api.path for api in apis)) if apis else ""
 
 
-def _without_doubles(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:
+def _drop_repeated(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:
     known = [squeezed(api.description) for api in apis]
     kept: list[Passage] = []
     for item in passages:
@@ -85,7 +85,7 @@ def _without_doubles(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> lis
     return kept
 
 
-def _named_first(apis: Sequence[ApiDoc], passages: Sequence[Passage]) -> list[ApiDoc]:
+def _called_first(apis: Sequence[ApiDoc], passages: Sequence[Passage]) -> list[ApiDoc]:
     """Those that the passages' code calls first, otherwise in their order."""
     named = {path for item in passages for path in item.apis}
     code = "\n".join(item.text for item in passages if item.code and not item.apis)
@@ -108,7 +108,7 @@ def _passages(passages: Sequence[Passage], room: int) -> str:
 
 
 def _passage(item: Passage, most: int) -> str:
-    parts = (ended(item.title, _LONGEST_TITLE), ended(item.origin, _LONGEST_TITLE), item.licence)
+    parts = (truncate(item.title, _LONGEST_TITLE), truncate(item.origin, _LONGEST_TITLE), item.licence)
     head = f"[{item.source}: {'; '.join(part for part in parts if part)}]"
     text = shorten(item.text.strip(), max(most - len(head), _LEAST_PASSAGE // 2))
     return f"{head}\n```python\n{text}\n```" if item.code else f"{head}\n{text}"
@@ -121,13 +121,13 @@ def _docs(apis: Sequence[ApiDoc], first: Collection[str], room: int) -> str:
     """
     parts: list[str] = []
     for api in apis:
-        line = row(api)
+        line = summary_line(api)
         if len(line) > room:
             break
         parts.append(line)
         room -= len(line) + 2
     for rank, api in enumerate(apis[: len(parts)]):
-        whole = in_full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
+        whole = describe_in_full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
         if len(whole) - len(parts[rank]) <= room:
             room -= len(whole) - len(parts[rank])
             parts[rank] = whole

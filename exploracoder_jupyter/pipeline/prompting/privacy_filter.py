@@ -16,7 +16,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ErrorInfo, Experience, Observation, Passage, Sharing
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.error_redaction import of_code
+from exploracoder_jupyter.pipeline.prompting.error_redaction import redact_foreign_source
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 
 INSTALLED: Final = "# Installed, in "
@@ -48,7 +48,7 @@ _WORD = re.compile(r"\w+")
 _WARNING = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 
 
-def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
+def redact_inputs(inputs: Inputs, sharing: Sharing) -> Inputs:
     """The inputs with every experience and what was found reduced to what may be shared."""
     if sharing == "values":
         return inputs
@@ -56,32 +56,32 @@ def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
     for field in fields(inputs):
         value = getattr(inputs, field.name)
         if isinstance(value, Experience):
-            changes[field.name] = reduced(value, sharing)
+            changes[field.name] = redact_experience(value, sharing)
         elif isinstance(value, tuple) and value and isinstance(value[0], Experience):
-            changes[field.name] = tuple(reduced(item, sharing) for item in value)
+            changes[field.name] = tuple(redact_experience(item, sharing) for item in value)
         elif isinstance(value, tuple) and value and isinstance(value[0], Passage):
             changes[field.name] = tuple(item for item in value if item.source != "workspace")
     return replace(inputs, **changes) if changes else inputs  # type: ignore[arg-type]
 
 
-def may_be_read(source: str, sharing: Sharing) -> bool:
+def may_share_source(source: str, sharing: Sharing) -> bool:
     """Whether source code of a library may be sent, as `Knowledge.source` gives it: the user's own only with values."""
     return sharing == "values" or source.startswith(INSTALLED)
 
 
-@heuristic("removing values from a result", lambda experience, sharing: _least(experience))
-def reduced(experience: Experience, sharing: Sharing) -> Experience:
+@heuristic("removing values from a result", lambda experience, sharing: _status_only(experience))
+def redact_experience(experience: Experience, sharing: Sharing) -> Experience:
     """The experience with no more of its observation than may be shared."""
     if sharing == "values":
         return experience
     observation, error = experience.observation, experience.observation.error
     if sharing == "none":
-        return _least(experience)
+        return _status_only(experience)
     code = experience.candidate.code
-    return replace(experience, observation=_without_values(observation, _error(error, code) if error else None))
+    return replace(experience, observation=_without_values(observation, _redact_error(error, code) if error else None))
 
 
-def _least(experience: Experience) -> Experience:
+def _status_only(experience: Experience) -> Experience:
     """The experience with nothing but whether it ran, for how long, and the type of its error."""
     observation, error = experience.observation, experience.observation.error
     kept = ErrorInfo(error.name, "") if error else None
@@ -98,18 +98,18 @@ def _without_values(observation: Observation, error: ErrorInfo | None) -> Observ
         note=observation.note,
         changes=tuple(replace(change, summary=change.schema) for change in observation.changes),
         schema=observation.schema,
-        warnings=tuple(dict.fromkeys(_category(warning) for warning in observation.warnings)),
+        warnings=tuple(dict.fromkeys(_warning_category(warning) for warning in observation.warnings)),
         files=observation.files,
         memory=observation.memory,
     )
 
 
-def _error(error: ErrorInfo, code: str) -> ErrorInfo:
-    report = of_code(error.schema, code)
-    return ErrorInfo(error.name, _without_data(error, code), report=report, schema=report, nearest=error.nearest)
+def _redact_error(error: ErrorInfo, code: str) -> ErrorInfo:
+    report = redact_foreign_source(error.schema, code)
+    return ErrorInfo(error.name, _redact_message(error, code), report=report, schema=report, nearest=error.nearest)
 
 
-def _without_data(error: ErrorInfo, code: str) -> str:
+def _redact_message(error: ErrorInfo, code: str) -> str:
     form = _FORMS.get(error.name)
     found = re.match(form, error.message) if form else None
     if found is None:
@@ -120,6 +120,6 @@ def _without_data(error: ErrorInfo, code: str) -> str:
     )
 
 
-def _category(warning: str) -> str:
+def _warning_category(warning: str) -> str:
     found = _WARNING.match(warning)
     return found.group() if found else "a warning"

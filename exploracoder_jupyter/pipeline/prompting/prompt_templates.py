@@ -37,11 +37,11 @@ def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
 
 def without_offer(text: str) -> str:
     """The words of a prompt without the offer of look-ups, which depends on the tokens that a run has left."""
-    return " ".join(_offer().sub(" ", text).split())
+    return " ".join(_lookup_offer().sub(" ", text).split())
 
 
 @cache
-def _offer() -> re.Pattern[str]:
+def _lookup_offer() -> re.Pattern[str]:
     before, after = _environment().get_template("lookups.j2").render(lookups="\0").strip().split("\0")
     return re.compile(rf"{re.escape(before)}\d+{re.escape(after)}")
 
@@ -55,16 +55,16 @@ def _environment() -> SandboxedEnvironment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    environment.filters.update(packed=packed, table=table, tell=tell, shorten=shorten, quoted=quote)
+    environment.filters.update(packed=packed, table=api_table, tell=format_experience, shorten=shorten, quoted=quote)
     environment.filters.update(names_of_check=unmentioned_names)
     return environment
 
 
-def table(apis: Sequence[ApiDoc]) -> str:
+def api_table(apis: Sequence[ApiDoc]) -> str:
     """Path, signature and first sentence of each API, quoted."""
-    return quote(passage_packing.table(apis) or "(none were found)")
+    return quote(passage_packing.api_table(apis) or "(none were found)")
 
 
-def tell(experience: Iterable[Experience], most: int) -> str:
+def format_experience(experience: Iterable[Experience], most: int) -> str:
     """Cells with what they gave, quoted, in about `most` characters."""
-    return quote(observation_text.tell(experience, most))
+    return quote(observation_text.format_experience(experience, most))

@@ -17,7 +17,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValu
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_repair import Block, blocks, listed, plain, values, without_thinking
+from exploracoder_jupyter.pipeline.prompting.reply_repair import (
+    Block,
+    blocks,
+    json_values,
+    parse_list,
+    strip_markdown,
+    without_thinking,
+)
 
 __all__ = [
     "PlanReply",
@@ -41,9 +48,9 @@ _NO_CHANGE = re.compile(
 """Words that small models give in place of a JSON null."""
 _PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter", "tool_code")
 _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
-_TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")
+_TITLE_KEYS = ("title", "subtask", "task", "step", "description", "path", "api", "name")
 """Keys whose value says what an object is, where a text was asked for; the first that is there wins."""
-_SEARCHING = ("search", "query", "online")
+_QUERY_KEYS = ("search", "query", "online")
 """Keys under which a subtask has what to search the web for."""
 _NO_QUERY = re.compile(r"\W*(?:null|none|no|false|not needed|no (?:need (?:to|for) )?search(?: needed)?)?\W*", re.I)
 """Words that stand for no search."""
@@ -59,21 +66,21 @@ def _texts(value: object) -> object:
     if value is None:
         return []
     if isinstance(value, str):
-        return listed(value) or [line for line in map(plain, value.splitlines()) if line]
+        return parse_list(value) or [line for line in map(strip_markdown, value.splitlines()) if line]
     if isinstance(value, dict):
-        return [text for item in value.values() if (text := _said(item))]
-    return [text for item in value if (text := _said(item))] if isinstance(value, list) else value
+        return [text for item in value.values() if (text := _text_of(item))]
+    return [text for item in value if (text := _text_of(item))] if isinstance(value, list) else value
 
 
-def _said(item: object) -> str:
+def _text_of(item: object) -> str:
     if isinstance(item, dict):
         texts = {key: text for key, text in item.items() if isinstance(text, str)}
-        telling = [texts[key] for key in _TELLING if key in texts]
-        return plain((telling or [*texts.values(), ""])[0])
-    return plain(str(item)) if isinstance(item, (str, int, float)) else ""
+        telling = [texts[key] for key in _TITLE_KEYS if key in texts]
+        return strip_markdown((telling or [*texts.values(), ""])[0])
+    return strip_markdown(str(item)) if isinstance(item, (str, int, float)) else ""
 
 
-def _marked(value: object) -> object:
+def _subtasks_with_queries(value: object) -> object:
     """Subtasks where some have a query: texts, and objects with `subtask` and `search`."""
     items = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(items, list):
@@ -82,12 +89,12 @@ def _marked(value: object) -> object:
 
 
 def _with_query(item: object) -> object:
-    title = _said(item)
-    query = next((item[key] for key in _SEARCHING if key in item), None) if isinstance(item, dict) else None
+    title = _text_of(item)
+    query = next((item[key] for key in _QUERY_KEYS if key in item), None) if isinstance(item, dict) else None
     query = title if query is True else query
     if not title or not isinstance(query, str) or _NO_QUERY.fullmatch(query):
         return title
-    return {"subtask": title, "search": plain(query)}
+    return {"subtask": title, "search": strip_markdown(query)}
 
 
 def _paths(value: object) -> object:
@@ -130,7 +137,7 @@ class MarkedReply(BaseModel):
 class SearchingPlanReply(BaseModel):
     """Reply to `plan` where the web can be searched."""
 
-    subtasks: Annotated[list[Text | MarkedReply], BeforeValidator(_marked), Field(min_length=1)]
+    subtasks: Annotated[list[Text | MarkedReply], BeforeValidator(_subtasks_with_queries), Field(min_length=1)]
 
 
 class PlannerReply(BaseModel):
@@ -172,7 +179,7 @@ class RecommendGlobalReply(BaseModel):
 _R = TypeVar("_R", bound=BaseModel)
 
 
-def unreadable(text: str, *_: object) -> Never:
+def raise_unreadable(text: str, *_: object) -> Never:
     """In place of what a reply says where reading it fails by an error of ours: it is asked for once more.
 
     Raises:
@@ -181,7 +188,7 @@ def unreadable(text: str, *_: object) -> Never:
     raise ReplyError("the reply cannot be read.")
 
 
-@heuristic("reading a reply", unreadable)
+@heuristic("reading a reply", raise_unreadable)
 def parse_json(text: str, form: type[_R]) -> _R:
     """The reply as `form`.
 
@@ -190,9 +197,9 @@ def parse_json(text: str, form: type[_R]) -> _R:
     """
     text = without_thinking(text)
     complaint = "no JSON object was found in the reply."
-    for number, value in enumerate(values(text)):
+    for number, value in enumerate(json_values(text)):
         try:
-            return form.model_validate(_shaped(value, form))
+            return form.model_validate(_reshape(value, form))
         except ValidationError as error:
             if number == 0 and value:
                 complaint = _complaint(error)
@@ -205,7 +212,7 @@ def _complaint(error: ValidationError) -> str:
     return f"{where}: {first['msg']}."
 
 
-def _shaped(value: JsonValue, form: type[BaseModel]) -> JsonValue:
+def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
     """The value with its outermost object put right: a list, or one of another name, under the only required field."""
     required = [name for name, field in form.model_fields.items() if field.is_required()]
     single = required[0] if len(required) == 1 else None
@@ -214,11 +221,11 @@ def _shaped(value: JsonValue, form: type[BaseModel]) -> JsonValue:
     if not isinstance(value, dict):
         return None
     if single and single not in value:
-        value = {**value, single: _meant(value, form)}
+        value = {**value, single: _find_required_list(value, form)}
     return {key: item for key, item in value.items() if item is not None}
 
 
-def _meant(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
+def _find_required_list(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
     """What stands for the required list under another name: the only list, or texts under numbered keys."""
     lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
     if len(lists) == 1:
@@ -227,7 +234,7 @@ def _meant(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
     return list(value.values()) if numbered else None
 
 
-@heuristic("reading a reply", unreadable)
+@heuristic("reading a reply", raise_unreadable)
 def parse_code(text: str) -> str:
     """The Python code of a reply: its Python blocks joined in order, or the whole text if that is Python.
 
@@ -243,14 +250,14 @@ def parse_code(text: str) -> str:
         raise ReplyError(
             "the reply is neither a fenced code block nor valid Python." if text else "the reply is empty."
         )
-    code = "\n".join(block.body.strip("\n") for block in _python(found)) if found else text
+    code = "\n".join(block.body.strip("\n") for block in _python_blocks(found)) if found else text
     code = _without_prompts(code).strip("\n")
     if not code.strip():
         raise ReplyError("the reply holds no Python code.")
     return code
 
 
-def _python(found: Sequence[Block]) -> Sequence[Block]:
+def _python_blocks(found: Sequence[Block]) -> Sequence[Block]:
     marked = [block for block in found if block.language in _PYTHON]
     if marked:
         return marked

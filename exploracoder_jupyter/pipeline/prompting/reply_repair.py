@@ -58,10 +58,10 @@ def without_thinking(text: str) -> str:
 
 def blocks(text: str) -> list[Block]:
     """The fenced blocks in order, freed of their indentation. One that is never closed goes to the end."""
-    return [block for _, block in fenced(text)]
+    return [block for _, block in split_fenced(text)]
 
 
-def fenced(text: str) -> list[tuple[str, Block]]:
+def split_fenced(text: str) -> list[tuple[str, Block]]:
     """The fenced blocks in order, each with the prose between it and the one before."""
     text, end, found = text.replace("\r\n", "\n"), 0, []
     for m in _FENCE.finditer(text):
@@ -71,55 +71,55 @@ def fenced(text: str) -> list[tuple[str, Block]]:
     return found
 
 
-def unfenced(text: str) -> str:
+def without_fenced_blocks(text: str) -> str:
     """The prose alone, a blank line in place of every fenced block."""
     return _FENCE.sub("\n", text.replace("\r\n", "\n"))
 
 
-def values(text: str) -> Iterator[JsonValue]:
+def json_values(text: str) -> Iterator[JsonValue]:
     """The JSON values that the text may mean, the surest first; a list in prose is a list of texts.
 
     Where such a list begins before any brace, the brackets in its items are not the reply.
     """
-    bodies = [block.body for block in sorted(blocks(text), key=_by_promise)]
-    prose: list[JsonValue] = [*listed(text)]
+    bodies = [block.body for block in sorted(blocks(text), key=_preference)]
+    prose: list[JsonValue] = [*parse_list(text)]
     for source in bodies:
-        yield from _exact(source)
+        yield from _decode_exact(source)
     if _opens_with_list(text):
-        yield from (value for value in _exact(text) if isinstance(value, dict))
+        yield from (value for value in _decode_exact(text) if isinstance(value, dict))
         yield prose
     else:
-        yield from _exact(text)
+        yield from _decode_exact(text)
     for source in (*bodies, text):
-        yield from _repaired(source)
+        yield from _decode_repaired(source)
     if prose:
         yield prose
 
 
-def listed(text: str) -> list[str]:
+def parse_list(text: str) -> list[str]:
     """The items of a list in prose: numbered ones if there are any, else bullets; sub-items are left out."""
     found = list(_NUMBERED.finditer(text)) or list(_BULLET.finditer(text))
     if not found:
         return []
     outer = min(len(match["indent"]) for match in found)
-    return [plain(match["text"]) for match in found if len(match["indent"]) == outer]
+    return [strip_markdown(match["text"]) for match in found if len(match["indent"]) == outer]
 
 
-def plain(text: str) -> str:
+def strip_markdown(text: str) -> str:
     """One line without Markdown's emphasis."""
-    line = unbroken(text)
+    line = join_lines(text)
     if line.count("**") % 2:  # half of a pair, the other half of which stood before the number
         line = line.removeprefix("**").removesuffix("**")
     parts = _CODE_SPAN.split(line)
     return "".join(part if number % 2 else _EMPHASIS.sub(r"\1", part) for number, part in enumerate(parts)).strip()
 
 
-def unbroken(text: str) -> str:
+def join_lines(text: str) -> str:
     """The text on one line; blanks within its lines may be data, and stay."""
     return " ".join(filter(None, map(str.strip, text.splitlines())))
 
 
-def _by_promise(block: Block) -> tuple[bool, int]:
+def _preference(block: Block) -> tuple[bool, int]:
     return block.language not in ("json", "jsonc", "json5"), -len(block.body)
 
 
@@ -129,7 +129,7 @@ def _opens_with_list(text: str) -> bool:
     return first is not None and (braces is None or first.start() < braces.start())
 
 
-def _exact(source: str) -> Iterator[JsonValue]:
+def _decode_exact(source: str) -> Iterator[JsonValue]:
     """JSON without faults that starts at the first brace or bracket, or at the first of the other kind after it.
 
     Nothing inside an object that is cut off: it would pass for the whole.
@@ -147,7 +147,7 @@ def _exact(source: str) -> Iterator[JsonValue]:
         yield value
 
 
-def _repaired(source: str) -> Iterator[JsonValue]:
+def _decode_repaired(source: str) -> Iterator[JsonValue]:
     """What json_repair makes of it. On prose it invents values, so only those of the right kind are offered."""
     brace, bracket = source.find("{"), source.find("[")
     value = _repair(source[brace:]) if brace >= 0 else None

@@ -41,25 +41,25 @@ class _Missing(NamedTuple):
 
 
 @heuristic("looking for similar names", lambda run, observation: observation)
-def enriched(run: Run, observation: Observation) -> Observation:
+def add_suggestions(run: Run, observation: Observation) -> Observation:
     """The observation with the nearest documented APIs added to what its error may have meant."""
     error = observation.error
-    more = [*_like(error, run.knowledge)] if error else []
+    more = [*_suggestion_lines(error, run.knowledge)] if error else []
     return (
         replace(observation, error=replace(error, nearest=(*error.nearest, *more))) if error and more else observation
     )
 
 
 @heuristic("looking for similar names", lambda path, apis: [])
-def alike(path: str, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
+def find_similar_apis(path: str, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
     """A few APIs whose names are like that of this path, the likest first."""
     owner, _, name = path.rpartition(".")
     return _ranked(_Missing(name, owner.rpartition(".")[2]), apis)[:_MOST_MORE]
 
 
-def _like(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
+def _suggestion_lines(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
     """Lines on a few APIs that are not told already."""
-    missing = _missing(error)
+    missing = _missing_name(error)
     told = {_path(line, knowledge) for line in error.nearest}
     if missing is None or (missing.exact and told):
         return
@@ -67,7 +67,7 @@ def _like(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
     yield from map(_line, found[:_MOST_MORE])
 
 
-def _missing(error: ErrorInfo) -> _Missing | None:
+def _missing_name(error: ErrorInfo) -> _Missing | None:
     form = _FORMS.get(error.name)
     found = form.match(error.message) if form else None
     if not found:

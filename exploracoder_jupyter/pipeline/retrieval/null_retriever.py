@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from exploracoder_jupyter.core.types import ScoredPassage, Snippet, SourceKind
 
 
-class NoSoup:
+class NullSoup:
     """Finds nothing and keeps nothing. Satisfies `ports.Soup`."""
 
     kinds: frozenset[SourceKind] = frozenset()

@@ -20,19 +20,19 @@ _LONGEST: Final = 6000
 """Characters of one passage that are kept, on record too; a prompt shows fewer."""
 
 
-async def gathered(run: Run, query: str) -> tuple[Passage, ...]:
+async def gather_passages(run: Run, query: str) -> tuple[Passage, ...]:
     """What the sources on this machine have for the query, best first."""
     barred: frozenset[SourceKind] = frozenset({"web"} if run.sharing == "values" else {"web", "workspace"})
-    return await _searched(run, query, _FOUND, run.soup.kinds - barred)
+    return await _search(run, query, _FOUND, run.soup.kinds - barred)
 
 
-async def gathered_online(run: Run, query: str) -> tuple[Passage, ...]:
+async def gather_web_passages(run: Run, query: str) -> tuple[Passage, ...]:
     """What the web has for the query, where it may be searched and there is something to ask."""
-    return await _searched(run, query, _FOUND_ONLINE, run.soup.kinds & {"web"})
+    return await _search(run, query, _FOUND_ONLINE, run.soup.kinds & {"web"})
 
 
 @heuristic("searching other sources", lambda run, query, k, kinds: ())
-async def _searched(run: Run, query: str, k: int, kinds: frozenset[SourceKind]) -> tuple[Passage, ...]:
+async def _search(run: Run, query: str, k: int, kinds: frozenset[SourceKind]) -> tuple[Passage, ...]:
     if not kinds or not query.strip():
         return ()
     found = await run.soup.search(query, k, among=kinds)

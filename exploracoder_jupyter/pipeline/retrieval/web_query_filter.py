@@ -21,21 +21,21 @@ _PLAIN: Final = re.compile(r"(?<![\w.'\"`])[a-z]{2,}(?![\w'\"`(=])")
 
 
 @heuristic("filtering search queries", lambda run, queries: [""] * len(queries))
-def sendable(run: Run, queries: Sequence[str]) -> list[str]:
+def filter_queries(run: Run, queries: Sequence[str]) -> list[str]:
     """The model's queries with the words that may be sent and no others; empty where nothing is left.
 
     Where a folder of saved pages is searched nothing is sent, so they stay as they are.
     """
     if run.retrieval.web == "folder" or not any(queries):
         return list(queries)
-    known = {"python", *_words(run.task.text), *_names(run), *_documented(run)}
+    known = {"python", *_words(run.task.text), *_known_names(run), *_documented_words(run)}
     return [" ".join(word for word in query.split() if _is_known(word, known)) for query in queries]
 
 
 @heuristic("filtering search queries", lambda run, text: [])
-def sendable_names(run: Run, text: str) -> list[str]:
+def find_known_names(run: Run, text: str) -> list[str]:
     """The names of libraries, APIs and parameters in a text, each once, as it writes them."""
-    names = _names(run)
+    names = _known_names(run)
     return list(dict.fromkeys(word for word in _WORD.findall(text) if word.casefold() in names))
 
 
@@ -44,20 +44,20 @@ def _is_known(word: str, known: set[str]) -> bool:
     return bool(parts) and parts <= known
 
 
-def _names(run: Run) -> set[str]:
+def _known_names(run: Run) -> set[str]:
     libraries = [name for one in run.knowledge.libraries for name in (one.name, one.distribution)]
     apis = run.knowledge.apis
     paths = (path for api in apis for path in (api.path, *api.aliases))
     parameters = (one.name for api in apis for one in api.parameters)
-    return _of_all((*run.task.libraries, *libraries, *dict.fromkeys(paths), *dict.fromkeys(parameters)))
+    return _words_of_all((*run.task.libraries, *libraries, *dict.fromkeys(paths), *dict.fromkeys(parameters)))
 
 
-def _documented(run: Run) -> set[str]:
+def _documented_words(run: Run) -> set[str]:
     texts = (run.knowledge.overview().text, *(api.description for api in run.knowledge.apis))
     return {word for text in texts for word in _PLAIN.findall(text)}
 
 
-def _of_all(texts: Iterable[str]) -> set[str]:
+def _words_of_all(texts: Iterable[str]) -> set[str]:
     return {word for text in texts for word in _words(text)}
 
 

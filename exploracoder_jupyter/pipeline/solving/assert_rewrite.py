@@ -14,9 +14,9 @@ from exploracoder_jupyter.core.errors import UsageError
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_TRUTHS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
+_CONDITIONS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 """Expressions that are written for their truth."""
-_NO_TRUTHS = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda)
+_NO_CONDITIONS = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda)
 """Expressions whose truth says nothing of the solution."""
 _FAILING = ("raises", "fail")
 _SETUP = ("setup_method", "setup_class", "setup_function", "setup_module")
@@ -29,29 +29,29 @@ assert _result.wasSuccessful() and _result.testsRun > len(_result.skipped), _rep
 """
 
 
-def nothing_asserted() -> UsageError:
+def no_assertion_error() -> UsageError:
     """The error of a check that can never fail."""
     return UsageError("The check asserts nothing.", remedy='Write for example --check "assert result == 3".')
 
 
-def asserting(tree: ast.Module, text: str) -> str:
+def rewrite_assertions(tree: ast.Module, text: str) -> str:
     """The code of the check `text`, whose tree is `tree`, with its tests called and its dropped truths asserted.
 
     Raises:
         UsageError: it asserts nothing, or has tests of a kind that is not run.
     """
-    body = [node for node in tree.body if not _starts_a_runner(node)]
+    body = [node for node in tree.body if not _starts_test_runner(node)]
     tests = [node for node in body if isinstance(node, _DEFINITIONS) and _is_test(node)]
-    _refuse_unknown(body, tests)
+    _reject_unsupported(body, tests)
     plain = [node for node in body if not isinstance(node, _DEFINITIONS)]
     helpers = {node.name: node for node in body if isinstance(node, _DEFINITIONS)}
     sure = _can_fail([*plain, *tests], helpers)
     asserted = [node for node in body if _is_dropped(node, last=node is body[-1] and not sure)]
     if not sure and not asserted:
-        raise nothing_asserted()
+        raise no_assertion_error()
     rewritten = asserted or len(body) < len(tree.body)
     code = "\n".join(_assertion(node) if node in asserted else ast.unparse(node) for node in body)
-    return "\n".join([code if rewritten else text, *(line for test in tests for line in _calls(test))])
+    return "\n".join([code if rewritten else text, *(line for test in tests for line in _test_calls(test))])
 
 
 def can_fail(tree: ast.Module) -> bool:
@@ -74,7 +74,7 @@ def _can_fail(roots: Sequence[ast.AST], helpers: Mapping[str, ast.AST]) -> bool:
 
 def _is_failing(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
-        return not isinstance(node.test, _NO_TRUTHS)
+        return not isinstance(node.test, _NO_CONDITIONS)
     name = _last_name(node.func) if isinstance(node, ast.Call) else ""
     return isinstance(node, ast.Raise) or name.startswith("assert") or name in _FAILING
 
@@ -89,7 +89,7 @@ def _is_dropped(node: ast.stmt, *, last: bool) -> bool:
     """Whether the statement is an expression whose truth is meant, and dropped."""
     if not isinstance(node, ast.Expr):
         return False
-    return isinstance(node.value, _TRUTHS) or (last and not isinstance(node.value, _NO_TRUTHS))
+    return isinstance(node.value, _CONDITIONS) or (last and not isinstance(node.value, _NO_CONDITIONS))
 
 
 def _assertion(node: ast.stmt) -> str:
@@ -105,10 +105,10 @@ def _assertion(node: ast.stmt) -> str:
     return f"_got = ({text})\nassert _got, {text!r} + f' is not true: it gave {{_got!r}}'"
 
 
-def _starts_a_runner(node: ast.stmt) -> bool:
+def _starts_test_runner(node: ast.stmt) -> bool:
     """`unittest.main()`, also under `if __name__ == "__main__"`: it would end the kernel."""
     if isinstance(node, ast.If):
-        return all(_starts_a_runner(item) for item in node.body)
+        return all(_starts_test_runner(item) for item in node.body)
     return isinstance(node, ast.Expr) and ast.unparse(node.value).startswith(("unittest.main(", "pytest.main("))
 
 
@@ -122,44 +122,44 @@ def _is_test_case(node: ast.ClassDef) -> bool:
     return any(_last_name(base).endswith("TestCase") for base in node.bases)
 
 
-def _methods(node: _Definition) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+def _test_methods(node: _Definition) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for item in node.body:
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)) and item.name.startswith("test"):
             yield item
 
 
-def _refuse_unknown(body: Sequence[ast.stmt], tests: Sequence[_Definition]) -> None:
+def _reject_unsupported(body: Sequence[ast.stmt], tests: Sequence[_Definition]) -> None:
     """Raise UsageError for what only a test runner could run."""
     for test in tests:
-        functions = list(_methods(test)) if isinstance(test, ast.ClassDef) else [test]
+        functions = list(_test_methods(test)) if isinstance(test, ast.ClassDef) else [test]
         own = int(isinstance(test, ast.ClassDef))
         for function in functions:
             if isinstance(function, ast.AsyncFunctionDef):
-                raise _unknown(f"`{function.name}` is asynchronous")
-            if isinstance(function, ast.FunctionDef) and _required(function.args) > own:
-                raise _unknown(f"`{function.name}` takes parameters")
+                raise _unsupported_error(f"`{function.name}` is asynchronous")
+            if isinstance(function, ast.FunctionDef) and _count_required(function.args) > own:
+                raise _unsupported_error(f"`{function.name}` takes parameters")
     for node in (inner for stmt in body for inner in ast.walk(stmt)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             words = {_last_name(item) for item in node.decorator_list}
             if words & {"fixture", "parametrize"} or node.name in _SETUP:
-                raise _unknown(f"`{node.name}` is a fixture or parametrized")
+                raise _unsupported_error(f"`{node.name}` is a fixture or parametrized")
 
 
-def _required(args: ast.arguments) -> int:
+def _count_required(args: ast.arguments) -> int:
     positional = len(args.posonlyargs) + len(args.args) - len(args.defaults)
     return positional + sum(default is None for default in args.kw_defaults)
 
 
-def _unknown(what: str) -> UsageError:
+def _unsupported_error(what: str) -> UsageError:
     return UsageError(
         f"The check has tests that are not run here: {what}.",
         remedy="Write plain test functions without parameters, or assertions.",
     )
 
 
-def _calls(test: _Definition) -> list[str]:
+def _test_calls(test: _Definition) -> list[str]:
     if not isinstance(test, ast.ClassDef):
         return [f"{test.name}()"]
     if _is_test_case(test):
         return [_RUN_TEST_CASE.format(name=test.name)]
-    return [f"{test.name}().{method.name}()" for method in _methods(test)]
+    return [f"{test.name}().{method.name}()" for method in _test_methods(test)]

@@ -17,13 +17,13 @@ from importlib import resources
 
 from exploracoder_jupyter.core.types import Task
 
-_SAME = "_explora_same"
-_KEPT = "_explora_kept"
+_HELPER_NAME = "_explora_same"
+_SNAPSHOT_NAME = "_explora_kept"
 _TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 _QUANTIFIERS = ("all", "any")
 _MOST_SHOWN = 300
 
-_KEEP = """
+_SNAPSHOT = """
 def {kept}(names):
     import copy, types
     copies, known, failed = {{}}, {{}}, []
@@ -44,34 +44,34 @@ def {kept}(names):
 """
 
 
-def decided(code: str, goldens: Sequence[str] = ()) -> str:
+def rewrite_equality(code: str, goldens: Sequence[str] = ()) -> str:
     """The code of a check with its equalities decided by content where they have no truth of their own.
 
     The copies of the `goldens` are put back before it; the check fails where they are gone. They and what the check
     itself makes are the wanted side of a comparison, whichever side they stand on.
     """
     tree = ast.parse(code)
-    rewriter = _Equalities(_owned(tree, goldens))
+    rewriter = _EqualityRewriter(_wanted_names(tree, goldens))
     tree = rewriter.visit(tree)
-    first = [f"{name} = {_KEPT}[{name!r}]" for name in goldens]
+    first = [f"{name} = {_SNAPSHOT_NAME}[{name!r}]" for name in goldens]
     if not rewriter.found:
-        return _behind_futures(ast.parse(code), first) if first else code
-    return _behind_futures(ast.fix_missing_locations(tree), [*first, _helper()])
+        return _insert_after_futures(ast.parse(code), first) if first else code
+    return _insert_after_futures(ast.fix_missing_locations(tree), [*first, _helper_code()])
 
 
-def _behind_futures(tree: ast.Module, lines: Sequence[str]) -> str:
+def _insert_after_futures(tree: ast.Module, lines: Sequence[str]) -> str:
     """The code with these lines before it, but behind its imports from `__future__`, which have to be the first."""
     futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     rest = [node for node in tree.body if node not in futures]
     return "\n".join([*map(ast.unparse, futures), *lines, *map(ast.unparse, rest)])
 
 
-def goldens(code: str, task: Task) -> tuple[str, ...]:
+def find_goldens(code: str, task: Task) -> tuple[str, ...]:
     """The user's variables that the check compares what the program makes with; none that the task itself speaks of."""
     users = {name for name in task.uses if not re.search(rf"\b{re.escape(name)}\b", task.text)}
     users.discard(task.solution_name or "")
     found: set[str] = set()
-    for given, wanted in _compared(ast.parse(code)):
+    for given, wanted in _comparisons(ast.parse(code)):
         right, left = _names(wanted) & users, _names(given) & users
         if right and _names(given) - right:
             found |= right
@@ -80,21 +80,21 @@ def goldens(code: str, task: Task) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def keeping(names: tuple[str, ...]) -> str:
+def snapshot_code(names: tuple[str, ...]) -> str:
     """Code that copies these variables; it raises TypeError, having kept the rest, if one cannot be copied."""
-    return _KEEP.format(kept=_KEPT, names=names)
+    return _SNAPSHOT.format(kept=_SNAPSHOT_NAME, names=names)
 
 
 @cache
-def _helper() -> str:
+def _helper_code() -> str:
     source = (
         resources.files("exploracoder_jupyter.kernel_agent").joinpath("value_equality.py").read_text(encoding="utf-8")
     )
-    lines = (f"{_SAME} = {{}}", f"exec({source!r}, {_SAME})", f"{_SAME} = {_SAME}['same']")
+    lines = (f"{_HELPER_NAME} = {{}}", f"exec({source!r}, {_HELPER_NAME})", f"{_HELPER_NAME} = {_HELPER_NAME}['same']")
     return "\n".join([*lines, *[""] * 6])  # so far apart that a traceback of the check does not show it
 
 
-def _compared(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _comparisons(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Both sides of every comparison: of operators, and of calls that take both."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -106,14 +106,14 @@ def _compared(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield sides[-2], sides[-1]
 
 
-def _owned(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
+def _wanted_names(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
     """The names that hold nothing that the program made: goldens, types, imports, and what is made of those alone."""
     imported = [
         alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
     ]
     owned = {*goldens, *_TYPES, *((alias.asname or alias.name).split(".")[0] for alias in imported)}
     makers: dict[str, list[Set[str] | None]] = {}
-    for name, value in _bound(tree):
+    for name, value in _bindings(tree):
         makers.setdefault(name, []).append(None if value is None else _names(value))
     for _ in makers:
         more = {name for name, sources in makers.items() if all(one is not None and one <= owned for one in sources)}
@@ -123,7 +123,7 @@ def _owned(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
     return frozenset(owned - {name for name in makers if name in _TYPES})
 
 
-def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
+def _bindings(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
     """The names that the check binds, each with what it comes from; `None` where that is not to be seen."""
     known: set[ast.AST] = set()
     for node in ast.walk(tree):
@@ -144,7 +144,7 @@ def _names(node: ast.AST) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-class _Equalities(ast.NodeTransformer):
+class _EqualityRewriter(ast.NodeTransformer):
     """Puts the helper where the truth of an equality is taken."""
 
     def __init__(self, owned: Set[str]) -> None:
@@ -157,7 +157,7 @@ class _Equalities(ast.NodeTransformer):
         """An assertion, with what came instead in its message."""
         text, before = ast.unparse(node.test), self.found
         self.found = False
-        single = isinstance(node.test, ast.Compare) and _decides(node.test)
+        single = isinstance(node.test, ast.Compare) and _is_equality(node.test)
         node.test = self._truth(node.test, shown=single and node.msg is None)
         if self.found and node.msg is None:
             side = "right" if self._swapped else "left"
@@ -200,18 +200,18 @@ class _Equalities(ast.NodeTransformer):
         if isinstance(node, ast.BoolOp):
             node.values = [self._truth(value) for value in node.values]
             return node
-        if not isinstance(node, ast.Compare) or not _decides(node):
+        if not isinstance(node, ast.Compare) or not _is_equality(node):
             changed: ast.expr = self.visit(node)
             return changed
         left, right = self.visit(node.left), self.visit(node.comparators[0])
         self.found, self._swapped = True, self._is_wanted(left) and not self._is_wanted(right)
         sides = ("wanted", "given") if self._swapped else ("given", "wanted")
         values = [
-            _named(value) if shown and side == "given" else value
+            _captured(value) if shown and side == "given" else value
             for side, value in zip(sides, (left, right), strict=True)
         ]
         keywords = [ast.keyword(side, value) for side, value in zip(sides, values, strict=True)]
-        call = ast.Call(ast.Name(_SAME, ast.Load()), [], keywords)
+        call = ast.Call(ast.Name(_HELPER_NAME, ast.Load()), [], keywords)
         return ast.UnaryOp(ast.Not(), call) if isinstance(node.ops[0], ast.NotEq) else call
 
     def _is_wanted(self, node: ast.expr) -> bool:
@@ -219,11 +219,11 @@ class _Equalities(ast.NodeTransformer):
         return _names(node) <= self._owned
 
 
-def _named(node: ast.expr) -> ast.expr:
+def _captured(node: ast.expr) -> ast.expr:
     return ast.NamedExpr(ast.Name("_got", ast.Store()), node)
 
 
-def _decides(node: ast.Compare) -> bool:
+def _is_equality(node: ast.Compare) -> bool:
     """`a == b` or `a != b`; not `a == a`, which asks whether it equals itself."""
     equality = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
     return equality and ast.dump(node.left) != ast.dump(node.comparators[0])

@@ -12,7 +12,7 @@ from symtable import SymbolTable, symtable
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.solving.user_check import python_of
+from exploracoder_jupyter.pipeline.solving.user_check import check_source
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _ALIASES = {"np", "pd", "plt", "nx", "pl", "xr", "sns", "tf", "torch", "scipy", "numpy", "pandas", "pytest"}
@@ -26,10 +26,10 @@ def unmentioned_names(task: Task) -> tuple[str, ...]:
     Empty where there is no check, or none that can be read.
     """
     with suppress(UsageError, SyntaxError, ValueError, RecursionError, MemoryError):
-        code = python_of(task)
+        code = check_source(task)
         mentioned = {*_IDENTIFIER.findall(task.text), *task.uses, task.solution_name, *_module_names(task)}
-        free = _free(symtable(code, "check", "exec")) - set(dir(builtins)) - mentioned
-        uses = list(_uses(ast.parse(code)))
+        free = _free_names(symtable(code, "check", "exec")) - set(dir(builtins)) - mentioned
+        uses = list(_name_uses(ast.parse(code)))
         order = dict.fromkeys(name for name, _ in uses)
         return tuple(name for name in order if name in free and not _is_module(name, uses))
     return ()
@@ -48,9 +48,9 @@ def missing_names_notice(task: Task) -> str:
     )
 
 
-def _free(table: SymbolTable) -> set[str]:
+def _free_names(table: SymbolTable) -> set[str]:
     """The global names that are read in this scope or below it and bound in none of them."""
-    tables = list(_all(table))
+    tables = list(_all_scopes(table))
     symbols = [(symbol, one is table) for one in tables for symbol in one.get_symbols()]
     read = {one.get_name() for one, outer in symbols if one.is_referenced() and (outer or one.is_global())}
     bound = {
@@ -61,13 +61,13 @@ def _free(table: SymbolTable) -> set[str]:
     return read - bound - {"__name__", "__file__", "__doc__"}
 
 
-def _all(table: SymbolTable) -> Iterator[SymbolTable]:
+def _all_scopes(table: SymbolTable) -> Iterator[SymbolTable]:
     yield table
     for child in table.get_children():
-        yield from _all(child)
+        yield from _all_scopes(child)
 
 
-def _uses(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+def _name_uses(tree: ast.AST) -> Iterator[tuple[str, bool]]:
     """Each name that is read, in the order of the text, and whether it is read for an attribute only."""
     found = [
         (child.lineno, child.col_offset, child.id, isinstance(node, ast.Attribute))

@@ -24,11 +24,17 @@ from exploracoder_jupyter.core.types import (
 )
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import shared
+from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import InventInputs, JudgeInputs
-from exploracoder_jupyter.pipeline.solving.judge_replies import Ruled, parse_ruling
-from exploracoder_jupyter.pipeline.solving.test_inputs import InputReply, InventReply, cleaned, displaying, parse_inputs
-from exploracoder_jupyter.pipeline.step_context import Run, State, merged
+from exploracoder_jupyter.pipeline.solving.judge_replies import ParsedJudgement, parse_judgement
+from exploracoder_jupyter.pipeline.solving.test_inputs import (
+    InputReply,
+    InventReply,
+    display_last_value,
+    parse_inputs,
+    strip_assertions,
+)
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 _FOUND = 5
 """APIs that an error is looked up to."""
@@ -47,41 +53,41 @@ async def invent(run: Run, program: Experience) -> tuple[InventedInput, ...]:
     except ReplyError as error:
         run.emit(Notice(f"No test inputs could be read from the model's replies: {error.message}", "warning"))
         return ()
-    found = [item for number, one in enumerate(reply.tests, 1) if (item := _usable(run, one, number))]
+    found = [item for number, one in enumerate(reply.tests, 1) if (item := _clean_input(run, one, number))]
     found = [replace(item, id=f"t{number}") for number, item in enumerate(found[: run.settings.test_inputs], 1)]
     if found:
         run.emit(InputsInvented(tuple(found)))
     return tuple(found)
 
 
-def _usable(run: Run, reply: InputReply, number: int) -> InventedInput | None:
+def _clean_input(run: Run, reply: InputReply, number: int) -> InventedInput | None:
     """The input without assertions; `None`, and a notice, if there is nothing in it to run."""
     title = reply.title or f"input {number}"
-    before, after = cleaned(reply.before), cleaned(reply.after)
+    before, after = strip_assertions(reply.before), strip_assertions(reply.after)
     if before is None or after is None or not (before.code.strip() or after.code.strip()):
         run.emit(Notice(f"The generated input “{title}” was left out: it is no Python that could be run.", "warning"))
         return None
     if before.stripped or after.stripped:
         told = "what the model expects is not to be trusted, so it is shown what comes out instead"
         run.emit(Notice(f"Assertions were taken out of the generated input “{title}”: {told}."))
-    return InventedInput("", title, before.code, displaying(after.code))
+    return InventedInput("", title, before.code, display_last_value(after.code))
 
 
 async def judge(
     run: Run, state: State, program: Experience, inputs: Sequence[InventedInput], results: Sequence[InputRun]
-) -> Ruled:
+) -> ParsedJudgement:
     """What the model says of the results; unsure, with a notice, where its replies cannot be read."""
-    told = tuple(_told(program, given, result) for given, result in zip(inputs, results, strict=True))
+    told = tuple(_as_experience(program, given, result) for given, result in zip(inputs, results, strict=True))
     question = JudgeInputs(run.task, (), state.experience, program, told)
-    question = replace(question, apis=await _looked_up(run, question))
+    question = replace(question, apis=await _look_up_errors(run, question))
     ids = [given.id for given in inputs]
     try:
         ruled = await ask_parsed(
-            run, "judge", question, lambda text: parse_ruling(text, ids), subject=program.candidate.id
+            run, "judge", question, lambda text: parse_judgement(text, ids), subject=program.candidate.id
         )
     except ReplyError as error:
         run.emit(Notice(f"What the model said of the outputs could not be read: {error.message}", "warning"))
-        ruled = Ruled(Judgement("unsure", "the model's replies could not be read"))
+        ruled = ParsedJudgement(Judgement("unsure", "the model's replies could not be read"))
     run.emit(SolutionJudged(program.candidate.id, ruled.judgement))
     return ruled
 
@@ -91,20 +97,20 @@ def around_program(given: InventedInput) -> str:
     return "\n\n".join(part.strip("\n") for part in (given.before, PROGRAM_HERE, given.after) if part.strip())
 
 
-def _told(program: Experience, given: InventedInput, result: InputRun) -> Experience:
+def _as_experience(program: Experience, given: InventedInput, result: InputRun) -> Experience:
     candidate = Candidate(given.id, program.candidate.subtask, around_program(given))
     return Experience(Subtask(given.id, f"{given.id}: {given.title}"), candidate, result.observation)
 
 
 @heuristic("searching the documentation", lambda run, question: ())
-async def _looked_up(run: Run, question: JudgeInputs) -> tuple[ApiDoc, ...]:
+async def _look_up_errors(run: Run, question: JudgeInputs) -> tuple[ApiDoc, ...]:
     """The APIs nearest to each error among the results, as far as the errors may be shared."""
-    limited = shared(question, run.sharing)
+    limited = redact_inputs(question, run.sharing)
     assert isinstance(limited, JudgeInputs)
     errors = [item.observation.error for item in (limited.program, *limited.results) if item.observation.error]
     queries = dict.fromkeys(_query(error) for error in errors)
     found = [await run.knowledge.search(query, _FOUND) for query in list(queries)[:_MOST_ERRORS]]
-    return merged(*(tuple(item.api for item in items) for items in found))[:_FOUND]
+    return merge_apis(*(tuple(item.api for item in items) for items in found))[:_FOUND]
 
 
 def _query(error: ErrorInfo) -> str:

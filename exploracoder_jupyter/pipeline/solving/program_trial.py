@@ -15,10 +15,10 @@ import anyio
 from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.core.events import CandidateObserved
 from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Observation, Subtask, Usage
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, keep_files, tell_change
-from exploracoder_jupyter.pipeline.exploring.called_apis import apis_used, known_types
+from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, keep_files, notify_branching_change
+from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.similar_apis import enriched
+from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.solving.user_check import Probe
 from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.pipeline.task_groups import task_group
@@ -31,15 +31,17 @@ _T = TypeVar("_T")
 
 async def try_solution(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:
     """Run a solution, and what checks it after it."""
-    observation = enriched(run, await _settled(run, partial(_checked, run, candidate, after)))
+    observation = add_suggestions(
+        run, await _retry_on_branching_change(run, partial(_run_solution, run, candidate, after))
+    )
     run.meter.charge("execute", Usage(seconds=observation.seconds))
     types = known_types(state.experience) | dict(observation.names)
-    apis = apis_used(candidate.code, run.knowledge, types=types)
+    apis = find_called_apis(candidate.code, run.knowledge, types=types)
     run.emit(CandidateObserved(candidate.id, observation, apis))
     return Experience(SOLUTION, candidate, observation, apis)
 
 
-async def passes_anyway(run: Run, after: Probe) -> bool:
+async def passes_without_solution(run: Run, after: Probe) -> bool:
     """Whether the check passes before any solution was run, on variables that the user has already."""
     if not run.task.uses:
         return False
@@ -60,12 +62,12 @@ async def passes_anyway(run: Run, after: Probe) -> bool:
 
 async def try_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
     """Run the program on each input, each in a branch of its own."""
-    results = await _settled(run, partial(_on_inputs, run, program, inputs))
+    results = await _retry_on_branching_change(run, partial(_run_on_inputs, run, program, inputs))
     run.meter.charge("execute", Usage(seconds=sum(item.observation.seconds for item in results)))
     return results
 
 
-async def _settled(run: Run, work: Callable[[], Awaitable[_T]]) -> _T:
+async def _retry_on_branching_change(run: Run, work: Callable[[], Awaitable[_T]]) -> _T:
     """What the work gives; done again where branches are then made in another way.
 
     Raises:
@@ -75,11 +77,11 @@ async def _settled(run: Run, work: Callable[[], Awaitable[_T]]) -> _T:
         try:
             return await work()
         except BranchingChanged as change:
-            tell_change(run, change)
+            notify_branching_change(run, change)
     return await work()
 
 
-async def _checked(run: Run, candidate: Candidate, after: Probe | None) -> Observation:
+async def _run_solution(run: Run, candidate: Candidate, after: Probe | None) -> Observation:
     steps = (after.before, candidate.code, after.code) if after else ("", candidate.code, "")
     run.meter.check(executions=sum(map(bool, steps)))
     [branch] = await run.root.fork(1)
@@ -94,11 +96,11 @@ async def _checked(run: Run, candidate: Candidate, after: Probe | None) -> Obser
 
 async def with_check(step: RunCode, code: str, after: Probe | None) -> Observation:
     """Run a program and what checks it: failed if its check failed."""
-    lacking = await _kept(step, after) if after else ""
+    lacking = await _run_before(step, after) if after else ""
     observation = await step(code)
     if not (observation.ran and after):
         return observation
-    return _with_check(observation, await step(after.code), after, lacking)
+    return _add_check_result(observation, await step(after.code), after, lacking)
 
 
 async def on_input(step: RunCode, program: str, given: InventedInput) -> InputRun:
@@ -106,13 +108,13 @@ async def on_input(step: RunCode, program: str, given: InventedInput) -> InputRu
     seen = Observation("ok")
     for place, code in (("before", given.before), ("program", program), ("after", given.after)):
         if code.strip():
-            seen = _followed(seen, await step(code))
+            seen = _concatenate(seen, await step(code))
         if not seen.ran:
             return InputRun(given.id, seen, usable=place != "before")
     return InputRun(given.id, seen)
 
 
-async def _kept(step: RunCode, after: Probe) -> str:
+async def _run_before(step: RunCode, after: Probe) -> str:
     """Run what goes before the solution; what it could not do, as a sentence, or nothing."""
     before = await step(after.before) if after.before else None
     if before is None or before.ran:
@@ -121,7 +123,7 @@ async def _kept(step: RunCode, after: Probe) -> str:
     return f"What it compares with could have been changed by the program: {why}."
 
 
-def _with_check(observation: Observation, checked: Observation, after: Probe, lacking: str) -> Observation:
+def _add_check_result(observation: Observation, checked: Observation, after: Probe, lacking: str) -> Observation:
     """The solution's observation, failed if its check failed."""
     seconds = observation.seconds + checked.seconds
     if checked.ran:
@@ -136,7 +138,7 @@ def _with_check(observation: Observation, checked: Observation, after: Probe, la
     )
 
 
-async def _on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
+async def _run_on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
     branches = await run.root.fork(len(inputs))
     found: dict[str, InputRun] = {}
     limiter = anyio.CapacityLimiter(run.parallel)
@@ -154,7 +156,7 @@ async def _on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) ->
     return tuple(found[given.id] for given in inputs)
 
 
-def _followed(seen: Observation, then: Observation) -> Observation:
+def _concatenate(seen: Observation, then: Observation) -> Observation:
     """Both as one: what was shown by both, what else the second tells."""
     return replace(
         then,

@@ -19,10 +19,10 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     encodable,
     parse_code,
     parse_json,
-    unreadable,
+    raise_unreadable,
     without_thinking,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_repair import fenced, plain
+from exploracoder_jupyter.pipeline.prompting.reply_repair import split_fenced, strip_markdown
 
 _HEADING = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]+|\*\*|(?:test|input|case)\b[ \t]*|\d+[.):])[ \t]*(?P<title>.*)$", re.I | re.M
@@ -45,7 +45,7 @@ class InputReply(BaseModel):
     @field_validator("title", mode="before")
     @classmethod
     def _one_line(cls, value: object) -> str:
-        return encodable(plain(str(value or "")))[:_MOST_TITLE]
+        return encodable(strip_markdown(str(value or "")))[:_MOST_TITLE]
 
     @field_validator("before", "after", mode="before")
     @classmethod
@@ -63,7 +63,7 @@ class InventReply(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class StrippedCode:
     """Code without assertions."""
 
     code: str
@@ -71,7 +71,7 @@ class Cleaned:
     """Whether there were any."""
 
 
-@heuristic("reading a reply", unreadable)
+@heuristic("reading a reply", raise_unreadable)
 def parse_inputs(text: str) -> InventReply:
     """The inputs of a reply.
 
@@ -88,7 +88,7 @@ def parse_inputs(text: str) -> InventReply:
 
 
 @heuristic("removing assertions", lambda code: None)
-def cleaned(code: str) -> Cleaned | None:
+def strip_assertions(code: str) -> StrippedCode | None:
     """The code with displays in place of assertions; `None` if it is no Python."""
     try:
         tree = ast.parse(code)
@@ -97,14 +97,14 @@ def cleaned(code: str) -> Cleaned | None:
     stripper = _Stripper()
     tree.body = [stripper.visit(node) for node in tree.body]
     if not stripper.stripped:
-        return Cleaned(code, stripped=False)
+        return StrippedCode(code, stripped=False)
     last = len(tree.body) - 1
-    tree.body = [_printed(node) if at < last and node in stripper.shown else node for at, node in enumerate(tree.body)]
-    return Cleaned(ast.unparse(ast.fix_missing_locations(tree)), stripped=True)
+    tree.body = [_as_print(node) if at < last and node in stripper.shown else node for at, node in enumerate(tree.body)]
+    return StrippedCode(ast.unparse(ast.fix_missing_locations(tree)), stripped=True)
 
 
 @heuristic("displaying a result", lambda code: code)
-def displaying(code: str) -> str:
+def display_last_value(code: str) -> str:
     """The code so that its last value is displayed: a name that is assigned last is shown."""
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body else None
@@ -123,7 +123,7 @@ class _Stripper(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         """`assert f(1) == 2` shows `f(1)`."""
-        return self._show(_subject(node.test))
+        return self._show(_asserted_value(node.test))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         """`assert_equal(f(1), 2)` shows `f(1)` too."""
@@ -139,12 +139,12 @@ class _Stripper(ast.NodeTransformer):
         return shown
 
 
-def _subject(test: ast.expr) -> ast.expr:
+def _asserted_value(test: ast.expr) -> ast.expr:
     """What an assertion is about: of a comparison, the side that calls or names something."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _subject(test.operand)
+        return _asserted_value(test.operand)
     if isinstance(test, ast.BoolOp):
-        return _subject(test.values[0])
+        return _asserted_value(test.values[0])
     if isinstance(test, ast.Compare):
         sides = [test.left, *test.comparators]
         return next(
@@ -153,7 +153,7 @@ def _subject(test: ast.expr) -> ast.expr:
     return test
 
 
-def _printed(node: ast.stmt) -> ast.stmt:
+def _as_print(node: ast.stmt) -> ast.stmt:
     assert isinstance(node, ast.Expr)
     return ast.Expr(ast.Call(ast.Name("print", ast.Load()), [node.value], []))
 
@@ -162,10 +162,10 @@ def _blocks(text: str) -> Iterator[InputReply]:
     """Inputs from Python blocks: each heading begins a new one, and so does a block that is said to run before."""
     section: list[tuple[str, str]] = []
     title = ""
-    for lead, block in fenced(text):
+    for lead, block in split_fenced(text):
         if block.language not in _PYTHON or not block.body.strip():
             continue
-        found = [name for heading in _HEADING.finditer(lead) if (name := _title(heading["title"]))]
+        found = [name for heading in _HEADING.finditer(lead) if (name := _clean_title(heading["title"]))]
         label = "after" if _AFTER.search(lead) else "before" if _BEFORE.search(lead) else ""
         if section and (found or label == "before"):
             yield from _inputs(title, section)
@@ -188,7 +188,7 @@ def _inputs(title: str, section: list[tuple[str, str]]) -> Iterator[InputReply]:
         yield from (InputReply(title=title, after=code) for code in codes)
 
 
-def _title(text: str) -> str:
+def _clean_title(text: str) -> str:
     """The words of a heading; none where it says no more than that something is run before or after."""
-    title = _NUMBERING.sub("", plain(text).strip("*:# "))
+    title = _NUMBERING.sub("", strip_markdown(text).strip("*:# "))
     return "" if _BEFORE.match(title) or _AFTER.match(title) else title

@@ -16,8 +16,8 @@ from textwrap import dedent
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.solving.assert_rewrite import asserting, can_fail, nothing_asserted
-from exploracoder_jupyter.pipeline.solving.check_equality import decided, goldens, keeping
+from exploracoder_jupyter.pipeline.solving.assert_rewrite import can_fail, no_assertion_error, rewrite_assertions
+from exploracoder_jupyter.pipeline.solving.check_equality import find_goldens, rewrite_equality, snapshot_code
 
 _RUN_DOCTESTS = """
 import doctest as _doctest
@@ -49,7 +49,7 @@ def check_code(task: Task) -> str | None:
     code = readable_code(task)
     if code is None:
         return None
-    return _rewritten(lambda: decided(code, goldens(code, task)))
+    return _rewrite(lambda: rewrite_equality(code, find_goldens(code, task)))
 
 
 def readable_code(task: Task) -> str | None:
@@ -57,21 +57,21 @@ def readable_code(task: Task) -> str | None:
     text = dedent(task.check or "").strip()
     if not text:
         return None
-    tree = _parsed(text)
+    tree = _parse(text)
     examples = _examples(text)
     if examples and not (tree and can_fail(tree)):
         return _doctests(text, examples)
-    return _rewritten(lambda: asserting(tree, text)) if tree else _pairs(text, task.solution_name)
+    return _rewrite(lambda: rewrite_assertions(tree, text)) if tree else _pairs(text, task.solution_name)
 
 
-def python_of(task: Task) -> str:
+def check_source(task: Task) -> str:
     """The Python of the check as the user wrote it, of doctests that of their examples; empty where there is no check.
 
     Raises:
         UsageError: the check cannot be used (see `check_code`).
     """
     text = dedent(task.check or "").strip()
-    tree, examples = _parsed(text), _examples(text)
+    tree, examples = _parse(text), _examples(text)
     if examples and not (tree and can_fail(tree)):
         return "".join(example.source for example in examples)
     return text if tree else readable_code(task) or ""
@@ -85,8 +85,8 @@ def probe(task: Task) -> Probe | None:
     """
     check, name = check_code(task), task.solution_name
     if check:
-        kept = goldens(readable_code(task) or "", task)
-        before = keeping(kept) if kept else ""
+        kept = find_goldens(readable_code(task) or "", task)
+        before = snapshot_code(kept) if kept else ""
         return Probe(check, "The check passed.", "The program ran, but the check failed.", before)
     missing = f"The program ran, but defines no function {name}."
     return Probe(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
@@ -103,13 +103,13 @@ def _examples(text: str) -> list[doctest.Example]:
 
 def _doctests(text: str, examples: Sequence[doctest.Example]) -> str:
     examples = [example for example in examples if not example.options.get(doctest.SKIP)]
-    source = _parsed("".join(example.source for example in examples))
+    source = _parse("".join(example.source for example in examples))
     if not any(example.want for example in examples) and not (source and can_fail(source)):
-        raise nothing_asserted()
+        raise no_assertion_error()
     return _RUN_DOCTESTS.format(text=text + "\n")
 
 
-def _rewritten(rewrite: Callable[[], str]) -> str:
+def _rewrite(rewrite: Callable[[], str]) -> str:
     try:
         return rewrite()
     except (RecursionError, ValueError) as error:
@@ -118,7 +118,7 @@ def _rewritten(rewrite: Callable[[], str]) -> str:
         ) from error
 
 
-def _unreadable(text: str) -> str:
+def _describe_unreadable(text: str) -> str:
     if re.match(r"assert\b|def |import |from ", text):
         try:
             ast.parse(text)
@@ -127,7 +127,7 @@ def _unreadable(text: str) -> str:
     return "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`."
 
 
-def _parsed(text: str) -> ast.Module | None:
+def _parse(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -137,8 +137,8 @@ def _parsed(text: str) -> ast.Module | None:
 def _pairs(text: str, name: str | None) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     pairs = [line.split("->") for line in lines]
-    if any(len(pair) != 2 or not (_parsed(f"_({pair[0]})") and _parsed(f"({pair[1]})")) for pair in pairs):
-        raise UsageError(_unreadable(text), remedy='Write for example --check "assert result == 3".')
+    if any(len(pair) != 2 or not (_parse(f"_({pair[0]})") and _parse(f"({pair[1]})")) for pair in pairs):
+        raise UsageError(_describe_unreadable(text), remedy='Write for example --check "assert result == 3".')
     if not name:
         raise UsageError("A check of `input -> output` lines needs a function.", remedy="Name it with --name.")
     return "\n".join(_assertion(name, given.strip(), wanted.strip()) for given, wanted in pairs)
