@@ -1,8 +1,8 @@
-"""A run's way through the plan, leg by leg, with the user's hand on the wheel.
+"""Runs the phases of an exploration and lets the user steer it meanwhile.
 
-A leg is the beginning (introduction and plan), one subtask, or the solution. The states before the subtasks are kept in
-the order of the plan, so that one can go back to any of them. Where the run stands is changed at once when a control is
-taken; the leg under way is cancelled if that makes it pointless, and the next one starts from there.
+A phase is the preparation (introduction and plan), one subtask, or the solution. The states before the subtasks are
+kept in the order of the plan, so that the run can return to any of them. A user control changes the current position at
+once; if that makes the current phase pointless, the phase is cancelled and the next one starts from the new position.
 """
 
 from __future__ import annotations
@@ -27,72 +27,72 @@ from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 _TOKENS_PER_SUBTASK = 13_000
-"""Prompt and completion tokens a subtask takes at m = 5; the paper measured 56 k a problem (their Table 4)."""
+"""Prompt and completion tokens of one subtask at m = 5; the paper measured 56 k per problem (its Table 4)."""
 
 _TOKENS_PER_TEST_CALL = 5_000
-"""Of a request for test inputs, and of one for a judgement, as long as their prompts may be."""
+"""Tokens of one request for test inputs, or for one judgment, with prompts of maximum length."""
 
 
 class RunLoop:
-    """Where a run is, and how it gets on."""
+    """Tracks the position of a run and runs its phases."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.states: list[State] = []
-        """The state before each subtask that has begun, and before what is under way; empty before there is a plan."""
+        """The state before each subtask that has started, and before the current phase; empty until there is a plan."""
         self.finished = False
-        """Whether the ending is known."""
+        """Whether the result is known."""
         self._branches: list[Branch] = []
-        """Those of states that were reached, until they are ended."""
+        """Branches of the states reached so far that are not closed yet."""
         self._phase = anyio.CancelScope()
         self._restarting = False
         self._approval: anyio.Event | None = None
 
     @property
     def current(self) -> int:
-        """Position in the plan of the subtask under way; while the solution is, the length of the plan."""
+        """Position of the current subtask in the plan; the length of the plan during the solution phase."""
         return len(self.states) - 1
 
     @property
     def reviewing(self) -> bool:
-        """Whether the plan waits for the user's word."""
+        """Whether the run waits for the user to review the plan."""
         return self._approval is not None and not self._approval.is_set()
 
     @property
     def _has_recorded_plan(self) -> bool:
-        """Whether the plan is that of an earlier run."""
+        """Whether the plan comes from an earlier run."""
         return self.run.given is not None and bool(self.run.given.titles)
 
     @property
     def _was_reviewed(self) -> bool:
-        """Whether the user has had a word on that plan."""
+        """Whether the user has already reviewed that plan."""
         return self._has_recorded_plan and self.run.given is not None and self.run.given.reviewed
 
     async def execute(self, listen: Callable[[], Coroutine[Any, Any, None]]) -> RunResult:
-        """Go all the way; `listen` takes the controls meanwhile.
+        """Run all phases; `listen` handles user controls meanwhile.
 
         Raises:
             BudgetSpent, Futile: the run stops with what it has.
         """
         async with task_group() as group:
             group.start_soon(listen)
-            ending = await self._execute()
+            result = await self._execute()
             self.finished = True
             group.cancel_scope.cancel()
-        return ending
+        return result
 
     def end_review(self) -> None:
-        """End the review."""
+        """End the review of the plan."""
         if self._approval:
             self._approval.set()
 
     def restart_phase(self) -> None:
-        """Give up the leg under way, and go on from where the run now stands."""
+        """Cancel the current phase and continue from the current position."""
         self._restarting = True
         self._phase.cancel()
 
     def skip_current(self) -> None:
-        """Leave the subtask under way, in the state before it."""
+        """Skip the current subtask and keep the state before it."""
         self.states.append(self.states[-1])
         self.restart_phase()
 
@@ -103,7 +103,7 @@ class RunLoop:
         self.restart_phase()
 
     async def close(self) -> None:
-        """End the branches of all states."""
+        """Close the branches of all states."""
         await self._close_branches(self._branches)
 
     async def _execute(self) -> RunResult:
@@ -113,15 +113,15 @@ class RunLoop:
         while True:
             await self._close_unreachable()
             at_end = self.current == len(self.run.agenda.plan.subtasks)
-            if ending := await self._run_phase(self._solve if at_end else self._explore):
-                return ending
+            if result := await self._run_phase(self._solve if at_end else self._explore):
+                return result
 
     async def _run_phase(self, phase: Callable[[], Awaitable[RunResult | None]]) -> RunResult | None:
-        """Go one leg within the budget of seconds; the ending if it was the last one."""
+        """Run one phase within the time budget; return the result if it was the last one."""
         self._restarting = False
         with anyio.move_on_after(self.run.meter.seconds_left) as self._phase:
-            ending = await phase()
-            return None if self._restarting else ending
+            result = await phase()
+            return None if self._restarting else result
         if self._restarting:
             return None
         raise self.run.meter.out_of_time()
@@ -155,11 +155,11 @@ class RunLoop:
             self._branches.append(after.branch)
         if not self._restarting:
             self.states.append(after)
-            if carried is None:  # what failed in an earlier run is no reason to give up anew
+            if carried is None:  # failures carried over from an earlier run do not count as futile
                 stop_if_futile(self.run, after)
 
     async def _carry_over(self, state: State, subtask: Subtask) -> State | None:
-        """The state after a subtask that need not be explored; `None` where it has to be."""
+        """Return the state after a subtask that need not be explored; `None` if it has to be."""
         if subtask.id in self.run.agenda.skipped:
             return state
         if hint := self.run.agenda.unannounced.pop(subtask.id, ""):
@@ -168,17 +168,17 @@ class RunLoop:
 
     async def _solve(self) -> RunResult:
         state = self.states[-1]
-        ending = await solve(self.run, state)
-        await store_snippets(self.run, state.experience, ending)
-        return ending
+        result = await solve(self.run, state)
+        await store_snippets(self.run, state.experience, result)
+        return result
 
     async def _close_unreachable(self) -> None:
-        """End the branches that no candidate will start from again: all but the last, where one cannot go back."""
+        """Close branches that no candidate will start from again: all but the last, unless the run can be steered."""
         states = self.states if self.run.steerable else self.states[-1:]
-        kept = [state.branch for state in states]
-        left = [branch for branch in self._branches if branch not in kept]
-        self._branches = [branch for branch in self._branches if branch in kept]
-        await self._close_branches(left)
+        reachable = [state.branch for state in states]
+        unreachable = [branch for branch in self._branches if branch not in reachable]
+        self._branches = [branch for branch in self._branches if branch in reachable]
+        await self._close_branches(unreachable)
 
     async def _close_branches(self, branches: Sequence[Branch]) -> None:
         with anyio.CancelScope(shield=True):
@@ -186,7 +186,7 @@ class RunLoop:
                 await branch.close()
 
     def _estimate(self, subtasks: int, *, at_most: bool) -> None:
-        """Calls and tokens to expect; a model that costs nothing needs no estimate."""
+        """Emit the expected number of calls and tokens; a free model needs no estimate."""
         tests = 2 if self.run.settings.tests else 0
         if self.run.model.name != OFFLINE:
             tokens = subtasks * _TOKENS_PER_SUBTASK + tests * _TOKENS_PER_TEST_CALL

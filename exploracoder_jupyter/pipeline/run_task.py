@@ -1,7 +1,7 @@
 """The whole method as one function: introduce, plan, explore every subtask, solve.
 
-Ends in exactly one `RunFinished`, whatever happens: a spent budget, a stop by the user or a fault keeps what was
-learned and says why.
+Emits exactly one `RunFinished`, whatever happens: after a spent budget, a stop by the user or a fault, the result keeps
+what was learned and names the reason.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from exploracoder_jupyter.pipeline.step_context import Run, State
 
 
 async def run_task(run: Run) -> RunResult:
-    """Carry the task through; emits the events and returns the ending.
+    """Run the task: emit its events and return the result.
 
     Raises:
-        EndpointError, KernelError, ...: our machinery failed, or is faulty (any other exception). `RunFinished` has
-            been emitted all the same.
+        EndpointError, KernelError, ...: an endpoint or kernel failed, or we have a bug (any other exception).
+            `RunFinished` has been emitted all the same.
     """
     loop = RunLoop(run)
-    ending = RunResult(None, Verdict("stopped", "The run was interrupted."))
+    result = RunResult(None, Verdict("stopped", "The run was interrupted."))
     try:
         with reporting(run.emit):
-            ending = await loop.execute(ControlHandler(loop).listen)
+            result = await loop.execute(ControlHandler(loop).listen)
     except (BudgetSpent, Futile) as reason:
-        ending = _stop_result(loop.states, str(reason))
+        result = _stop_result(loop.states, str(reason))
     except ExploraError as error:
-        ending = _stop_result(loop.states, str(error))
+        result = _stop_result(loop.states, str(error))
         raise
     except Exception as error:
-        ending = _stop_result(loop.states, f"An internal error ended the run: {described(error)}.")
+        result = _stop_result(loop.states, f"An internal error ended the run: {described(error)}.")
         run.emit(failure_notice("An internal error ended the run:", error))
         raise
     except anyio.get_cancelled_exc_class():
-        ending = _stop_result(loop.states, "The run was stopped by the user.")
+        result = _stop_result(loop.states, "The run was stopped by the user.")
         raise
     finally:
-        run.emit(RunFinished(ending.verdict, ending.solution, run.meter.total, dict(run.meter.by_step)))
+        run.emit(RunFinished(result.verdict, result.solution, run.meter.total, dict(run.meter.by_step)))
         await loop.close()
-    return ending
+    return result
 
 
-def _stop_result(learned: list[State], reason: str) -> RunResult:
-    """What was learned so far as one program, unverified as a whole: nothing that ran is lost."""
-    experience = learned[-1].experience if learned else ()
+def _stop_result(states: list[State], reason: str) -> RunResult:
+    """Join what was learned so far into one program, unverified as a whole, so that nothing that ran is lost."""
+    experience = states[-1].experience if states else ()
     return RunResult(_join_programs(experience), Verdict("stopped", reason))
 
 

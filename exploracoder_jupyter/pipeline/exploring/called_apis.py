@@ -1,8 +1,8 @@
-"""Which documented APIs a snippet really calls.
+"""Finds the documented APIs that a snippet actually calls.
 
-Names rooted in imports are resolved exactly; a method call is resolved through the type of its variable where an
-observation told it, else through the recommended methods of that name. Cheap, syntactic and honest: what cannot be
-resolved is not counted.
+Names rooted in imports are resolved exactly. A method call is resolved through the type of its variable if an
+observation recorded one, else through the recommended methods of that name. The analysis is cheap and syntactic; calls
+that cannot be resolved are not counted.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def find_called_apis(
     types: Mapping[str, str] | None = None,
     before: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """Paths of the APIs that the code calls, in order of first appearance.
+    """Return the paths of the APIs that the code calls, in order of first appearance.
 
-    `types` maps variables to type paths, as observed (`{"G": "networkx.classes.graph.Graph"}`); `before` is what ran
-    in the session before it, whose imports still hold.
+    `types` maps variables to observed type paths (`{"G": "networkx.classes.graph.Graph"}`); `before` is the code that
+    ran earlier in the session, whose imports are still valid.
     """
     try:
         tree = ast.parse(code)
@@ -49,7 +49,8 @@ def find_called_apis(
 
 @heuristic("looking for the APIs that code calls", lambda code: ())
 def find_called_names(code: str) -> tuple[str, ...]:
-    """Names of what the code calls, in order of first appearance: paths from imports on; of methods the last part."""
+    """Return the names that the code calls, in order of first appearance: import paths, or the last part of a method
+    call."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -68,12 +69,12 @@ def _call_name(func: ast.expr, aliases: Mapping[str, str]) -> str:
 
 
 def known_types(experience: Iterable[Experience]) -> dict[str, str]:
-    """Variables with their types as the experience so far showed them; what failed is gone with its branch."""
+    """Return variables with their observed types; those of failed candidates are gone with their branch."""
     return {name: kind for item in experience if item.observation.ran for name, kind in item.observation.names}
 
 
 def _imports_of_cells(codes: Iterable[str]) -> dict[str, str]:
-    """Names that these cells have imported, with their paths."""
+    """Return the names that these cells imported, with their paths."""
     found: dict[str, str] = {}
     for code in codes:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -112,7 +113,7 @@ def _resolve(
 
 
 def _chain(node: ast.expr) -> list[str]:
-    """`a.b.c` as its parts; empty when it is not rooted in a name."""
+    """Split `a.b.c` into its parts; empty if it is not rooted in a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -23,8 +23,11 @@ from exploracoder_jupyter.pipeline.step_context import Run
 
 
 async def introduce(run: Run) -> Introduction:
-    """The introduction of the run that this one goes on from, else the one kept for these library versions and this
-    model, else a new one, which is kept."""
+    """Return the introduction to the libraries.
+
+    Taken from the run that this one resumes, else from the store for these library versions and this model; else a new
+    one is created and stored.
+    """
     knowledge = run.knowledge
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:
@@ -57,7 +60,7 @@ async def _draw_planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
 
 
 async def make_plan(run: Run, introduction: Introduction) -> None:
-    """The subtasks. A plan that stays unusable becomes one subtask, the task itself, and a notice says so."""
+    """Make the plan. If the reply stays unusable, the task itself becomes the only subtask and a notice reports it."""
     inputs = PlanInputs(
         run.task,
         introduction,
@@ -70,7 +73,7 @@ async def make_plan(run: Run, introduction: Introduction) -> None:
         planned = _titles_and_queries(await _request_subtasks(run, inputs))[: inputs.most]
     except ReplyError as error:
         run.emit(
-            Notice(f"The plan could not be used ({error.message}) The task is explored as one subtask.", "warning")
+            Notice(f"The plan could not be used ({error.message}) Exploring the task as a single subtask.", "warning")
         )
         planned = []
     titles, queries = [title for title, _ in planned], filter_queries(run, [query for _, query in planned])
@@ -79,7 +82,7 @@ async def make_plan(run: Run, introduction: Introduction) -> None:
 
 
 async def _gather_for_task(run: Run) -> tuple[Passage, ...]:
-    """What the soup has for the task."""
+    """Gather passages for the whole task."""
     passages = await gather_passages(run, run.task.text)
     if passages:
         run.emit(KnowledgeSearched("plan", 0, "task", run.task.text, (), passages))
@@ -93,7 +96,7 @@ async def _request_subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | Mark
 
 
 def _titles_and_queries(items: Sequence[str | MarkedReply]) -> list[tuple[str, str]]:
-    """The titles that are not blank, each with what to search the web for, which may be nothing."""
+    """Return the non-blank titles, each with its web search query, which may be empty."""
     pairs = [(item, "") if isinstance(item, str) else (item.subtask, item.search) for item in items]
     return [(title, query) for text, query in pairs for title in clean_titles([text])]
 
@@ -114,10 +117,11 @@ def revise(run: Run, subtask: Subtask, titles: Sequence[str], reason: str) -> No
 
 
 def may_revise(run: Run) -> bool:
-    """Whether the model may change what remains of the plan: only so often, and never what the user has written."""
+    """Whether the model may change the rest of the plan: only a limited number of times, and never a plan the user
+    wrote."""
     return run.agenda.revisions < run.settings.plan_revisions and not run.agenda.fixed
 
 
 def clean_titles(texts: Sequence[str]) -> list[str]:
-    """The texts as titles of subtasks, one line each; blank ones are left out."""
+    """Return the texts as one-line subtask titles, without blank ones."""
     return [title for title in map(join_lines, texts) if title]

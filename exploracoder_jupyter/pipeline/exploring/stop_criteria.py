@@ -1,4 +1,4 @@
-"""When to stop by oneself: the same failure keeps coming back (the authors' future work)."""
+"""Decides when a run should stop early because the same failure keeps recurring (future work of the paper)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from exploracoder_jupyter.pipeline.step_context import Run, State
 
 
 class Futile(ExploraError):
-    """Exploration cannot succeed; the message says why."""
+    """Exploration cannot succeed; the message states why."""
 
 
 @heuristic("checking whether to stop", lambda run, state: None)
 def stop_if_futile(run: Run, state: State) -> None:
-    """Raise Futile when the last two subtasks got no code or failed alike, or the library cannot be imported at all."""
+    """Raise Futile if exploration is hopeless.
+
+    That is when the last two subtasks got no code or failed in the same way, or when the library cannot be imported at
+    all.
+    """
     if len(state.no_code_problems) > 1:
         raise Futile(f"The model gave no code for two subtasks in a row: {state.no_code_problems[-1]}")
     if not state.experience or state.experience[-1].observation.ran:

@@ -1,6 +1,6 @@
-"""The candidates of one subtask while they are made and run: each in a branch of its own, as soon as it is known.
+"""The candidates of one subtask while they are proposed and run: each in its own branch, as soon as it is known.
 
-When a branch tells that branches are made in another way from now on, what ran before that is run again: candidates
+When a branch reports that branches are made with another method from now on, what ran before is run again: candidates
 are compared with one another, so all of them have to start alike.
 """
 
@@ -29,32 +29,32 @@ from exploracoder_jupyter.pipeline.task_groups import task_group
 
 @dataclass(slots=True)
 class Attempt:
-    """The candidates of one subtask while they are being made and run."""
+    """The candidates of one subtask while they are proposed and run."""
 
     run: Run
     state: State
     subtask: Subtask
     search: Search
-    """What is known that may help; it grows."""
+    """APIs and passages that may help; extended by later searches."""
     limiter: anyio.CapacityLimiter
     experiences: list[Experience] = field(default_factory=list)
     branches: dict[str, Branch] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
-    """Fingerprint of code to the id of the candidate that was run for it."""
+    """Maps the fingerprint of code to the id of the candidate that was run for it."""
     problem: str = ""
     """What was wrong with the latest reply without code, if there was one."""
     changes: int = 0
-    """How often the making of branches has changed."""
+    """How often the branching method has changed."""
     started: dict[str, tuple[Candidate, int]] = field(default_factory=dict)
-    """What was or is being run, and how many changes had been before that."""
+    """Candidates that are running or have run, with the number of changes before their start."""
 
     @classmethod
     def start(cls, run: Run, state: State, search: Search) -> Attempt:
-        """The attempt at a subtask from this state, with what was found for it."""
+        """Start an attempt at a subtask from this state, with the results of its search."""
         return cls(run, state, search.subtask, search, anyio.CapacityLimiter(run.parallel))
 
     async def try_candidate(self, candidate: Candidate) -> None:
-        """Run one candidate in a branch of its own, unless it has no code or is a duplicate."""
+        """Run one candidate in its own branch, unless it has no code or is a duplicate."""
         twin = (
             self.fingerprints.setdefault(fingerprint(candidate.code), candidate.id) if not candidate.problem else None
         )
@@ -73,12 +73,13 @@ class Attempt:
         await self.rerun_outdated()
 
     async def rerun_outdated(self) -> None:
-        """Run again what was run before the making of branches changed, and put what was seen in the order proposed.
+        """Rerun the candidates that ran before the branching method changed, and sort the experiences in order of
+        proposal.
 
-        What is selected must not depend on which of two candidates happened to end first.
+        The selection must not depend on which of two candidates happened to end first.
 
         Raises:
-            BranchingChanged: it has changed too often.
+            BranchingChanged: the method has changed too often.
         """
         while outdated := [one for one, changes in self.started.values() if changes < self.changes]:
             await self._discard(outdated)
@@ -90,7 +91,7 @@ class Attempt:
 
     async def _run_candidate(self, candidate: Candidate, again: bool = False) -> None:
         async with self.limiter:
-            with suppress(BudgetSpent):  # what did run is still selected from; the next request to the model raises it
+            with suppress(BudgetSpent):  # candidates that ran remain selectable; the next request raises
                 self.run.meter.reserve()
                 changes = self.changes
                 self.started[candidate.id] = (candidate, changes)
@@ -100,7 +101,7 @@ class Attempt:
                     self._handle_change(change, changes)
 
     def _handle_change(self, change: BranchingChanged, changes: int) -> None:
-        """The first branch to be told counts; the others of the same making are told the same."""
+        """Count the change reported by the first branch; other branches of the same method report the same change."""
         if changes < self.changes:
             return
         if changes == MOST_CHANGES:
@@ -140,12 +141,12 @@ class Attempt:
 
     @property
     def none_informative(self) -> bool:
-        """Whether candidates ran, and none of them shows anything of its result."""
+        """Whether candidates ran, but none of them shows anything of its result."""
         ran = [item.observation for item in self.experiences if item.observation.ran]
         return bool(ran) and not any(is_informative(result_text(observation)) for observation in ran)
 
     async def close_losers(self, winner: str | None) -> None:
-        """End the branches of all candidates but one."""
+        """Close the branches of all candidates but one."""
         with anyio.CancelScope(shield=True):
             for candidate, branch in self.branches.items():
                 if candidate != winner:
@@ -154,7 +155,7 @@ class Attempt:
 
 @heuristic("comparing code", lambda code: code.strip())
 def fingerprint(code: str) -> str:
-    """Equal for snippets that differ in layout and comments only."""
+    """Return a string that is equal for snippets that differ only in layout and comments."""
     try:
         return ast.dump(ast.parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

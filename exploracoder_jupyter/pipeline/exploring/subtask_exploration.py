@@ -1,8 +1,8 @@
-"""Chain of API Exploration: m candidates for a subtask, each run in a branch of its own (section 3.4).
+"""Chain of API Exploration: m candidates for a subtask, each run in its own branch (section 3.4).
 
-A candidate starts as soon as its reply is complete. Exact duplicates are run once. When none ran, help is searched for
-again, and `debug` repairs them. One experience is selected and its branch becomes the start of the next subtask; the
-others are closed, but stay on record.
+A candidate starts as soon as its reply is complete. Exact duplicates are run once. If none ran, the documentation is
+searched again, and `debug` repairs the candidates. One experience is selected and its branch becomes the start of the
+next subtask; the other branches are closed, but their experiences stay recorded.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
 
 async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:
     apis = tuple(item.api for item in advice.apis)
-    found = Search(run, subtask, apis, advice.passages, advice.retrieved)
-    attempt = Attempt.start(run, state, found)
+    search = Search(run, subtask, apis, advice.passages, advice.retrieved)
+    attempt = Attempt.start(run, state, search)
     winner: str | None = None
     try:
         await _propose(attempt)
@@ -59,11 +59,11 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
             await _propose(attempt)
         for round_ in range(1, run.settings.debug_rounds + 1):
             await _debug(attempt, round_)
-        await drop_stale_snippets(run, found.passages, attempt.experiences)
+        await drop_stale_snippets(run, search.passages, attempt.experiences)
         await raise_if_cancelled()
         if not attempt.experiences:
             return _give_up(run, state, subtask, attempt.problem)
-        chosen, selection = select(attempt.experiences, [api.path for api in found.apis])
+        chosen, selection = select(attempt.experiences, [api.path for api in search.apis])
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
         _expect_next(attempt, winner)
@@ -72,8 +72,8 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         await attempt.close_losers(winner)
     state = replace(
         state,
-        retrieved=merge_apis(state.retrieved, found.apis),
-        passages=deduplicate((*found.passages, *state.passages)),
+        retrieved=merge_apis(state.retrieved, search.apis),
+        passages=deduplicate((*search.passages, *state.passages)),
     )
     if winner is None:
         return state.with_experience(chosen, state.branch)
@@ -81,7 +81,10 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
 
 
 def _expect_next(attempt: Attempt, winner: str | None) -> None:
-    """Let branches for the next subtask be made ready while the model is asked; after the last one the root is next."""
+    """Announce the forks for the next subtask, so that they are prepared while the model is asked.
+
+    After the last subtask the root is forked instead.
+    """
     run, state = attempt.run, attempt.state
     if attempt.subtask.id != run.agenda.plan.subtasks[-1].id:
         base = attempt.branches[winner] if winner else state.branch
@@ -89,7 +92,7 @@ def _expect_next(attempt: Attempt, winner: str | None) -> None:
 
 
 def emit_finished(run: Run, chosen: Experience) -> None:
-    """Tell how the subtask of a selected candidate ended."""
+    """Emit how the subtask of a selected candidate ended."""
     status: SubtaskStatus = "done" if chosen.observation.ran else "failed"
     error = chosen.observation.error
     reason = "" if chosen.observation.ran else (error.headline if error else chosen.observation.note)
@@ -131,22 +134,22 @@ def _candidate(
 
 
 async def _debug(attempt: Attempt, round_: int) -> None:
-    """One round of self-debug where it is needed, after a search by what was wrong.
+    """Run one round of self-debugging if needed, after searching again with the failure.
 
-    Each distinct failure of the round before is repaired once (section 3.4). Where candidates ran and none shows a
-    result, the best of them is written anew, once.
+    Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
+    result, the best of them is rewritten once.
     """
     latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
     if attempt.none_ran:
         await _repair_each(attempt, distinct_failures(latest), round_)
     elif round_ == 1 and attempt.none_informative and attempt.run.model.name != OFFLINE:
         best, _ = select(latest, [api.path for api in attempt.search.apis])
-        with suppress(BudgetSpent, EndpointError):  # what ran is still selected; the next request to the model raises
+        with suppress(BudgetSpent, EndpointError):  # candidates that ran remain selectable; the next request raises
             await _repair_each(attempt, [best], round_)
 
 
 async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
-    """Search by the first of them, and repair them all."""
+    """Search with the first failure, and repair all of them."""
     if failures:
         await attempt.search.search_again(failures[0])
     attempt.state.branch.expect(len(failures))
@@ -177,7 +180,7 @@ async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
 
 
 def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
-    """One experience per kind of failure: candidates that failed alike are repaired once, the shortest of them."""
+    """Return one experience per kind of failure, the one with the shortest code, so that each kind is repaired once."""
     by_kind: dict[str, Experience] = {}
     for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
         by_kind.setdefault(failure_kind(item), item)
@@ -186,6 +189,6 @@ def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
 
 @heuristic("comparing failures", lambda item: item.observation.status)
 def failure_kind(item: Experience) -> str:
-    """The kind of a failure: status and the first line of the error."""
+    """Return the kind of a failure: status and first line of the error."""
     error = item.observation.error
     return strip_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())

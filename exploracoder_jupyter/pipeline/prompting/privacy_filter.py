@@ -1,11 +1,12 @@
-"""What of the observations may be sent to the model: `values`, `schema` or `none`.
+"""Limits what is sent to the model of observations: `values`, `schema` or `none`.
 
-`schema` keeps names, types, shapes, names of columns and files, the type of an error and where it was raised; of
-messages only those that speak of code and not of data, where they have one of the interpreter's own forms: a missing
-name, attribute or module, arguments that do not fit. What is missing there is named if the code that ran has the name:
-it can come from data, as in `getattr(row, key)`. `none` keeps only whether the code ran. Code is always sent: the
-model wrote it; not the user's own files, which may hold data anywhere. Applied to the inputs of every request, so
-nothing can slip past it into a prompt, and to source code that a model looks up.
+`schema` keeps names, types, shapes, names of columns and files, the type of an error and where it was raised. Of error
+messages it keeps only those that are about code and not about data, if they have one of the interpreter's standard
+forms: a missing name, attribute or module, or arguments that do not fit. The missing name is kept only if the code that
+ran contains it: it may come from data, as in `getattr(row, key)`. `none` keeps only whether the code ran. Code is
+always sent, because the model wrote it; the user's own files are not, because they may contain data anywhere. The
+filter is applied to the inputs of every request, so that nothing bypasses it on the way into a prompt, and to source
+code that a model looks up.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from exploracoder_jupyter.pipeline.prompting.error_redaction import redact_forei
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 
 INSTALLED: Final = "# Installed, in "
-"""How source code begins that anybody could read; see `kernel_agent.introspection.source_code`, which writes it."""
+"""Prefix of publicly available source code, written by `kernel_agent.introspection.source_code`."""
 
 _NAME = r"'[A-Za-z_][\w.]*'"
 _NAMES = rf"{_NAME}(?:(?:,| and|, and) {_NAME})*"
@@ -40,16 +41,16 @@ _FORMS = {
     "ModuleNotFoundError": _MISSING_MODULE,
     "TypeError": _ARGUMENTS,
 }
-"""What a message must begin with to be kept, up to there, by the type of the error."""
+"""Maps the type of an error to the form that its message must begin with to be kept, up to the end of the match."""
 
 _GIVEN = re.compile(rf"\b(name|named|variable|attribute|unexpected keyword argument) ({_NAME})")
-"""A name that was looked for, and may come from data; not those of types, modules and parameters that there are."""
+"""A name that was looked up and may come from data, unlike names of existing types, modules and parameters."""
 _WORD = re.compile(r"\w+")
 _WARNING = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 
 
 def redact_inputs(inputs: Inputs, sharing: Sharing) -> Inputs:
-    """The inputs with every experience and what was found reduced to what may be shared."""
+    """Return the inputs with experiences and passages reduced to what may be shared."""
     if sharing == "values":
         return inputs
     changes: dict[str, object] = {}
@@ -65,13 +66,13 @@ def redact_inputs(inputs: Inputs, sharing: Sharing) -> Inputs:
 
 
 def may_share_source(source: str, sharing: Sharing) -> bool:
-    """Whether source code of a library may be sent, as `Knowledge.source` gives it: the user's own only with values."""
+    """Whether source code from `Knowledge.source` may be sent; the user's own only with `values`."""
     return sharing == "values" or source.startswith(INSTALLED)
 
 
 @heuristic("removing values from a result", lambda experience, sharing: _status_only(experience))
 def redact_experience(experience: Experience, sharing: Sharing) -> Experience:
-    """The experience with no more of its observation than may be shared."""
+    """Return the experience with its observation reduced to what may be shared."""
     if sharing == "values":
         return experience
     observation, error = experience.observation, experience.observation.error
@@ -82,7 +83,7 @@ def redact_experience(experience: Experience, sharing: Sharing) -> Experience:
 
 
 def _status_only(experience: Experience) -> Experience:
-    """The experience with nothing but whether it ran, for how long, and the type of its error."""
+    """Return the experience with only its status, duration and the type of its error."""
     observation, error = experience.observation, experience.observation.error
     kept = ErrorInfo(error.name, "") if error else None
     return replace(experience, observation=Observation(observation.status, error=kept, seconds=observation.seconds))

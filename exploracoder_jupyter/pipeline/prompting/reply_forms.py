@@ -1,8 +1,8 @@
-"""The forms of the model's replies: the only place where they are parsed.
+"""The forms of the model's replies, and the only place where replies are parsed.
 
-Small models are expected: a fence around JSON, trailing commas, prose around a plan, a numbered list or a bare list
-where an object was asked for, objects where texts were, are mended; what stays unusable is a `ReplyError`, which the
-caller answers by asking once more.
+Small models are expected. A fence around JSON, trailing commas, prose around a plan, a numbered list or a bare list
+instead of an object, and objects instead of texts are repaired; anything that stays unusable raises `ReplyError`, to
+which the caller responds by asking once more.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ _NO_CHANGE = re.compile(
     r"\W*(?:null|none|nothing|unchanged|no (?:further )?changes?(?: (?:is |are )?(?:needed|required|necessary))?)\W*",
     re.IGNORECASE,
 )
-"""Words that small models give in place of a JSON null."""
+"""Words that small models write instead of a JSON null."""
 _PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter", "tool_code")
 _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TITLE_KEYS = ("title", "subtask", "task", "step", "description", "path", "api", "name")
-"""Keys whose value says what an object is, where a text was asked for; the first that is there wins."""
+"""Keys whose value names an object that was sent instead of a text; the first one present is used."""
 _QUERY_KEYS = ("search", "query", "online")
-"""Keys under which a subtask has what to search the web for."""
+"""Keys for the web search query of a subtask."""
 _NO_QUERY = re.compile(r"\W*(?:null|none|no|false|not needed|no (?:need (?:to|for) )?search(?: needed)?)?\W*", re.I)
-"""Words that stand for no search."""
+"""Words that mean no search."""
 
 
 def encodable(text: str) -> str:
-    """The text with pairs of surrogates joined and lone ones replaced: no file and no kernel takes them."""
+    """Join surrogate pairs and replace lone surrogates, which neither files nor kernels accept."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _texts(value: object) -> object:
-    """A list of texts where one was asked for: from a text, a numbered list in one, or a list of objects."""
+    """Convert to a list of texts: from a text, a numbered list in a text, or a list of objects."""
     if value is None:
         return []
     if isinstance(value, str):
@@ -75,13 +75,13 @@ def _texts(value: object) -> object:
 def _text_of(item: object) -> str:
     if isinstance(item, dict):
         texts = {key: text for key, text in item.items() if isinstance(text, str)}
-        telling = [texts[key] for key in _TITLE_KEYS if key in texts]
-        return strip_markdown((telling or [*texts.values(), ""])[0])
+        titles = [texts[key] for key in _TITLE_KEYS if key in texts]
+        return strip_markdown((titles or [*texts.values(), ""])[0])
     return strip_markdown(str(item)) if isinstance(item, (str, int, float)) else ""
 
 
 def _subtasks_with_queries(value: object) -> object:
-    """Subtasks where some have a query: texts, and objects with `subtask` and `search`."""
+    """Convert to subtasks of which some have a query: texts, and objects with `subtask` and `search`."""
     items = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(items, list):
         return _texts(items)
@@ -98,7 +98,7 @@ def _with_query(item: object) -> object:
 
 
 def _paths(value: object) -> object:
-    """Import paths where some were asked for: without calls, quotes or remarks."""
+    """Convert to import paths, without calls, quotes or remarks."""
     texts = _texts(value)
     if not isinstance(texts, list):
         return texts
@@ -111,7 +111,7 @@ def _quoted(text: str) -> str:
 
 
 def _revision(value: object) -> object:
-    """Revised subtasks, or `None` where nothing, or a word for nothing, stands for an unchanged plan."""
+    """Convert to revised subtasks; `None` if the value is empty, or only words for an unchanged plan."""
     texts = _texts(value)
     return None if isinstance(texts, list) and all(_NO_CHANGE.fullmatch(text) for text in texts) else texts
 
@@ -157,9 +157,9 @@ class RecommendReply(BaseModel):
     """Reply to `recommend`."""
 
     apis: Paths
-    """Paths, most useful first; those left out are dropped."""
+    """Paths, most useful first; omitted ones are dropped."""
     satisfied: bool = False
-    """Whether the experience so far already does this subtask."""
+    """Whether the experience so far already covers this subtask."""
     reason: Text = ""
 
 
@@ -180,7 +180,7 @@ _R = TypeVar("_R", bound=BaseModel)
 
 
 def raise_unreadable(text: str, *_: object) -> Never:
-    """In place of what a reply says where reading it fails by an error of ours: it is asked for once more.
+    """Raise ReplyError as the fallback for a bug in a parser, so that the reply is requested once more.
 
     Raises:
         ReplyError: always.
@@ -190,10 +190,10 @@ def raise_unreadable(text: str, *_: object) -> Never:
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_json(text: str, form: type[_R]) -> _R:
-    """The reply as `form`.
+    """Parse the reply as `form`.
 
     Raises:
-        ReplyError: it cannot be mended into that form; the message says what is wrong, in words for the model.
+        ReplyError: the reply cannot be repaired into that form; the message describes the problem to the model.
     """
     text = without_thinking(text)
     complaint = "no JSON object was found in the reply."
@@ -213,7 +213,7 @@ def _complaint(error: ValidationError) -> str:
 
 
 def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
-    """The value with its outermost object put right: a list, or one of another name, under the only required field."""
+    """Repair the outermost value: put a list, or one under another name, under the only required field."""
     required = [name for name, field in form.model_fields.items() if field.is_required()]
     single = required[0] if len(required) == 1 else None
     if isinstance(value, list):
@@ -226,7 +226,7 @@ def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
 
 
 def _find_required_list(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
-    """What stands for the required list under another name: the only list, or texts under numbered keys."""
+    """Find the required list under another name: the only list, or texts under numbered keys."""
     lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
     if len(lists) == 1:
         return lists[0]
@@ -236,13 +236,13 @@ def _find_required_list(value: dict[str, JsonValue], form: type[BaseModel]) -> J
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_code(text: str) -> str:
-    """The Python code of a reply: its Python blocks joined in order, or the whole text if that is Python.
+    """Return the Python code of a reply: its Python blocks joined in order, or the whole text if it is Python.
 
-    Blocks of other languages are left out; blocks without a language count where there is none marked as Python.
-    Prompts of an interactive session are removed, with the output shown there. The code can always be encoded.
+    Blocks of other languages are ignored; blocks without a language are used only if none is marked as Python. Prompts
+    of an interactive session are removed, together with the output shown there. The code can always be encoded.
 
     Raises:
-        ReplyError: there is no code in it.
+        ReplyError: the reply contains no code.
     """
     text = _without_prompts(without_thinking(encodable(text)).strip())
     found = [block for block in blocks(text) if block.body.strip()]

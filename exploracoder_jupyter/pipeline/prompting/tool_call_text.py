@@ -1,9 +1,9 @@
-"""Look-ups that a model writes into the text of its reply: found, and taken out of the code.
+"""Finds the look-ups that a model writes into the text of its reply, and removes them from the code.
 
-The form asked for is ToolCoder's (section 3): `APISearch(what you want to do)` alone on a line, also with an arrow and
-a made-up answer behind it. Servers that do not know their model's own form of tool calls leave that in the text, as
-JSON between tags or alone; it means the same. A reply whose code is complete asks for nothing, whatever it mentions,
-unless a look-up is the last thing in it.
+The requested form is ToolCoder's (section 3): `APISearch(what you want to do)` alone on a line, optionally followed by
+an arrow and a made-up answer. Servers that do not know their model's native form of tool calls leave it in the text, as
+JSON between tags or alone; it has the same meaning. A reply whose code is complete requests nothing, whatever it
+mentions, unless a look-up is the last thing in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_repair import json_values, wi
 
 SEARCH: Final = "search_api"
 TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")
-"""Names of the tools that there are."""
+"""Names of the available tools."""
 
 _LINE = re.compile(
     r"^[ \t]*(?:[-*>][ \t]+)?[`*]*(?:<API>)?APISearch\((?P<query>[^\n]+?)\)"
@@ -34,7 +34,7 @@ _LINE = re.compile(
 )
 _NESTED = re.compile(r"(?:APISearch\()+")
 _FUNCTION = re.compile(r"<function=(?P<name>\w+)>(?P<body>(?:(?!<function=).)*?)</function>", re.DOTALL)
-"""Qwen's form, within its tags or without them."""
+"""Qwen's form, with or without its tags."""
 _TAGGED = re.compile(
     r"<tool_call>(?P<json>.*?)(?:</tool_call>|\Z)"
     r"|\[TOOL_CALLS\](?P<list>.*)\Z"
@@ -49,18 +49,18 @@ _QUOTES = "\"'“”`"
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """A reply taken apart."""
+    """The look-ups of a reply and its remaining text."""
 
     calls: tuple[Call, ...]
     """In the order in which they were written."""
     rest: str
-    """The text without them."""
+    """The text without the look-ups."""
     last: bool
-    """Whether one of them is the last thing in it."""
+    """Whether the text ends with a look-up."""
 
 
 def parse_calls(text: str) -> ParsedReply:
-    """The look-ups in the text of a reply, and the text without them."""
+    """Split the text of a reply into its look-ups and the rest."""
     text = without_thinking(text).replace("\r\n", "\n")
     alone = tuple(_json_calls(text)) if _is_json(text) else ()
     if alone:
@@ -74,7 +74,7 @@ def parse_calls(text: str) -> ParsedReply:
 
 @heuristic("looking for look-ups", lambda text: ())
 def asked(text: str) -> tuple[Call, ...]:
-    """The look-ups that have to be answered before the reply can go on; none where its code is complete."""
+    """Return the look-ups that must be answered before the reply can continue; none if its code is complete."""
     reply = parse_calls(text)
     if not reply.calls:
         return ()
@@ -83,10 +83,10 @@ def asked(text: str) -> tuple[Call, ...]:
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_code_without_calls(text: str) -> str:
-    """The code of a reply, without the look-ups in it.
+    """Return the code of a reply, without the look-ups in it.
 
     Raises:
-        ReplyError: there is no code in it, or the code is none without them.
+        ReplyError: there is no code, or it is not valid Python without the look-ups.
     """
     reply = parse_calls(text)
     if not reply.calls:
@@ -98,7 +98,7 @@ def parse_code_without_calls(text: str) -> str:
 
 
 def argument(given: JsonValue) -> str:
-    """The one text that a tool was given: from JSON or its text, under whatever name."""
+    """Return the single text argument of a tool call, from JSON or its text, under any name."""
     if isinstance(given, str):
         value = next((found for found in json_values(given) if isinstance(found, dict)), None) if "{" in given else None
         return argument(value) if value else given.strip().strip(_QUOTES)
@@ -152,7 +152,7 @@ def _call(item: JsonValue) -> Iterator[Call]:
 
 
 def _cut_spans(spans: Sequence[tuple[int, int]], text: str) -> str:
-    """The text without these parts, and without the line ends behind them."""
+    """Remove these spans from the text, and the line ends after them."""
     kept, end = [], 0
     for start, stop in spans:
         kept.append(text[end:start])

@@ -1,8 +1,8 @@
-"""Active retrieval: what was found for a subtask, or for the solution, searched for again after code failed.
+"""Active retrieval: searches for a subtask, or for the solution, again after code failed.
 
-ARKS, section 2.3. Each round the query is made anew from what failed last (`formulate`), and the index of APIs and the
-soup are searched by it; an error is asked of the web too, where that may be searched (CoCoST, section 3.1). The rounds
-end when two of them agree, and at the latest with the settings.
+ARKS, section 2.3. Each round builds a new query from the latest failure (`query_rewriting`) and searches the index of
+APIs and the soup; the web is searched for the error too, if enabled (CoCoST, section 3.1). The rounds end when two of
+them agree, and at the latest after the number in the settings.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from exploracoder_jupyter.pipeline.retrieval.query_rewriting import Query, build
 from exploracoder_jupyter.pipeline.step_context import Run, merge_apis, raise_if_cancelled
 
 _FOUND: Final = 8
-"""APIs of one search anew that were not known before."""
+"""New APIs that one repeated search may add."""
 _TOP: Final = 5
-"""Two rounds agree where the first so many APIs are the same, in any order."""
+"""Two rounds agree if this many of their first APIs are the same, in any order."""
 
 
 @dataclass(slots=True)
 class Search:
-    """What has been found so far; the newest first."""
+    """What has been found so far, the newest first."""
 
     run: Run
     subtask: Subtask
     apis: tuple[ApiDoc, ...]
     passages: tuple[Passage, ...] = ()
     latest: tuple[ApiDoc, ...] = ()
-    """What the last search found, best first."""
+    """Results of the latest search, best first."""
     rounds: int = 0
-    """How often it was searched anew."""
+    """Number of repeated searches."""
     converged: bool = False
     searched: set[str] = field(default_factory=set)
-    """Candidates that were searched by, and queries that the web was asked."""
+    """Candidates that were searched for, and queries that were sent to the web."""
 
     async def search_again(self, failed: Experience) -> None:
-        """Search by what failed, unless that was done, the last two rounds agree, or there were as many as wanted.
+        """Search with what failed, unless that was done, the last two rounds agree, or the round limit is reached.
 
         Raises:
-            BudgetSpent: nothing more may be asked of the model.
+            BudgetSpent: the model may not be asked any more.
         """
         done = self.converged or self.rounds >= self.run.retrieval.rounds or failed.candidate.id in self.searched
         if done:
@@ -63,7 +63,7 @@ class Search:
 
     @heuristic("searching the documentation", lambda self, query: ())
     async def _search_index(self, query: Query) -> tuple[ApiDoc, ...]:
-        """What is found, best first, until there is enough that is new: what failed was written with the rest."""
+        """Return the results, best first, until enough of them are new: the failed code was written with the others."""
         known = {api.path for api in self.apis}
         apis = [item.api for item in await self.run.knowledge.search_together(query.parts, _FOUND + len(known))]
         new = [place for place, api in enumerate(apis, 1) if api.path not in known]

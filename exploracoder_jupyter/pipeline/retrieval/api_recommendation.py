@@ -1,7 +1,7 @@
 """API recommendation: top-k retrieval, the model's re-rank and drop, the inter-task re-rank (section 3.3).
 
-The request that re-ranks also asks whether the subtask is already satisfied by the experience so far and whether what
-remains of the plan must change, so that skipping and revising cost no further call: 3 + 2n calls stay 3 + 2n.
+The request that re-ranks also asks whether the experience so far already satisfies the subtask and whether the rest of
+the plan must change, so that skipping and revising cost no further call: 3 + 2n calls stay 3 + 2n.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_pas
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
 _MOST_CALLED: Final = 6
-"""APIs that are recommended for the code that calls them alone."""
+"""Maximum number of APIs that are recommended only because retrieved code calls them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What is recommended for one subtask."""
+    """The APIs recommended for one subtask, and the model's advice on the plan."""
 
     apis: tuple[ScoredApi, ...]
     retrieved: tuple[ApiDoc, ...]
@@ -40,7 +40,8 @@ class Recommendation:
 
 
 async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
-    """Retrieve for the subtask and let the model re-rank and drop; without a usable reply retrieval's order stands."""
+    """Retrieve APIs for the subtask and let the model re-rank and drop them; without a usable reply keep the
+    retrieved order."""
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
     found, passages = await _retrieve(run, subtask, f"{subtask.title} {hint}".strip())
     apis = tuple(item.api for item in found)
@@ -52,8 +53,8 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
         reply = await ask_json(run, "recommend", inputs, form, subject=subtask.id)
     except ReplyError:
         return Recommendation(found, apis, passages)
-    wanted = subtask.id in run.agenda.hints  # the user asked for it, so it is not done
-    satisfied = reply.satisfied and not wanted and any(item.observation.ran for item in state.experience)
+    requested = subtask.id in run.agenda.hints  # the user asked to explore it again, so it is not done
+    satisfied = reply.satisfied and not requested and any(item.observation.ran for item in state.experience)
     revised = reply.remaining if isinstance(reply, RevisingReply) else None
     remaining = None if revised is None else tuple(revised)
     return Recommendation(_rank(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
@@ -61,7 +62,7 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
 
 @heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
 async def _retrieve(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
-    """APIs and passages for the subtask; those of the web where the plan says that it is to be searched."""
+    """Return APIs and passages for the subtask; those of the web only if the plan asks for a web search."""
     found = tuple(await run.knowledge.search(query, run.settings.retrieved))
     passages = await gather_passages(run, query)
     await raise_if_cancelled()
@@ -77,16 +78,16 @@ async def _retrieve(run: Run, subtask: Subtask, query: str) -> tuple[tuple[Score
 
 
 def _apis_called_by(run: Run, passages: Sequence[Passage], known: Collection[str]) -> Iterable[ScoredApi]:
-    """A few APIs that code among the passages calls, and that were not found by themselves."""
+    """Return a few APIs that code among the passages calls and that the search did not find."""
     paths = dict.fromkeys(path for item in passages if item.code for path in item.apis)
     called = {api.path: api for path in paths if (api := run.knowledge.lookup(path)) and api.path not in known}
     return (ScoredApi(api, 0.0) for api in islice(called.values(), _MOST_CALLED))
 
 
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
-    """The set A_G: what matters for the task as a whole, at most k_G APIs.
+    """Return the set A_G: at most k_G APIs that matter for the task as a whole.
 
-    Chosen from what serves the subtasks together and what was retrieved for each of them; where nothing was, none.
+    Chosen from the APIs that serve all subtasks together and those retrieved for each; none if nothing was retrieved.
     """
     if not state.retrieved:
         return ()
@@ -112,9 +113,9 @@ async def _search_together(run: Run, titles: Sequence[str], count: int) -> tuple
 
 @heuristic("ranking APIs", lambda run, paths, found: tuple(found))
 def _rank(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[ScoredApi, ...]:
-    """The named APIs in the model's order; one that it knows by another path is looked up, invented ones are dropped.
+    """Return the APIs in the model's order, resolving other paths of the same API and dropping invented ones.
 
-    A reply that names none of them says nothing, so retrieval's order stands.
+    A reply that names none of them is uninformative, so the retrieved order is kept.
     """
     by_path = {item.api.path: item for item in found}
     kept: dict[str, ScoredApi] = {}

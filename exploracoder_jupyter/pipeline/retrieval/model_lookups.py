@@ -1,8 +1,8 @@
-"""Answers what a model looks up while it writes (ToolCoder, section 3).
+"""Answers API look-ups that a model requests while it writes code (ToolCoder, section 3).
 
-Only what the run knows of the libraries is looked up, never the web. An answer is short, quotes what the library says
-as data, and says plainly when there is nothing, with the names that are like the one asked for. It waits for nothing
-longer than ToolCoder does: where a search takes too long, names alone answer.
+Only the run's knowledge of the libraries is searched, never the web. An answer is short and quotes text of the library
+as data; if nothing is found, it states that and suggests similar names. The time limit is ToolCoder's: if a search
+takes too long, only similar names are suggested.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from exploracoder_jupyter.pipeline.prompting.tool_call_text import SEARCH
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _PATIENCE: Final = 0.6
-"""Seconds for one answer (ToolCoder, section 3.3)."""
+"""Time limit in seconds for one answer (ToolCoder, section 3.3)."""
 _MOST_FOUND: Final = 6
 _LONGEST_QUERY: Final = 400
 _LONGEST_SIGNATURE: Final = 3000
 _LONGEST_SOURCE: Final = 6000
 _LONGEST_EXAMPLES: Final = 3000
 _LONGEST_BEST: Final = 1600
-"""Characters of what is told of the first API that a search finds, its example not counted."""
+"""Maximum number of characters about the first API that a search finds, not counting its example."""
 _MOST_AT_ONCE: Final = 8
-"""Calls of one reply that are heard."""
+"""Maximum number of calls of one reply that are answered."""
 
 _ABOUT: Final = (400, 160, 80, 40)
-"""Characters of what is told of one parameter: the most with which all fit."""
+"""Characters per parameter description: the largest value with which all parameters fit is used."""
 
 _PATH = re.compile(r"[A-Za-z_][\w.]*")
 
@@ -61,18 +61,18 @@ class Desk:
     subject: str
     left: int
     known: dict[tuple[str, str], str] = field(default_factory=dict)
-    """What was answered before; the desks of one request share it."""
+    """Cache of earlier answers, shared by the desks of one request."""
     exhausted: bool = False
-    """Whether more was asked for than there is; what is asked for then is not heard."""
+    """Whether more look-ups were requested than allowed; the excess ones are not answered."""
 
     async def answered(self, reply: Reply, calls: Sequence[Call]) -> tuple[Message, ...]:
-        """The reply with the answers to its calls, as the conversation goes on."""
-        heard = tuple(calls[:_MOST_AT_ONCE])
-        answers = [await self._answer(call) for call in heard]
+        """Return the messages that continue the conversation: the reply and the answers to its calls."""
+        answerable = tuple(calls[:_MOST_AT_ONCE])
+        answers = [await self._answer(call) for call in answerable]
         answers[-1] = f"{answers[-1]}\n{self._next_step()}"
         if reply.calls:
-            told = [Message("tool", answer, answers=call.id) for call, answer in zip(heard, answers, strict=True)]
-            return Message("assistant", reply.text, calls=heard), *told
+            results = [Message("tool", text, answers=call.id) for call, text in zip(answerable, answers, strict=True)]
+            return Message("assistant", reply.text, calls=answerable), *results
         return Message("assistant", reply.text), Message("user", "\n\n".join(answers))
 
     def _next_step(self) -> str:
@@ -114,7 +114,7 @@ class Desk:
         return await (self._source(api) if tool == "get_source" else self._examples(api))
 
     def _resolve(self, path: str) -> ApiDoc | None:
-        """The API that a path means, also by an import's other name for the library, or without what leads to it."""
+        """Resolve a path to an API, also with an import alias for the library, or without the leading parts."""
         knowledge = self.run.knowledge
         rest = path.partition(".")[2]
         known = knowledge.lookup(path) or next(
@@ -130,8 +130,8 @@ class Desk:
         if not apis:
             return f"Nothing is found for {query!r}. {self._suggest_names(query)}"
         best = "\n".join([_signature(apis[0], _LONGEST_BEST), *map(_code_block, _shortest_example(apis[0]))])
-        told = "\n\n".join(filter(None, [best, api_table(apis[1:])]))
-        return f"Nearest, best first:\n{quote(told)}"
+        text = "\n\n".join(filter(None, [best, api_table(apis[1:])]))
+        return f"Nearest, best first:\n{quote(text)}"
 
     async def _source(self, api: ApiDoc) -> str:
         source = await self.run.knowledge.source(api.path)
@@ -151,20 +151,21 @@ class Desk:
         return quote(shorten("\n\n".join(map(_code_block, found)), _LONGEST_EXAMPLES))
 
     def _suggest_names(self, wanted: str) -> str:
-        """The APIs whose names are like a word of what was asked for."""
+        """Suggest APIs whose names are similar to a word of the request."""
         words = sorted(_PATH.findall(wanted), key=lambda word: (word.count("."), len(word)))
         like = find_similar_apis(words[-1], self.run.knowledge.apis) if words else []
         return f"Of like names there are:\n{quote(api_table(like))}" if like else "Nor is there a name like it."
 
 
 def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
-    """What is known of how it is called, most needed first; rather less on each parameter than not all of them."""
-    told = ""
+    """Describe how the API is called, most important first; all parameters are kept by shortening their
+    descriptions."""
+    text = ""
     for about in _ABOUT:
-        told = _describe_call(api, about)
-        if len(told) <= most:
+        text = _describe_call(api, about)
+        if len(text) <= most:
             break
-    return shorten(told, most)
+    return shorten(text, most)
 
 
 def _describe_call(api: ApiDoc, about: int) -> str:
@@ -183,12 +184,12 @@ def _describe_call(api: ApiDoc, about: int) -> str:
 def _parameter(parameter: Parameter, about: int) -> str:
     type_ = f": {parameter.type}" if parameter.type else ""
     default = f" = {parameter.default}" if parameter.default else ""
-    said = parameter.about if len(parameter.about) <= about else f"{parameter.about[:about]}..."
-    return f"- {parameter.name}{type_}{default}" + (f": {said}" if parameter.about else "")
+    description = parameter.about if len(parameter.about) <= about else f"{parameter.about[:about]}..."
+    return f"- {parameter.name}{type_}{default}" + (f": {description}" if parameter.about else "")
 
 
 def _shortest_example(api: ApiDoc) -> list[str]:
-    """The shortest of its examples that calls it, if there is one."""
+    """Return the shortest example that calls the API, if there is one."""
     return sorted((code for code in api.examples if f"{api.name}(" in code), key=len)[:1]
 
 

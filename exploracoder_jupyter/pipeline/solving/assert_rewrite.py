@@ -1,8 +1,8 @@
-"""A check in Python made sure to assert: what it would evaluate and drop is asserted, its tests are called.
+"""Rewrites a Python check so that it asserts: bare conditions become assertions, and its tests are called.
 
-Everything is read off the check's own text, so that nothing of the solution is taken for a test: `def test...()` at
-the top level, the tests of `class Test...`, and `unittest.TestCase`s. What would silently not run (asynchronous tests,
-fixtures, parameters) is refused, and so is a check that can never fail.
+Only the text of the check is analyzed, so that nothing of the solution is taken for a test. Tests are top-level `def
+test...()`, the test methods of `class Test...`, and `unittest.TestCase`s. Tests that would silently not run
+(asynchronous tests, fixtures, parametrized tests) are rejected, and so is a check that can never fail.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from exploracoder_jupyter.core.errors import UsageError
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _CONDITIONS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
-"""Expressions that are written for their truth."""
+"""Expressions that are written for their truth value."""
 _NO_CONDITIONS = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda)
-"""Expressions whose truth says nothing of the solution."""
+"""Expressions whose truth value is unrelated to the solution."""
 _FAILING = ("raises", "fail")
 _SETUP = ("setup_method", "setup_class", "setup_function", "setup_module")
 
@@ -30,15 +30,16 @@ assert _result.wasSuccessful() and _result.testsRun > len(_result.skipped), _rep
 
 
 def no_assertion_error() -> UsageError:
-    """The error of a check that can never fail."""
+    """Return the error for a check that can never fail."""
     return UsageError("The check asserts nothing.", remedy='Write for example --check "assert result == 3".')
 
 
 def rewrite_assertions(tree: ast.Module, text: str) -> str:
-    """The code of the check `text`, whose tree is `tree`, with its tests called and its dropped truths asserted.
+    """Return the code of the check `text`, whose tree is `tree`, with its tests called and its bare conditions
+    asserted.
 
     Raises:
-        UsageError: it asserts nothing, or has tests of a kind that is not run.
+        UsageError: it asserts nothing, or contains tests of an unsupported kind.
     """
     body = [node for node in tree.body if not _starts_test_runner(node)]
     tests = [node for node in body if isinstance(node, _DEFINITIONS) and _is_test(node)]
@@ -46,16 +47,16 @@ def rewrite_assertions(tree: ast.Module, text: str) -> str:
     plain = [node for node in body if not isinstance(node, _DEFINITIONS)]
     helpers = {node.name: node for node in body if isinstance(node, _DEFINITIONS)}
     sure = _can_fail([*plain, *tests], helpers)
-    asserted = [node for node in body if _is_dropped(node, last=node is body[-1] and not sure)]
-    if not sure and not asserted:
+    conditions = [node for node in body if _is_bare_condition(node, last=node is body[-1] and not sure)]
+    if not sure and not conditions:
         raise no_assertion_error()
-    rewritten = asserted or len(body) < len(tree.body)
-    code = "\n".join(_assertion(node) if node in asserted else ast.unparse(node) for node in body)
+    rewritten = conditions or len(body) < len(tree.body)
+    code = "\n".join(_assertion(node) if node in conditions else ast.unparse(node) for node in body)
     return "\n".join([code if rewritten else text, *(line for test in tests for line in _test_calls(test))])
 
 
 def can_fail(tree: ast.Module) -> bool:
-    """Whether the code holds anything that is meant to fail."""
+    """Whether the code contains anything that is meant to fail."""
     return _can_fail(tree.body, {})
 
 
@@ -85,19 +86,19 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _is_dropped(node: ast.stmt, *, last: bool) -> bool:
-    """Whether the statement is an expression whose truth is meant, and dropped."""
+def _is_bare_condition(node: ast.stmt, *, last: bool) -> bool:
+    """Whether the statement is an expression whose truth value is meant but discarded."""
     if not isinstance(node, ast.Expr):
         return False
     return isinstance(node.value, _CONDITIONS) or (last and not isinstance(node.value, _NO_CONDITIONS))
 
 
 def _assertion(node: ast.stmt) -> str:
-    """The expression as an assertion whose message shows what came instead; of a comparison, its left side."""
+    """Turn the expression into an assertion whose message shows the actual value; of a comparison, its left side."""
     assert isinstance(node, ast.Expr)
     given, text = node.value, ast.unparse(node.value)
     if isinstance(given, ast.Compare) and len(given.ops) == 1 and isinstance(given.ops[0], ast.Eq | ast.NotEq):
-        return f"assert {text}"  # `equalities` says what came
+        return f"assert {text}"  # `check_equality` reports the actual value
     if isinstance(given, ast.Compare) and len(given.ops) == 1:
         left = ast.unparse(given.left)
         given.left = ast.Name("_got", ast.Load())
@@ -106,7 +107,7 @@ def _assertion(node: ast.stmt) -> str:
 
 
 def _starts_test_runner(node: ast.stmt) -> bool:
-    """`unittest.main()`, also under `if __name__ == "__main__"`: it would end the kernel."""
+    """Whether it is `unittest.main()`, also under `if __name__ == "__main__"`: it would end the kernel."""
     if isinstance(node, ast.If):
         return all(_starts_test_runner(item) for item in node.body)
     return isinstance(node, ast.Expr) and ast.unparse(node.value).startswith(("unittest.main(", "pytest.main("))
@@ -129,7 +130,7 @@ def _test_methods(node: _Definition) -> Iterator[ast.FunctionDef | ast.AsyncFunc
 
 
 def _reject_unsupported(body: Sequence[ast.stmt], tests: Sequence[_Definition]) -> None:
-    """Raise UsageError for what only a test runner could run."""
+    """Raise UsageError for tests that only a test runner could run."""
     for test in tests:
         functions = list(_test_methods(test)) if isinstance(test, ast.ClassDef) else [test]
         own = int(isinstance(test, ast.ClassDef))

@@ -1,9 +1,8 @@
-"""What a check compares: equality that arrays, frames and NaN can pass, and the user's variables that it compares with.
+"""Equality in checks that works for arrays, frames and NaN, and protection of the user's variables compared with.
 
-Where a check takes the truth of `a == b`, that is decided by `kernel_agent.value_equality.same`, whose source runs
-with the check.
-A variable of the user's that the check compares the result with (a golden) is copied before the program runs and put
-back before the check does, so that a program which assigns to it or changes it does not pass by that.
+When a check evaluates the truth of `a == b`, `kernel_agent.value_equality.same` decides it; its source runs with the
+check. A variable of the user's that the check compares the result with (a golden) is copied before the program runs and
+restored before the check does, so that a program cannot pass by assigning to it or changing it.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ def {kept}(names):
 
 
 def rewrite_equality(code: str, goldens: Sequence[str] = ()) -> str:
-    """The code of a check with its equalities decided by content where they have no truth of their own.
+    """Rewrite the code of a check so that equality without a truth value is decided by content.
 
-    The copies of the `goldens` are put back before it; the check fails where they are gone. They and what the check
-    itself makes are the wanted side of a comparison, whichever side they stand on.
+    The copies of the `goldens` are restored before the check, which fails if they are gone. The goldens and values that
+    the check itself creates are the wanted side of a comparison, whichever side they stand on.
     """
     tree = ast.parse(code)
     rewriter = _EqualityRewriter(_wanted_names(tree, goldens))
@@ -60,14 +59,14 @@ def rewrite_equality(code: str, goldens: Sequence[str] = ()) -> str:
 
 
 def _insert_after_futures(tree: ast.Module, lines: Sequence[str]) -> str:
-    """The code with these lines before it, but behind its imports from `__future__`, which have to be the first."""
+    """Insert these lines into the code, but after its imports from `__future__`, which must come first."""
     futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     rest = [node for node in tree.body if node not in futures]
     return "\n".join([*map(ast.unparse, futures), *lines, *map(ast.unparse, rest)])
 
 
 def find_goldens(code: str, task: Task) -> tuple[str, ...]:
-    """The user's variables that the check compares what the program makes with; none that the task itself speaks of."""
+    """Return the user's variables that the check compares results with, except those that the task itself mentions."""
     users = {name for name in task.uses if not re.search(rf"\b{re.escape(name)}\b", task.text)}
     users.discard(task.solution_name or "")
     found: set[str] = set()
@@ -81,7 +80,7 @@ def find_goldens(code: str, task: Task) -> tuple[str, ...]:
 
 
 def snapshot_code(names: tuple[str, ...]) -> str:
-    """Code that copies these variables; it raises TypeError, having kept the rest, if one cannot be copied."""
+    """Return code that copies these variables; it raises TypeError after copying the others if one cannot be copied."""
     return _SNAPSHOT.format(kept=_SNAPSHOT_NAME, names=names)
 
 
@@ -91,11 +90,11 @@ def _helper_code() -> str:
         resources.files("exploracoder_jupyter.kernel_agent").joinpath("value_equality.py").read_text(encoding="utf-8")
     )
     lines = (f"{_HELPER_NAME} = {{}}", f"exec({source!r}, {_HELPER_NAME})", f"{_HELPER_NAME} = {_HELPER_NAME}['same']")
-    return "\n".join([*lines, *[""] * 6])  # so far apart that a traceback of the check does not show it
+    return "\n".join([*lines, *[""] * 6])  # keeps the helper out of the excerpt in a traceback of the check
 
 
 def _comparisons(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Both sides of every comparison: of operators, and of calls that take both."""
+    """Yield both sides of every comparison: of operators, and of calls that take both."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield node.left, node.comparators[0]
@@ -107,7 +106,7 @@ def _comparisons(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 
 def _wanted_names(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
-    """The names that hold nothing that the program made: goldens, types, imports, and what is made of those alone."""
+    """Return the names with no value from the program: goldens, types, imports, and names computed from those alone."""
     imported = [
         alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
     ]
@@ -124,7 +123,7 @@ def _wanted_names(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
 
 
 def _bindings(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
-    """The names that the check binds, each with what it comes from; `None` where that is not to be seen."""
+    """Yield the names that the check binds, each with its source expression; `None` if that cannot be determined."""
     known: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.For | ast.comprehension):
@@ -145,7 +144,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 class _EqualityRewriter(ast.NodeTransformer):
-    """Puts the helper where the truth of an equality is taken."""
+    """Inserts the helper wherever the truth of an equality is evaluated."""
 
     def __init__(self, owned: Set[str]) -> None:
         self.found = False
@@ -154,7 +153,7 @@ class _EqualityRewriter(ast.NodeTransformer):
         """Whether the wanted side of the latest equality is the left one."""
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """An assertion, with what came instead in its message."""
+        """Rewrite an assertion, and show the actual value in its message."""
         text, before = ast.unparse(node.test), self.found
         self.found = False
         single = isinstance(node.test, ast.Compare) and _is_equality(node.test)
@@ -167,29 +166,29 @@ class _EqualityRewriter(ast.NodeTransformer):
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """The test is a truth."""
+        """Rewrite the test, which is evaluated for its truth."""
         node.test = self._truth(node.test)
         return self.generic_visit(node)
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        """The test is a truth."""
+        """Rewrite the test, which is evaluated for its truth."""
         node.test = self._truth(node.test)
         return self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """The test is a truth."""
+        """Rewrite the test, which is evaluated for its truth."""
         node.test = self._truth(node.test)
         return self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """The operand of `not` is a truth."""
+        """Rewrite the operand of `not`, which is evaluated for its truth."""
         if isinstance(node.op, ast.Not):
             node.operand = self._truth(node.operand)
             return node
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`all` and `any` take the truths of what a comprehension gives."""
+        """Rewrite the elements of a comprehension in `all` and `any`, which are evaluated for their truth."""
         inner = node.args[0] if len(node.args) == 1 else None
         takes_truths = isinstance(node.func, ast.Name) and node.func.id in _QUANTIFIERS
         if takes_truths and isinstance(inner, ast.GeneratorExp | ast.ListComp):
@@ -215,7 +214,7 @@ class _EqualityRewriter(ast.NodeTransformer):
         return ast.UnaryOp(ast.Not(), call) if isinstance(node.ops[0], ast.NotEq) else call
 
     def _is_wanted(self, node: ast.expr) -> bool:
-        """Whether nothing that the program made is in it."""
+        """Whether the expression contains no value from the program."""
         return _names(node) <= self._owned
 
 
@@ -224,6 +223,6 @@ def _captured(node: ast.expr) -> ast.expr:
 
 
 def _is_equality(node: ast.Compare) -> bool:
-    """`a == b` or `a != b`; not `a == a`, which asks whether it equals itself."""
+    """Whether it is `a == b` or `a != b`, but not `a == a`, which asks whether a value equals itself."""
     equality = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
     return equality and ast.dump(node.left) != ast.dump(node.comparators[0])

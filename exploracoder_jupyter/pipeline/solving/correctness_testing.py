@@ -1,7 +1,7 @@
-"""Correctness testing: a solution that ran is tried on invented inputs, judged by its outputs, corrected, tried again.
+"""Correctness testing: runs a solution on generated inputs, has its outputs judged, corrects it, and tests it again.
 
 CoCoST, sections 3.2.1 and 3.2.2, with the user's check first: a correction has to pass it too. The rounds end when the
-outputs are judged right or cannot be judged, when the model has no other program to give, or when rounds or budget are
+outputs are judged right or cannot be judged, when the model has no other program to offer, or when rounds or budget are
 used up.
 """
 
@@ -22,33 +22,33 @@ from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, try_in
 from exploracoder_jupyter.pipeline.solving.user_check import Probe
 from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
-_OFFLINE = "The offline model can neither write test inputs nor judge outputs: --tests is passed over."
-_UNSHARED = "Outputs are not shown to the model (--share none), so it cannot judge them: --tests is passed over."
+_OFFLINE = "The offline model can neither write test inputs nor judge outputs: --tests is ignored."
+_UNSHARED = "Outputs are not shown to the model (--share none), so it cannot judge them: --tests is ignored."
 _SPARE = 1.0
-"""Seconds that are left to the run for its end."""
+"""Seconds reserved for the end of the run."""
 
 
 @dataclass(slots=True)
 class TestingResult:
-    """What has become of a solution in the rounds."""
+    """The outcome of testing a solution."""
 
     program: Experience
     """The last program that ran and passed the user's check."""
     inputs: tuple[InventedInput, ...] = ()
     results: tuple[InputRun, ...] = ()
-    """What the kept program gave, if it was tried."""
+    """What the program gave for the inputs, if it was tested."""
     judgement: Judgement | None = None
-    """Of the kept program, if it was judged."""
+    """The judgment of the program, if it was judged."""
     unusable: int = 0
-    """How many inputs failed by themselves."""
+    """How many inputs failed without the program."""
     stop_reason: str = ""
-    """Why there was no further round, if that was for want of something; part of a sentence."""
+    """Why there was no further round, if something was lacking; part of a sentence."""
     programs: list[Experience] = field(default_factory=list)
-    """All programs, the first one first."""
+    """All programs that ran, the first one first."""
 
 
 def can_test(run: Run) -> bool:
-    """Whether solutions are to be tried on inputs; a notice says so where that was asked for and cannot be done."""
+    """Whether solutions should be tested on inputs; emits a notice if that was requested but is impossible."""
     if not run.settings.tests:
         return False
     problem = _OFFLINE if run.model.name == OFFLINE else _UNSHARED if run.sharing == "none" else ""
@@ -58,7 +58,7 @@ def can_test(run: Run) -> bool:
 
 
 async def refine_solution(run: Run, state: State, program: Experience, after: Probe | None) -> TestingResult:
-    """Go through the rounds, from a program that ran and passed the user's check; the end of the budget ends them."""
+    """Run the rounds, starting from a program that ran and passed the user's check; a spent budget ends them."""
     tested = TestingResult(program, programs=[program])
     with anyio.move_on_after(max(run.meter.seconds_left - _SPARE, 0.0)) as scope:
         try:
@@ -78,22 +78,22 @@ async def _run_rounds(run: Run, state: State, tested: TestingResult, after: Prob
         results = await _run_on_inputs(run, tested, program)
         if not results:
             return
-        ruled = await judge(run, state, program, tested.inputs, results)
+        parsed = await judge(run, state, program, tested.inputs, results)
         if program is tested.program:
-            tested.results, tested.judgement = results, ruled.judgement
-        if ruled.code is None or round_ == run.settings.test_rounds:
+            tested.results, tested.judgement = results, parsed.judgement
+        if parsed.code is None or round_ == run.settings.test_rounds:
             return
-        candidate = _candidate(run, round_ + 1, ruled.code, tested)
+        candidate = _candidate(run, round_ + 1, parsed.code, tested)
         await raise_if_cancelled()
         run.emit(CandidateProposed(candidate))
         if candidate.duplicate_of:
-            tested.stop_reason = "the model had no other program to give"
+            tested.stop_reason = "the model had no other program to offer"
             return
         program = await _try_correction(run, state, candidate, after, tested)
 
 
 async def _run_on_inputs(run: Run, tested: TestingResult, program: Experience) -> tuple[InputRun, ...]:
-    """What the program gives for the inputs; those that fail by themselves are told, and are tried no more."""
+    """Return what the program gives for the inputs; inputs that fail without the program are reported and dropped."""
     if not tested.inputs:
         return ()
     results = await try_inputs(run, program.candidate.code, tested.inputs)
@@ -109,15 +109,16 @@ async def _run_on_inputs(run: Run, tested: TestingResult, program: Experience) -
 
 
 def _report_unusable(run: Run, given: InventedInput, result: InputRun) -> None:
-    seen = result.observation
-    why = seen.error.headline if seen.error else seen.note or seen.status
-    run.emit(Notice(f"The generated input “{given.title}” was left out: what it runs before the program fails: {why}"))
+    observation = result.observation
+    why = observation.error.headline if observation.error else observation.note or observation.status
+    run.emit(Notice(f"The generated input “{given.title}” was skipped because its setup code fails: {why}"))
 
 
 async def _try_correction(
     run: Run, state: State, candidate: Candidate, after: Probe | None, tested: TestingResult
 ) -> Experience:
-    """The corrected program, run as any solution is; it is kept from then on if it ran and passed the user's check."""
+    """Run the corrected program like any solution; it replaces the previous one if it ran and passed the user's
+    check."""
     program = await try_solution(run, state, candidate, after)
     await raise_if_cancelled()
     tested.programs.append(program)

@@ -1,6 +1,6 @@
-"""The reply to `judge`: a verdict word on a line of its own, a line for each input, and perhaps a corrected program.
+"""Parses the reply to `judge`: a verdict word on its own line, a line for each input, and perhaps a corrected program.
 
-Where a reply can be read in two ways, the reading that trusts the program less is taken.
+If a reply is ambiguous, the reading that trusts the program less is used.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _ANY = "|".join(_WORDS.values())
 _LABEL = r"(?:(?:overall|final|my)\s+)?(?:verdict|judge?ment|conclusion|answer|overall)"
 _WORD_AND_REST = rf"(?P<word>{_ANY})\b(?P<rest>.*)$"
 _ALONE = re.compile(rf"^\W*(?:{_LABEL}\W+(?:is\W+)?)?(?P<word>{_ANY})(?P<rest>[^\w:]*)$", re.I)
-"""Without a colon, for that introduces something: `Correct:` above a program."""
+"""No colon may follow, since that introduces something: `Correct:` above a program."""
 _LABELLED = re.compile(rf"^\W*{_LABEL}\W+(?:is\W+)?{_WORD_AND_REST}", re.I)
 _ONE = re.compile(rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=|—–-]*[:=|—–-]+\W*{_WORD_AND_REST}", re.I)
 _BARE = re.compile(rf"^\W*{_WORD_AND_REST}", re.I | re.S)
-"""A verdict below a heading, and in JSON."""
+"""A verdict below a heading, or in JSON."""
 _ENDED = re.compile(r"\W*$|[*_)\]\"']*(?:\s*[.:;,|!—–]|\s+[-(]|-\s|\s+(?:because|since|as)\b)")
-"""What may follow the word `right` where that is the verdict; `correct output would be 3` is none."""
+"""What may follow the word `right` if it is the verdict; `correct output would be 3` is none."""
 _DOUBT = re.compile(
     r"\b(?:except|only if|unless|as long as|provided|assuming|but|however|although|though|would|(?<!as it )should)\b"
     r"|\b(?:wrong|incorrect)\b"
@@ -50,14 +50,14 @@ _DOUBT = re.compile(
     re.I,
 )
 _HEADING = re.compile(r"^(?P<sign>#*)\s*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b(?P<rest>.*)$", re.I)
-_TWO_WAYS = "right is said of the whole, but not of every input"
+_TWO_WAYS = "the whole is judged right, but not every input"
 _PYTHON = ("python", "py", "python3", "ipython")
 _MOST_REASON = 400
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedJudgement:
-    """A judgement, and the program that is better, if one was given."""
+    """A judgment, and the corrected program if one was given."""
 
     judgement: Judgement
     code: str | None = None
@@ -65,22 +65,22 @@ class ParsedJudgement:
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_judgement(text: str, ids: Sequence[str]) -> ParsedJudgement:
-    """The judgement in a reply about the inputs of these ids.
+    """Parse the judgment in a reply about the inputs with these ids.
 
-    A reply that says `right`, and of an input that it is not, is unsure, or wrong if it corrects the program.
+    A reply that calls the whole `right` but some input not right is unsure, or wrong if it corrects the program.
 
     Raises:
-        ReplyError: there is neither a verdict nor a program in it.
+        ReplyError: it contains neither a verdict nor a program.
     """
     text = without_thinking(encodable(text))
     code = _program(text)
-    said = _from_json(text, ids) or _from_lines(without_fenced_blocks(text), ids)
-    ruling = _overall(said.ruling, said.opinions, corrected=code is not None)
+    parsed = _from_json(text, ids) or _from_lines(without_fenced_blocks(text), ids)
+    ruling = _overall(parsed.ruling, parsed.opinions, corrected=code is not None)
     if ruling is None:
         raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
-    own = said.reason if ruling == said.ruling else _TWO_WAYS if ruling == "unsure" else ""
-    reason = own or next((item.reason for item in said.opinions if item.ruling == ruling and item.reason), "")
-    return ParsedJudgement(Judgement(ruling, reason, said.opinions), code if ruling == "wrong" else None)
+    own = parsed.reason if ruling == parsed.ruling else _TWO_WAYS if ruling == "unsure" else ""
+    reason = own or next((item.reason for item in parsed.opinions if item.ruling == ruling and item.reason), "")
+    return ParsedJudgement(Judgement(ruling, reason, parsed.opinions), code if ruling == "wrong" else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ def _overall(ruling: Ruling | None, opinions: Sequence[Opinion], *, corrected: b
 
 
 def _program(text: str) -> str | None:
-    """The longest of the Python blocks, for a shorter one quotes a part; a verdict word in a block is no program."""
+    """Return the longest Python block, since a shorter one quotes a part; a verdict word in a block is not a
+    program."""
     found = [block for block in blocks(text) if block.body.strip() and not _ALONE.match(block.body.strip())]
     marked = [block for block in found if block.language in _PYTHON] or [item for item in found if not item.language]
     if not marked:
@@ -131,7 +132,7 @@ def _from_lines(text: str, ids: Sequence[str]) -> _Verdict:
 
 
 def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:
-    """What is said and why; `right` with an exception or a condition is unsure."""
+    """Return the verdict and the reason; `right` with an exception or a condition becomes unsure."""
     rest: str = found["rest"]
     ruling = _parse_ruling(found["word"])
     if ruling == "right" and not (_ENDED.match(rest) and not _DOUBT.search(rest)):
@@ -140,7 +141,7 @@ def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:
 
 
 def _combine_verdicts(verdicts: Sequence[tuple[Ruling, str]]) -> tuple[Ruling | None, str]:
-    """The verdict on the whole; two that differ are unsure."""
+    """Return the verdict on the whole; contradicting ones become unsure."""
     rulings = {ruling for ruling, _ in verdicts}
     if len(rulings) > 1:
         return "unsure", "different verdicts are given"
@@ -148,7 +149,7 @@ def _combine_verdicts(verdicts: Sequence[tuple[Ruling, str]]) -> tuple[Ruling | 
 
 
 def _combine_opinions(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
-    """One opinion on each input; of several the worst."""
+    """Return one opinion per input: the worst of several."""
     found = dict[str, Opinion]()
     for item in opinions:
         known = found.get(item.input)
@@ -162,7 +163,10 @@ def _worst(rulings: Iterable[Ruling]) -> Ruling:
 
 
 def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
-    """The input that what follows is about, if the line is a heading that names one; another heading ends that."""
+    """Return the input that the following lines are about, if the line is a heading that names one.
+
+    A heading that names no input ends the section.
+    """
     found = _HEADING.match(line)
     if found and (found["sign"] or not re.search(r"\w", found["rest"])):
         return _match_id(found["id"], ids)
@@ -170,18 +174,18 @@ def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
 
 
 def _from_json(text: str, ids: Sequence[str]) -> _Verdict | None:
-    """The same as JSON, which some models give whatever they are asked for."""
+    """Parse the reply as JSON, which some models write whatever the requested form."""
     found = next((value for value in json_values(text) if isinstance(value, dict) and "verdict" in value), None)
     if found is None:
         return None
-    said = (_json_opinion(item, ids) for item in _json_items(found.get("tests") or found.get("inputs")))
+    opinions = (_json_opinion(item, ids) for item in _json_items(found.get("tests") or found.get("inputs")))
     ruling, reason = _json_verdict(found["verdict"])
     reason = str(found.get("reason") or reason)[:_MOST_REASON]
-    return _Verdict(ruling, reason, _combine_opinions(item for item in said if item))
+    return _Verdict(ruling, reason, _combine_opinions(item for item in opinions if item))
 
 
 def _json_items(tests: JsonValue) -> list[JsonValue]:
-    """The opinions as objects; they may be given by the names of the inputs."""
+    """Return the opinions as objects; they may be keyed by the ids of the inputs."""
     if isinstance(tests, dict):
         return [
             {"verdict": value, "test": id_, **(value if isinstance(value, dict) else {})}
@@ -191,7 +195,7 @@ def _json_items(tests: JsonValue) -> list[JsonValue]:
 
 
 def _json_verdict(verdict: JsonValue) -> tuple[Ruling | None, str]:
-    """The verdict in JSON; `None` without one, unsure where it is no verdict word."""
+    """Parse the verdict in JSON; `None` if there is none, unsure if it is not a verdict word."""
     found = _BARE.match(str(verdict or ""))
     return _ruling_and_reason(found) if found else ("unsure" if verdict else None, "")
 
@@ -205,11 +209,11 @@ def _json_opinion(item: JsonValue, ids: Sequence[str]) -> Opinion | None:
 
 
 def _match_id(id_: str, ids: Sequence[str]) -> str | None:
-    """The id that is meant: `2` and `T2` are `t2`."""
+    """Return the matching id: `2` and `T2` mean `t2`."""
     meant = f"t{id_.lower().lstrip('t')}"
     return meant if meant in ids else None
 
 
 def _parse_ruling(word: str) -> Ruling:
-    """The first that fits; `not right` is wrong."""
+    """Return the first ruling that matches; `not right` is wrong."""
     return next(ruling for ruling, forms in _WORDS.items() if re.fullmatch(forms, word, re.I))

@@ -1,7 +1,7 @@
-"""The model's part in correctness testing: it writes inputs, and judges what a program gives (CoCoST, section 3.2).
+"""The model's part in correctness testing: writing inputs and judging a program's outputs (CoCoST, section 3.2).
 
-Inputs only, never what is expected. A judgement comes with a corrected program where the output is wrong, in the same
-reply; the errors among the results are looked up beforehand.
+The model writes inputs only, never expected results. If the output is wrong, the judgment comes with a corrected
+program in the same reply; APIs for the errors among the results are looked up beforehand.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from exploracoder_jupyter.pipeline.solving.test_inputs import (
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 _FOUND = 5
-"""APIs that an error is looked up to."""
+"""Number of APIs that are looked up for one error."""
 _MOST_ERRORS = 3
 _MOST_QUERY = 400
 _FAILING = re.compile(r"^-+>\s*\d+\s+(\S.*)$", re.MULTILINE)
-"""The line that a traceback of IPython points at."""
+"""The line that an IPython traceback points at."""
 PROGRAM_HERE = "# the program runs here"
 
 
 async def invent(run: Run, program: Experience) -> tuple[InventedInput, ...]:
-    """Inputs on which to try the program; none, and a notice, where the model gives none that can be used."""
+    """Return inputs on which to test the program; none, with a notice, if the model gives no usable ones."""
     inputs = InventInputs(run.task, program, run.settings.test_inputs)
     try:
         reply = await ask_parsed(run, "invent", inputs, parse_inputs, form=InventReply, subject=program.candidate.id)
@@ -61,39 +61,39 @@ async def invent(run: Run, program: Experience) -> tuple[InventedInput, ...]:
 
 
 def _clean_input(run: Run, reply: InputReply, number: int) -> InventedInput | None:
-    """The input without assertions; `None`, and a notice, if there is nothing in it to run."""
+    """Return the input without assertions; `None`, with a notice, if nothing in it can be run."""
     title = reply.title or f"input {number}"
     before, after = strip_assertions(reply.before), strip_assertions(reply.after)
     if before is None or after is None or not (before.code.strip() or after.code.strip()):
-        run.emit(Notice(f"The generated input “{title}” was left out: it is no Python that could be run.", "warning"))
+        run.emit(Notice(f"The generated input “{title}” was skipped: it contains no valid Python code.", "warning"))
         return None
     if before.stripped or after.stripped:
-        told = "what the model expects is not to be trusted, so it is shown what comes out instead"
-        run.emit(Notice(f"Assertions were taken out of the generated input “{title}”: {told}."))
+        why = "the model's expectations are unreliable, so it is shown the actual results instead"
+        run.emit(Notice(f"Assertions were removed from the generated input “{title}”: {why}."))
     return InventedInput("", title, before.code, display_last_value(after.code))
 
 
 async def judge(
     run: Run, state: State, program: Experience, inputs: Sequence[InventedInput], results: Sequence[InputRun]
 ) -> ParsedJudgement:
-    """What the model says of the results; unsure, with a notice, where its replies cannot be read."""
-    told = tuple(_as_experience(program, given, result) for given, result in zip(inputs, results, strict=True))
-    question = JudgeInputs(run.task, (), state.experience, program, told)
+    """Return the model's judgment of the results; unsure, with a notice, if its replies cannot be parsed."""
+    experiences = tuple(_as_experience(program, given, result) for given, result in zip(inputs, results, strict=True))
+    question = JudgeInputs(run.task, (), state.experience, program, experiences)
     question = replace(question, apis=await _look_up_errors(run, question))
     ids = [given.id for given in inputs]
     try:
-        ruled = await ask_parsed(
+        parsed = await ask_parsed(
             run, "judge", question, lambda text: parse_judgement(text, ids), subject=program.candidate.id
         )
     except ReplyError as error:
-        run.emit(Notice(f"What the model said of the outputs could not be read: {error.message}", "warning"))
-        ruled = ParsedJudgement(Judgement("unsure", "the model's replies could not be read"))
-    run.emit(SolutionJudged(program.candidate.id, ruled.judgement))
-    return ruled
+        run.emit(Notice(f"The model's judgment of the outputs could not be parsed: {error.message}", "warning"))
+        parsed = ParsedJudgement(Judgement("unsure", "the model's replies could not be parsed"))
+    run.emit(SolutionJudged(program.candidate.id, parsed.judgement))
+    return parsed
 
 
 def around_program(given: InventedInput) -> str:
-    """The input as one piece of code, with a line where the program runs."""
+    """Return the input as one piece of code, with a line where the program runs."""
     return "\n\n".join(part.strip("\n") for part in (given.before, PROGRAM_HERE, given.after) if part.strip())
 
 
@@ -104,16 +104,16 @@ def _as_experience(program: Experience, given: InventedInput, result: InputRun) 
 
 @heuristic("searching the documentation", lambda run, question: ())
 async def _look_up_errors(run: Run, question: JudgeInputs) -> tuple[ApiDoc, ...]:
-    """The APIs nearest to each error among the results, as far as the errors may be shared."""
-    limited = redact_inputs(question, run.sharing)
-    assert isinstance(limited, JudgeInputs)
-    errors = [item.observation.error for item in (limited.program, *limited.results) if item.observation.error]
+    """Return the APIs nearest to each error among the results, as far as the errors may be shared."""
+    redacted = redact_inputs(question, run.sharing)
+    assert isinstance(redacted, JudgeInputs)
+    errors = [item.observation.error for item in (redacted.program, *redacted.results) if item.observation.error]
     queries = dict.fromkeys(_query(error) for error in errors)
     found = [await run.knowledge.search(query, _FOUND) for query in list(queries)[:_MOST_ERRORS]]
     return merge_apis(*(tuple(item.api for item in items) for items in found))[:_FOUND]
 
 
 def _query(error: ErrorInfo) -> str:
-    """The error with the expression that failed."""
+    """Return the error with the expression that failed."""
     failing = _FAILING.search(error.report) or _FAILING.search(error.traceback)
     return f"{error.headline} {failing.group(1) if failing else ''}".strip()[:_MOST_QUERY]

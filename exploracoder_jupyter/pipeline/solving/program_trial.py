@@ -1,6 +1,6 @@
-"""Trying a program as a whole in a clean branch: as a solution, with what checks it, or on a generated input.
+"""Runs a whole program in a clean branch: as a solution, with its check, or on a generated input.
 
-Where branches turn out to be made in another way from then on, the trial is made again from the beginning.
+If the branching method changes during a trial, the trial is repeated from the beginning.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from exploracoder_jupyter.pipeline.task_groups import task_group
 
 SOLUTION = Subtask("solution", "The whole task")
 RunCode = Callable[[str], Awaitable[Observation]]
-"""Runs code in one branch, which it changes."""
+"""Runs code in one branch, changing its state."""
 _T = TypeVar("_T")
 
 
 async def try_solution(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:
-    """Run a solution, and what checks it after it."""
+    """Run a solution, followed by its check."""
     observation = add_suggestions(
         run, await _retry_on_branching_change(run, partial(_run_solution, run, candidate, after))
     )
@@ -42,13 +42,13 @@ async def try_solution(run: Run, state: State, candidate: Candidate, after: Prob
 
 
 async def passes_without_solution(run: Run, after: Probe) -> bool:
-    """Whether the check passes before any solution was run, on variables that the user has already."""
+    """Whether the check passes before any solution has run, using variables that the user already has."""
     if not run.task.uses:
         return False
     run.meter.check(executions=2 if after.before else 1)
     try:
         [branch] = await run.root.fork(1)
-    except BranchingChanged:  # the first solution will be told the same
+    except BranchingChanged:  # the first solution will raise the same
         return False
     try:
         if after.before:
@@ -61,17 +61,17 @@ async def passes_without_solution(run: Run, after: Probe) -> bool:
 
 
 async def try_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
-    """Run the program on each input, each in a branch of its own."""
+    """Run the program on each input, each in its own branch."""
     results = await _retry_on_branching_change(run, partial(_run_on_inputs, run, program, inputs))
     run.meter.charge("execute", Usage(seconds=sum(item.observation.seconds for item in results)))
     return results
 
 
 async def _retry_on_branching_change(run: Run, work: Callable[[], Awaitable[_T]]) -> _T:
-    """What the work gives; done again where branches are then made in another way.
+    """Return the result of the work, repeating it if the branching method changes.
 
     Raises:
-        BranchingChanged: it has changed too often.
+        BranchingChanged: the method has changed too often.
     """
     for _ in range(MOST_CHANGES):
         try:
@@ -95,7 +95,7 @@ async def _run_solution(run: Run, candidate: Candidate, after: Probe | None) -> 
 
 
 async def with_check(step: RunCode, code: str, after: Probe | None) -> Observation:
-    """Run a program and what checks it: failed if its check failed."""
+    """Run a program and its check; the observation is a failure if the check failed."""
     lacking = await _run_before(step, after) if after else ""
     observation = await step(code)
     if not (observation.ran and after):
@@ -105,17 +105,17 @@ async def with_check(step: RunCode, code: str, after: Probe | None) -> Observati
 
 async def on_input(step: RunCode, program: str, given: InventedInput) -> InputRun:
     """Run a program on a generated input."""
-    seen = Observation("ok")
+    observation = Observation("ok")
     for place, code in (("before", given.before), ("program", program), ("after", given.after)):
         if code.strip():
-            seen = _concatenate(seen, await step(code))
-        if not seen.ran:
-            return InputRun(given.id, seen, usable=place != "before")
-    return InputRun(given.id, seen)
+            observation = _concatenate(observation, await step(code))
+        if not observation.ran:
+            return InputRun(given.id, observation, usable=place != "before")
+    return InputRun(given.id, observation)
 
 
 async def _run_before(step: RunCode, after: Probe) -> str:
-    """Run what goes before the solution; what it could not do, as a sentence, or nothing."""
+    """Run the code that precedes the solution; return what it could not do as a sentence, or an empty string."""
     before = await step(after.before) if after.before else None
     if before is None or before.ran:
         return ""
@@ -124,7 +124,7 @@ async def _run_before(step: RunCode, after: Probe) -> str:
 
 
 def _add_check_result(observation: Observation, checked: Observation, after: Probe, lacking: str) -> Observation:
-    """The solution's observation, failed if its check failed."""
+    """Add the result of the check to the solution's observation, which fails if the check failed."""
     seconds = observation.seconds + checked.seconds
     if checked.ran:
         return replace(observation, seconds=seconds, note=f"{after.passed} {lacking}".strip())
@@ -156,17 +156,17 @@ async def _run_on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]
     return tuple(found[given.id] for given in inputs)
 
 
-def _concatenate(seen: Observation, then: Observation) -> Observation:
-    """Both as one: what was shown by both, what else the second tells."""
+def _concatenate(first: Observation, second: Observation) -> Observation:
+    """Join two observations: the output of both, otherwise the second."""
     return replace(
-        then,
-        outputs=(*seen.outputs, *then.outputs),
-        text="\n".join(text.strip("\n") for text in (seen.text, then.text) if text.strip()),
-        schema="\n".join(text.strip("\n") for text in (seen.schema, then.schema) if text.strip()),
-        warnings=(*seen.warnings, *then.warnings),
-        logs=(*seen.logs, *then.logs),
-        files=tuple(dict.fromkeys([*seen.files, *then.files])),
-        seconds=seen.seconds + then.seconds,
+        second,
+        outputs=(*first.outputs, *second.outputs),
+        text="\n".join(text.strip("\n") for text in (first.text, second.text) if text.strip()),
+        schema="\n".join(text.strip("\n") for text in (first.schema, second.schema) if text.strip()),
+        warnings=(*first.warnings, *second.warnings),
+        logs=(*first.logs, *second.logs),
+        files=tuple(dict.fromkeys([*first.files, *second.files])),
+        seconds=first.seconds + second.seconds,
     )
 
 

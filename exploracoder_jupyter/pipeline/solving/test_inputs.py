@@ -1,7 +1,7 @@
-"""The reply to `invent`: test inputs as JSON, or as fenced Python blocks below headings; freed of assertions.
+"""Parses the reply to `invent`: test inputs as JSON, or as fenced Python blocks below headings, without assertions.
 
-What a model expects of a program is not to be trusted, so an assertion about an input becomes a display of what the
-program gives for it.
+A model's expectations of a program are not reliable, so an assertion about an input becomes a display of the program's
+actual result.
 """
 
 from __future__ import annotations
@@ -68,15 +68,15 @@ class StrippedCode:
 
     code: str
     stripped: bool
-    """Whether there were any."""
+    """Whether assertions were removed."""
 
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_inputs(text: str) -> InventReply:
-    """The inputs of a reply.
+    """Parse the inputs of a reply.
 
     Raises:
-        ReplyError: there are none in it.
+        ReplyError: it contains none.
     """
     blocks = list(_blocks(without_thinking(text)))
     if blocks:
@@ -89,7 +89,7 @@ def parse_inputs(text: str) -> InventReply:
 
 @heuristic("removing assertions", lambda code: None)
 def strip_assertions(code: str) -> StrippedCode | None:
-    """The code with displays in place of assertions; `None` if it is no Python."""
+    """Replace assertions in the code by displays; `None` if it is not valid Python."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -105,7 +105,7 @@ def strip_assertions(code: str) -> StrippedCode | None:
 
 @heuristic("displaying a result", lambda code: code)
 def display_last_value(code: str) -> str:
-    """The code so that its last value is displayed: a name that is assigned last is shown."""
+    """Make the code display its last value: a name that is assigned last is shown."""
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body else None
     target = (
@@ -115,18 +115,18 @@ def display_last_value(code: str) -> str:
 
 
 class _Stripper(ast.NodeTransformer):
-    """Puts what is asserted about in the place of assertions."""
+    """Replaces assertions by the values that they are about."""
 
     def __init__(self) -> None:
         self.stripped = False
         self.shown: list[ast.AST] = []
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """`assert f(1) == 2` shows `f(1)`."""
+        """Replace `assert f(1) == 2` by `f(1)`."""
         return self._show(_asserted_value(node.test))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """`assert_equal(f(1), 2)` shows `f(1)` too."""
+        """Replace `assert_equal(f(1), 2)` by `f(1)` too."""
         call = node.value
         if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2].startswith("assert") and call.args:
             return self._show(call.args[0])
@@ -140,7 +140,7 @@ class _Stripper(ast.NodeTransformer):
 
 
 def _asserted_value(test: ast.expr) -> ast.expr:
-    """What an assertion is about: of a comparison, the side that calls or names something."""
+    """Return what an assertion is about: of a comparison, the side that calls or names something."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _asserted_value(test.operand)
     if isinstance(test, ast.BoolOp):
@@ -159,7 +159,7 @@ def _as_print(node: ast.stmt) -> ast.stmt:
 
 
 def _blocks(text: str) -> Iterator[InputReply]:
-    """Inputs from Python blocks: each heading begins a new one, and so does a block that is said to run before."""
+    """Yield inputs from Python blocks: each heading begins a new one, and so does a block labeled to run before."""
     section: list[tuple[str, str]] = []
     title = ""
     for lead, block in split_fenced(text):
@@ -176,7 +176,8 @@ def _blocks(text: str) -> Iterator[InputReply]:
 
 
 def _inputs(title: str, section: list[tuple[str, str]]) -> Iterator[InputReply]:
-    """What the blocks of one section mean: of two the first runs before; more are an input each."""
+    """Interpret the blocks of one section: the first of two runs before the program; more than two are an input
+    each."""
     codes = [code for _, code in section]
     if any(label for label, _ in section):
         before = [code for label, code in section if label == "before"]
@@ -189,6 +190,6 @@ def _inputs(title: str, section: list[tuple[str, str]]) -> Iterator[InputReply]:
 
 
 def _clean_title(text: str) -> str:
-    """The words of a heading; none where it says no more than that something is run before or after."""
+    """Return the words of a heading; empty if it only labels code that runs before or after."""
     title = _NUMBERING.sub("", strip_markdown(text).strip("*:# "))
     return "" if _BEFORE.match(title) or _AFTER.match(title) else title

@@ -1,8 +1,9 @@
 """The user's check of a solution: assertions, `input -> output` pairs, a doctest or a pytest file.
 
-Each becomes plain code that runs after the solution in the same branch and raises AssertionError when the check fails.
-A check that could not fail is refused, so that `solved` is never said though nothing was checked. Equality is decided
-by content where it has no truth, and what the check compares with is kept from the program (see `equalities`).
+Each becomes plain code that runs after the solution in the same branch and raises AssertionError if the check fails. A
+check that cannot fail is rejected, so that a run is never `solved` without anything being checked. Equality without a
+truth value is decided by content, and the variables that the check compares with are protected from the program (see
+`check_equality`).
 """
 
 from __future__ import annotations
@@ -31,17 +32,18 @@ assert not _runner.failures, "".join(_report)
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Code that runs after a solution, in its branch, and what is said of its end."""
+    """Code that runs after a solution, in its branch, and the messages for its outcome."""
 
     code: str
     passed: str
     failed: str
     before: str = ""
-    """Code that runs before the solution. Where it fails it has done what it can; its message says what it lacks."""
+    """Code that runs before the solution. If it fails, it has done what it could; its error message names what is
+    missing."""
 
 
 def check_code(task: Task) -> str | None:
-    """The code that checks a solution of the task, or `None` if the task has no check.
+    """Return the code that checks a solution of the task, or `None` if the task has no check.
 
     Raises:
         UsageError: the check is neither Python, nor doctests, nor pairs (which need `--name`), or it asserts nothing.
@@ -53,7 +55,7 @@ def check_code(task: Task) -> str | None:
 
 
 def readable_code(task: Task) -> str | None:
-    """The code of `check_code` as a person would write it: equality is that of the values themselves."""
+    """Return the code of `check_code` as a person would write it: with the plain equality of the values."""
     text = dedent(task.check or "").strip()
     if not text:
         return None
@@ -65,7 +67,7 @@ def readable_code(task: Task) -> str | None:
 
 
 def check_source(task: Task) -> str:
-    """The Python of the check as the user wrote it, of doctests that of their examples; empty where there is no check.
+    """Return the Python code of the check as the user wrote it, of doctests the examples; empty if there is no check.
 
     Raises:
         UsageError: the check cannot be used (see `check_code`).
@@ -78,7 +80,7 @@ def check_source(task: Task) -> str:
 
 
 def probe(task: Task) -> Probe | None:
-    """What to run after a solution: the check, else whether the named function is there.
+    """Return the code to run after a solution: the check, else a test that the named function exists.
 
     Raises:
         UsageError: the check cannot be used (see `check_code`).
@@ -114,7 +116,7 @@ def _rewrite(rewrite: Callable[[], str]) -> str:
         return rewrite()
     except (RecursionError, ValueError) as error:
         raise UsageError(
-            "The check is nested too deeply, or holds a number with too many digits.", remedy="Simplify the check."
+            "The check is nested too deeply, or contains a number with too many digits.", remedy="Simplify the check."
         ) from error
 
 
