@@ -1,5 +1,4 @@
-"""The exploration method, independent of Jupyter, the network, kernels and databases. `run_task.run_task` runs all of
-it.
+"""The exploration method, without Jupyter, network, kernels or databases. `run_task.run_task` runs all of it.
 
 Submodules are imported lazily: searching a library needs only `ports`.
 """

@@ -77,8 +77,7 @@ class Reply:
     index: int
     text: str
     usage: Usage
-    """Usage added by this choice; the sum over a request's replies is the cost of the request. `calls` counts
-    requests."""
+    """Usage added by this choice; the sum over a request's replies is its cost. `calls` counts requests."""
     problem: str = ""
     """`truncated`, `refused`, `empty`: the text may still be usable."""
     calls: tuple[Call, ...] = ()
@@ -171,8 +170,7 @@ class Source(Protocol):
 
 
 class Soup(Protocol):
-    """All sources of a run behind one search, the "knowledge soup" of ARKS (section 2.1). Implementation:
-    `knowledge.Soup`."""
+    """All sources of a run behind one search: the "soup" of ARKS (section 2.1). Implementation: `knowledge.Soup`."""
 
     @property
     def kinds(self) -> frozenset[SourceKind]:
@@ -210,8 +208,10 @@ class Branch(Protocol):
         ...
 
     def expect(self, n: int) -> None:
-        """Announce that `n` forks of this state will be requested soon, so that they can be prepared. A hint;
-        returns at once."""
+        """Announce that `n` forks of this state will be requested soon, so that they can be prepared.
+
+        Only a hint; returns at once.
+        """
         ...
 
     async def files(self, folder: Path) -> tuple[str, ...]:

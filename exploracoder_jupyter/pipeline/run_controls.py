@@ -14,7 +14,7 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Return to the state before this subtask and explore it again, with the hint, and then the later ones."""
+    """Return to the state before this subtask and explore it, with the hint, and the later ones again."""
 
     subtask: str
     hint: str = ""
@@ -22,7 +22,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Return to the state before this candidate's subtask, carry the candidate forward, and explore the later ones
+    """Return to the state before this candidate's subtask, carry the candidate forward, explore the later ones
     again."""
 
     candidate: str

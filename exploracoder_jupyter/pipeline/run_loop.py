@@ -30,7 +30,7 @@ _TOKENS_PER_SUBTASK = 13_000
 """Prompt and completion tokens of one subtask at m = 5; the paper measured 56 k per problem (its Table 4)."""
 
 _TOKENS_PER_TEST_CALL = 5_000
-"""Tokens of one request for test inputs, or for one judgment, with prompts of maximum length."""
+"""Tokens of one request for test inputs, or for one judgement, with prompts of maximum length."""
 
 
 class RunLoop:

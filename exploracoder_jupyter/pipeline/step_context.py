@@ -79,6 +79,5 @@ def merge_apis(*groups: tuple[ApiDoc, ...]) -> tuple[ApiDoc, ...]:
 
 
 async def raise_if_cancelled() -> None:
-    """Stop here if the user's control has cancelled the phase; called before results that must not be emitted after
-    that."""
+    """Stop here if a user control has cancelled the phase; awaited before events that must not follow that."""
     await anyio.lowlevel.checkpoint_if_cancelled()

@@ -49,8 +49,10 @@ def find_called_apis(
 
 @heuristic("looking for the APIs that code calls", lambda code: ())
 def find_called_names(code: str) -> tuple[str, ...]:
-    """Return the names that the code calls, in order of first appearance: import paths, or the last part of a method
-    call."""
+    """Return the names that the code calls, in order of first appearance.
+
+    Names rooted in imports are given as paths; of method calls only the last part is given.
+    """
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

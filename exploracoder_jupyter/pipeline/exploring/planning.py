@@ -117,8 +117,7 @@ def revise(run: Run, subtask: Subtask, titles: Sequence[str], reason: str) -> No
 
 
 def may_revise(run: Run) -> bool:
-    """Whether the model may change the rest of the plan: only a limited number of times, and never a plan the user
-    wrote."""
+    """Whether the model may change the rest of the plan: a limited number of times, and never the user's own plan."""
     return run.agenda.revisions < run.settings.plan_revisions and not run.agenda.fixed
 
 

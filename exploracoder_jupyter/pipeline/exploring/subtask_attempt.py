@@ -73,8 +73,7 @@ class Attempt:
         await self.rerun_outdated()
 
     async def rerun_outdated(self) -> None:
-        """Rerun the candidates that ran before the branching method changed, and sort the experiences in order of
-        proposal.
+        """Rerun what ran before the branching method changed, and sort the experiences in order of proposal.
 
         The selection must not depend on which of two candidates happened to end first.
 

@@ -1,9 +1,8 @@
-"""Asks the model: checks the budget, renders the prompt, records the exchange, and retries once if the reply is
-unusable.
+"""Asks the model: checks the budget, renders the prompt, records the exchange, retries once if a reply is unusable.
 
 Every request ends in exactly one `ModelCalled` event, even if it fails or is cancelled halfway, so that cost and
-replies are never lost. While it writes code a model may look APIs up (`lookups`): then that choice continues in
-requests of its own, one per answer, without blocking the others.
+replies are never lost. While it writes code a model may look APIs up (`model_lookups`): then that choice continues in
+separate requests, one per answer, without blocking the others.
 """
 
 from __future__ import annotations

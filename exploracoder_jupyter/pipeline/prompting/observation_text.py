@@ -23,8 +23,7 @@ if there is nothing to show."""
 
 
 def format_experience(experience: Iterable[Experience], most: int) -> str:
-    """Render cells with their observations in about `most` characters: short ones in full, the others with equal
-    shares."""
+    """Render cells with their observations in about `most` characters: short ones in full, the others equally long."""
     items = list(experience)
     full = [_cell(item) for item in items]
     share = most // max(len(items), 1)

@@ -45,8 +45,8 @@ class PlanInputs:
 
 @dataclass(frozen=True, slots=True)
 class RecommendInputs:
-    """Step `recommend`: re-rank and drop APIs for one subtask; decide whether it is already done; revise the rest of
-    the plan."""
+    """Step `recommend`: re-rank and drop APIs for one subtask; decide whether it is done; revise the rest of the
+    plan."""
 
     task: Task
     subtask: Subtask
@@ -133,8 +133,7 @@ class RepairInputs:
 
 @dataclass(frozen=True, slots=True)
 class ExplainInputs:
-    """Step `explain`: describe what failed or uninformative code was meant to do, as a search query (ARKS, section
-    2.2)."""
+    """Step `explain`: describe what failed or uninformative code was to do, as a search query (ARKS, section 2.2)."""
 
     task: Task
     subtask: Subtask

@@ -148,8 +148,7 @@ def _decode_exact(source: str) -> Iterator[JsonValue]:
 
 
 def _decode_repaired(source: str) -> Iterator[JsonValue]:
-    """Yield the values that json_repair finds. It invents values from prose, so only those of the right kind are
-    used."""
+    """Yield values that json_repair finds. It invents values from prose, so only the right kind is used."""
     brace, bracket = source.find("{"), source.find("[")
     value = _repair(source[brace:]) if brace >= 0 else None
     if value and (isinstance(value, dict) or _objects(value)):

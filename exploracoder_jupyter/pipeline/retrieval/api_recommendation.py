@@ -40,8 +40,10 @@ class Recommendation:
 
 
 async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
-    """Retrieve APIs for the subtask and let the model re-rank and drop them; without a usable reply keep the
-    retrieved order."""
+    """Retrieve APIs for the subtask and let the model re-rank and drop them.
+
+    Without a usable reply the retrieved order is kept.
+    """
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
     found, passages = await _retrieve(run, subtask, f"{subtask.title} {hint}".strip())
     apis = tuple(item.api for item in found)

@@ -158,8 +158,10 @@ class Desk:
 
 
 def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
-    """Describe how the API is called, most important first; all parameters are kept by shortening their
-    descriptions."""
+    """Describe how the API is called, most important facts first.
+
+    Descriptions of parameters are shortened so that all parameters fit.
+    """
     text = ""
     for about in _ABOUT:
         text = _describe_call(api, about)

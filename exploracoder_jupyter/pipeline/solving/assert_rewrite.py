@@ -35,8 +35,11 @@ def no_assertion_error() -> UsageError:
 
 
 def rewrite_assertions(tree: ast.Module, text: str) -> str:
-    """Return the code of the check `text`, whose tree is `tree`, with its tests called and its bare conditions
-    asserted.
+    """Return the code of the check, with its tests called and its bare conditions asserted.
+
+    Args:
+        tree: the parsed check.
+        text: its source.
 
     Raises:
         UsageError: it asserts nothing, or contains tests of an unsupported kind.
@@ -107,7 +110,7 @@ def _assertion(node: ast.stmt) -> str:
 
 
 def _starts_test_runner(node: ast.stmt) -> bool:
-    """Whether it is `unittest.main()`, also under `if __name__ == "__main__"`: it would end the kernel."""
+    """Whether it is `unittest.main()`, perhaps under `if __name__ == "__main__"`: it would end the kernel."""
     if isinstance(node, ast.If):
         return all(_starts_test_runner(item) for item in node.body)
     return isinstance(node, ast.Expr) and ast.unparse(node.value).startswith(("unittest.main(", "pytest.main("))

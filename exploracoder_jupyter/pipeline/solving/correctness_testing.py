@@ -38,7 +38,7 @@ class TestingResult:
     results: tuple[InputRun, ...] = ()
     """What the program gave for the inputs, if it was tested."""
     judgement: Judgement | None = None
-    """The judgment of the program, if it was judged."""
+    """The judgement of the program, if it was judged."""
     unusable: int = 0
     """How many inputs failed without the program."""
     stop_reason: str = ""
@@ -117,8 +117,10 @@ def _report_unusable(run: Run, given: InventedInput, result: InputRun) -> None:
 async def _try_correction(
     run: Run, state: State, candidate: Candidate, after: Probe | None, tested: TestingResult
 ) -> Experience:
-    """Run the corrected program like any solution; it replaces the previous one if it ran and passed the user's
-    check."""
+    """Run the corrected program like any solution.
+
+    It replaces the previous program if it ran and passed the user's check.
+    """
     program = await try_solution(run, state, candidate, after)
     await raise_if_cancelled()
     tested.programs.append(program)

@@ -57,7 +57,7 @@ _MOST_REASON = 400
 
 @dataclass(frozen=True, slots=True)
 class ParsedJudgement:
-    """A judgment, and the corrected program if one was given."""
+    """A judgement, and the corrected program if one was given."""
 
     judgement: Judgement
     code: str | None = None
@@ -65,7 +65,7 @@ class ParsedJudgement:
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_judgement(text: str, ids: Sequence[str]) -> ParsedJudgement:
-    """Parse the judgment in a reply about the inputs with these ids.
+    """Parse the judgement in a reply about the inputs with these ids.
 
     A reply that calls the whole `right` but some input not right is unsure, or wrong if it corrects the program.
 
@@ -100,8 +100,7 @@ def _overall(ruling: Ruling | None, opinions: Sequence[Opinion], *, corrected: b
 
 
 def _program(text: str) -> str | None:
-    """Return the longest Python block, since a shorter one quotes a part; a verdict word in a block is not a
-    program."""
+    """Return the longest Python block, since a shorter one quotes a part. A lone verdict word is no program."""
     found = [block for block in blocks(text) if block.body.strip() and not _ALONE.match(block.body.strip())]
     marked = [block for block in found if block.language in _PYTHON] or [item for item in found if not item.language]
     if not marked:

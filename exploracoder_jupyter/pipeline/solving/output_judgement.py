@@ -1,6 +1,6 @@
 """The model's part in correctness testing: writing inputs and judging a program's outputs (CoCoST, section 3.2).
 
-The model writes inputs only, never expected results. If the output is wrong, the judgment comes with a corrected
+The model writes inputs only, never expected results. If the output is wrong, the judgement comes with a corrected
 program in the same reply; APIs for the errors among the results are looked up beforehand.
 """
 
@@ -76,7 +76,7 @@ def _clean_input(run: Run, reply: InputReply, number: int) -> InventedInput | No
 async def judge(
     run: Run, state: State, program: Experience, inputs: Sequence[InventedInput], results: Sequence[InputRun]
 ) -> ParsedJudgement:
-    """Return the model's judgment of the results; unsure, with a notice, if its replies cannot be parsed."""
+    """Return the model's judgement of the results; unsure, with a notice, if its replies cannot be parsed."""
     experiences = tuple(_as_experience(program, given, result) for given, result in zip(inputs, results, strict=True))
     question = JudgeInputs(run.task, (), state.experience, program, experiences)
     question = replace(question, apis=await _look_up_errors(run, question))
@@ -86,7 +86,7 @@ async def judge(
             run, "judge", question, lambda text: parse_judgement(text, ids), subject=program.candidate.id
         )
     except ReplyError as error:
-        run.emit(Notice(f"The model's judgment of the outputs could not be parsed: {error.message}", "warning"))
+        run.emit(Notice(f"The model's judgement of the outputs could not be parsed: {error.message}", "warning"))
         parsed = ParsedJudgement(Judgement("unsure", "the model's replies could not be parsed"))
     run.emit(SolutionJudged(program.candidate.id, parsed.judgement))
     return parsed

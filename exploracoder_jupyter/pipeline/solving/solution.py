@@ -105,8 +105,10 @@ async def _gather_for_solution(run: Run, state: State) -> tuple[Passage, ...]:
 
 
 async def _request_draft(run: Run, state: State, search: Search, attempts: tuple[Experience, ...]) -> Draft | None:
-    """Return the next draft, requested once more if it contains no code; `None` if the model has nothing left to
-    try."""
+    """Return the next draft; `None` if the model has nothing left to try.
+
+    A draft without code is requested once more.
+    """
     run.root.expect(1)
     room = run.retrieval.context_tokens
     for _ in range(2):

@@ -176,8 +176,7 @@ def _blocks(text: str) -> Iterator[InputReply]:
 
 
 def _inputs(title: str, section: list[tuple[str, str]]) -> Iterator[InputReply]:
-    """Interpret the blocks of one section: the first of two runs before the program; more than two are an input
-    each."""
+    """Interpret the blocks of one section: of two, the first runs before the program; more are one input each."""
     codes = [code for _, code in section]
     if any(label for label, _ in section):
         before = [code for label, code in section if label == "before"]

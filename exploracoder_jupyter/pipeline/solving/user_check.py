@@ -38,8 +38,7 @@ class Probe:
     passed: str
     failed: str
     before: str = ""
-    """Code that runs before the solution. If it fails, it has done what it could; its error message names what is
-    missing."""
+    """Code that runs before the solution. If it fails, its message names what it could not do."""
 
 
 def check_code(task: Task) -> str | None:

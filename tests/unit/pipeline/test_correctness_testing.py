@@ -240,7 +240,7 @@ async def test_expected_values_are_taken_out_of_inputs_and_it_is_said():
     await run_task(run)
     [event] = happened(run, "inputs_invented")
     assert event.inputs[0].after == "print(root(9))\nroot(16)"
-    assert any("Assertions were taken out" in event.text for event in happened(run, "notice"))
+    assert any("Assertions were removed" in event.text for event in happened(run, "notice"))
 
 
 async def test_no_usable_reply_leaves_the_solution_as_it_is():

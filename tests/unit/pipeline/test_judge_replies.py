@@ -157,7 +157,7 @@ def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
 
 def test_why_a_reply_that_says_two_things_is_unsure_is_told():
     assert parse_judgement("t1: right\nt2: wrong\nVerdict: right, as asked", IDS).judgement.reason.startswith(
-        "right is said of"
+        "the whole is judged right"
     )
     assert parse_judgement("wrong\nright", IDS).judgement.reason == "different verdicts are given"
 
