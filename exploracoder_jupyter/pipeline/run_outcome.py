@@ -123,7 +123,7 @@ def _describe_rest(tested: TestingResult, right: int) -> str:
 
 
 def _describe_input(tested: TestingResult, opinion: Opinion | None) -> str:
-    title = next((given.title for given in tested.inputs if opinion and given.id == opinion.input), "")
+    title = next((test_input.title for test_input in tested.inputs if opinion and test_input.id == opinion.input), "")
     return f" on the generated input “{title}”" if title else ""
 
 

@@ -28,13 +28,13 @@ class Names(NamedTuple):
 def slice_dependencies(cells: Sequence[Experience]) -> str:
     """Return the code of the last cell preceded by that of the cells it needs, in order, without repeated imports."""
     last = cells[-1].candidate.code
-    kept, wanted = [last], set(lacking(last) or ())
+    included, missing = [last], set(lacking(last) or ())
     for item in reversed(cells[:-1]):
         code = item.candidate.code
-        if wanted & {*names_in(code).bound, *(change.name for change in item.observation.changes)}:
-            wanted |= lacking(code) or set()
-            kept = [code, *(other for other in kept if other != code)]
-    return "\n\n".join(_drop_repeated_imports(kept))
+        if missing & {*names_in(code).bound, *(change.name for change in item.observation.changes)}:
+            missing |= lacking(code) or set()
+            included = [code, *(other for other in included if other != code)]
+    return "\n\n".join(_drop_repeated_imports(included))
 
 
 def is_self_contained(code: str) -> bool:

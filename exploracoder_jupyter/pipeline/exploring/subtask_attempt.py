@@ -55,11 +55,11 @@ class Attempt:
 
     async def try_candidate(self, candidate: Candidate) -> None:
         """Run one candidate in its own branch, unless it has no code or is a duplicate."""
-        twin = (
+        original = (
             self.fingerprints.setdefault(fingerprint(candidate.code), candidate.id) if not candidate.problem else None
         )
-        if twin and twin != candidate.id:
-            candidate = replace(candidate, duplicate_of=twin)
+        if original and original != candidate.id:
+            candidate = replace(candidate, duplicate_of=original)
         self.run.emit(CandidateProposed(candidate))
         self.problem = candidate.problem or self.problem
         if candidate.problem or candidate.duplicate_of:

@@ -217,9 +217,9 @@ async def _request_replies(run: Run, request: ModelRequest) -> AsyncGenerator[Re
     received: list[Reply] = []
     problem = "interrupted"
     try:
-        async for given in run.model.complete(request):
-            calls = tuple(replace(call, argument=encodable(call.argument)) for call in given.calls)
-            reply = replace(given, text=encodable(given.text), calls=calls)
+        async for raw in run.model.complete(request):
+            calls = tuple(replace(call, argument=encodable(call.argument)) for call in raw.calls)
+            reply = replace(raw, text=encodable(raw.text), calls=calls)
             received.append(reply)
             yield reply
         problem = "; ".join(sorted({reply.problem for reply in received if reply.problem}))

@@ -85,8 +85,10 @@ def redact_experience(experience: Experience, sharing: Sharing) -> Experience:
 def _status_only(experience: Experience) -> Experience:
     """Return the experience with only its status, duration and the type of its error."""
     observation, error = experience.observation, experience.observation.error
-    kept = ErrorInfo(error.name, "") if error else None
-    return replace(experience, observation=Observation(observation.status, error=kept, seconds=observation.seconds))
+    bare_error = ErrorInfo(error.name, "") if error else None
+    return replace(
+        experience, observation=Observation(observation.status, error=bare_error, seconds=observation.seconds)
+    )
 
 
 def _without_values(observation: Observation, error: ErrorInfo | None) -> Observation:
@@ -115,9 +117,9 @@ def _redact_message(error: ErrorInfo, code: str) -> str:
     found = re.match(form, error.message) if form else None
     if found is None:
         return ""
-    written = {*_WORD.findall(code)}
+    words = {*_WORD.findall(code)}
     return _GIVEN.sub(
-        lambda given: given[0] if {*_WORD.findall(given[2])} <= written else f"{given[1]} '...'", found.group()
+        lambda match: match[0] if {*_WORD.findall(match[2])} <= words else f"{match[1]} '...'", found.group()
     )
 
 

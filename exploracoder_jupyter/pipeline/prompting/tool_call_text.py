@@ -146,8 +146,8 @@ def _call(item: JsonValue) -> Iterator[Call]:
     if isinstance(inner, dict):
         item = inner
     name = item.get("name") or inner
-    given = next((item[key] for key in _CALL_KEYS if key in item), None)
-    if isinstance(name, str) and name in TOOLS and (found := argument(given)):
+    arguments = next((item[key] for key in _CALL_KEYS if key in item), None)
+    if isinstance(name, str) and name in TOOLS and (found := argument(arguments)):
         yield Call(name, found)
 
 

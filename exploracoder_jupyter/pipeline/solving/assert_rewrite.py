@@ -99,13 +99,13 @@ def _is_bare_condition(node: ast.stmt, *, last: bool) -> bool:
 def _assertion(node: ast.stmt) -> str:
     """Turn the expression into an assertion whose message shows the actual value; of a comparison, its left side."""
     assert isinstance(node, ast.Expr)
-    given, text = node.value, ast.unparse(node.value)
-    if isinstance(given, ast.Compare) and len(given.ops) == 1 and isinstance(given.ops[0], ast.Eq | ast.NotEq):
+    value, text = node.value, ast.unparse(node.value)
+    if isinstance(value, ast.Compare) and len(value.ops) == 1 and isinstance(value.ops[0], ast.Eq | ast.NotEq):
         return f"assert {text}"  # `check_equality` reports the actual value
-    if isinstance(given, ast.Compare) and len(given.ops) == 1:
-        left = ast.unparse(given.left)
-        given.left = ast.Name("_got", ast.Load())
-        return f"_got = ({left})\nassert {ast.unparse(given)}, {text!r} + f' is not true: the left side is {{_got!r}}'"
+    if isinstance(value, ast.Compare) and len(value.ops) == 1:
+        left = ast.unparse(value.left)
+        value.left = ast.Name("_got", ast.Load())
+        return f"_got = ({left})\nassert {ast.unparse(value)}, {text!r} + f' is not true: the left side is {{_got!r}}'"
     return f"_got = ({text})\nassert _got, {text!r} + f' is not true: it gave {{_got!r}}'"
 
 

@@ -57,12 +57,12 @@ def can_test(run: Run) -> bool:
     return not problem
 
 
-async def refine_solution(run: Run, state: State, program: Experience, after: Probe | None) -> TestingResult:
+async def refine_solution(run: Run, state: State, program: Experience, check: Probe | None) -> TestingResult:
     """Run the rounds, starting from a program that ran and passed the user's check; a spent budget ends them."""
     tested = TestingResult(program, programs=[program])
     with anyio.move_on_after(max(run.meter.seconds_left - _SPARE, 0.0)) as scope:
         try:
-            await _run_rounds(run, state, tested, after)
+            await _run_rounds(run, state, tested, check)
         except BudgetSpent as spent:
             tested.stop_reason = _clause(spent)
     if scope.cancelled_caught:
@@ -70,7 +70,7 @@ async def refine_solution(run: Run, state: State, program: Experience, after: Pr
     return tested
 
 
-async def _run_rounds(run: Run, state: State, tested: TestingResult, after: Probe | None) -> None:
+async def _run_rounds(run: Run, state: State, tested: TestingResult, check: Probe | None) -> None:
     program = tested.program
     run.root.expect(run.settings.test_inputs)
     tested.inputs = await invent(run, program)
@@ -89,7 +89,7 @@ async def _run_rounds(run: Run, state: State, tested: TestingResult, after: Prob
         if candidate.duplicate_of:
             tested.stop_reason = "the model had no other program to offer"
             return
-        program = await _try_correction(run, state, candidate, after, tested)
+        program = await _try_correction(run, state, candidate, check, tested)
 
 
 async def _run_on_inputs(run: Run, tested: TestingResult, program: Experience) -> tuple[InputRun, ...]:
@@ -99,29 +99,29 @@ async def _run_on_inputs(run: Run, tested: TestingResult, program: Experience) -
     results = await try_inputs(run, program.candidate.code, tested.inputs)
     await raise_if_cancelled()
     run.emit(SolutionTested(program.candidate.id, results))
-    for given, result in zip(tested.inputs, results, strict=True):
+    for test_input, result in zip(tested.inputs, results, strict=True):
         if not result.usable:
-            _report_unusable(run, given, result)
-    usable = [given for given, result in zip(tested.inputs, results, strict=True) if result.usable]
+            _report_unusable(run, test_input, result)
+    usable = [test_input for test_input, result in zip(tested.inputs, results, strict=True) if result.usable]
     tested.unusable += len(tested.inputs) - len(usable)
     tested.inputs = tuple(usable)
     return tuple(result for result in results if result.usable)
 
 
-def _report_unusable(run: Run, given: InventedInput, result: InputRun) -> None:
+def _report_unusable(run: Run, test_input: InventedInput, result: InputRun) -> None:
     observation = result.observation
     why = observation.error.headline if observation.error else observation.note or observation.status
-    run.emit(Notice(f"The generated input “{given.title}” was skipped because its setup code fails: {why}"))
+    run.emit(Notice(f"The generated input “{test_input.title}” was skipped because its setup code fails: {why}"))
 
 
 async def _try_correction(
-    run: Run, state: State, candidate: Candidate, after: Probe | None, tested: TestingResult
+    run: Run, state: State, candidate: Candidate, check: Probe | None, tested: TestingResult
 ) -> Experience:
     """Run the corrected program like any solution.
 
     It replaces the previous program if it ran and passed the user's check.
     """
-    program = await try_solution(run, state, candidate, after)
+    program = await try_solution(run, state, candidate, check)
     await raise_if_cancelled()
     tested.programs.append(program)
     if program.observation.ran:
@@ -131,11 +131,13 @@ async def _try_correction(
 
 def _candidate(run: Run, round_: int, code: str, tested: TestingResult) -> Candidate:
     known = fingerprint(code)
-    twin = next((item.candidate.id for item in tested.programs if fingerprint(item.candidate.code) == known), None)
+    duplicate_of = next(
+        (item.candidate.id for item in tested.programs if fingerprint(item.candidate.code) == known), None
+    )
     last: Sequence[Experience] = tested.programs[-1:]
     first = tested.programs[0].candidate.round
     id_ = f"s{run.agenda.next_number(SOLUTION.id)}"
-    return Candidate(id_, SOLUTION.id, code, first + round_, last[0].candidate.id, duplicate_of=twin)
+    return Candidate(id_, SOLUTION.id, code, first + round_, last[0].candidate.id, duplicate_of=duplicate_of)
 
 
 def _clause(spent: BudgetSpent) -> str:

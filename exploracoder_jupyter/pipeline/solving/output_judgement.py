@@ -77,10 +77,12 @@ async def judge(
     run: Run, state: State, program: Experience, inputs: Sequence[InventedInput], results: Sequence[InputRun]
 ) -> ParsedJudgement:
     """Return the model's judgement of the results; unsure, with a notice, if its replies cannot be parsed."""
-    experiences = tuple(_as_experience(program, given, result) for given, result in zip(inputs, results, strict=True))
+    experiences = tuple(
+        _as_experience(program, test_input, result) for test_input, result in zip(inputs, results, strict=True)
+    )
     question = JudgeInputs(run.task, (), state.experience, program, experiences)
     question = replace(question, apis=await _look_up_errors(run, question))
-    ids = [given.id for given in inputs]
+    ids = [test_input.id for test_input in inputs]
     try:
         parsed = await ask_parsed(
             run, "judge", question, lambda text: parse_judgement(text, ids), subject=program.candidate.id
@@ -92,14 +94,14 @@ async def judge(
     return parsed
 
 
-def around_program(given: InventedInput) -> str:
+def around_program(test_input: InventedInput) -> str:
     """Return the input as one piece of code, with a line where the program runs."""
-    return "\n\n".join(part.strip("\n") for part in (given.before, PROGRAM_HERE, given.after) if part.strip())
+    return "\n\n".join(part.strip("\n") for part in (test_input.before, PROGRAM_HERE, test_input.after) if part.strip())
 
 
-def _as_experience(program: Experience, given: InventedInput, result: InputRun) -> Experience:
-    candidate = Candidate(given.id, program.candidate.subtask, around_program(given))
-    return Experience(Subtask(given.id, f"{given.id}: {given.title}"), candidate, result.observation)
+def _as_experience(program: Experience, test_input: InventedInput, result: InputRun) -> Experience:
+    candidate = Candidate(test_input.id, program.candidate.subtask, around_program(test_input))
+    return Experience(Subtask(test_input.id, f"{test_input.id}: {test_input.title}"), candidate, result.observation)
 
 
 @heuristic("searching the documentation", lambda run, question: ())

@@ -29,10 +29,10 @@ RunCode = Callable[[str], Awaitable[Observation]]
 _T = TypeVar("_T")
 
 
-async def try_solution(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:
+async def try_solution(run: Run, state: State, candidate: Candidate, check: Probe | None) -> Experience:
     """Run a solution, followed by its check."""
     observation = add_suggestions(
-        run, await _retry_on_branching_change(run, partial(_run_solution, run, candidate, after))
+        run, await _retry_on_branching_change(run, partial(_run_solution, run, candidate, check))
     )
     run.meter.charge("execute", Usage(seconds=observation.seconds))
     types = known_types(state.experience) | dict(observation.names)
@@ -41,19 +41,19 @@ async def try_solution(run: Run, state: State, candidate: Candidate, after: Prob
     return Experience(SOLUTION, candidate, observation, apis)
 
 
-async def passes_without_solution(run: Run, after: Probe) -> bool:
+async def passes_without_solution(run: Run, check: Probe) -> bool:
     """Whether the check passes before any solution has run, using variables that the user already has."""
     if not run.task.uses:
         return False
-    run.meter.check(executions=2 if after.before else 1)
+    run.meter.check(executions=2 if check.before else 1)
     try:
         [branch] = await run.root.fork(1)
     except BranchingChanged:  # the first solution will raise the same
         return False
     try:
-        if after.before:
-            await _step(run, branch, after.before)
-        return (await _step(run, branch, after.code)).ran
+        if check.before:
+            await _step(run, branch, check.before)
+        return (await _step(run, branch, check.code)).ran
     except BranchingChanged:
         return False
     finally:
@@ -81,12 +81,12 @@ async def _retry_on_branching_change(run: Run, work: Callable[[], Awaitable[_T]]
     return await work()
 
 
-async def _run_solution(run: Run, candidate: Candidate, after: Probe | None) -> Observation:
-    steps = (after.before, candidate.code, after.code) if after else ("", candidate.code, "")
+async def _run_solution(run: Run, candidate: Candidate, check: Probe | None) -> Observation:
+    steps = (check.before, candidate.code, check.code) if check else ("", candidate.code, "")
     run.meter.check(executions=sum(map(bool, steps)))
     [branch] = await run.root.fork(1)
     try:
-        observation = await with_check(partial(_step, run, branch), candidate.code, after)
+        observation = await with_check(partial(_step, run, branch), candidate.code, check)
         if observation.ran:
             await keep_files(run, branch)
         return observation
@@ -94,47 +94,47 @@ async def _run_solution(run: Run, candidate: Candidate, after: Probe | None) -> 
         await _close([branch])
 
 
-async def with_check(step: RunCode, code: str, after: Probe | None) -> Observation:
+async def with_check(step: RunCode, code: str, check: Probe | None) -> Observation:
     """Run a program and its check; the observation is a failure if the check failed."""
-    lacking = await _run_before(step, after) if after else ""
+    lacking = await _run_before(step, check) if check else ""
     observation = await step(code)
-    if not (observation.ran and after):
+    if not (observation.ran and check):
         return observation
-    return _add_check_result(observation, await step(after.code), after, lacking)
+    return _add_check_result(observation, await step(check.code), check, lacking)
 
 
-async def on_input(step: RunCode, program: str, given: InventedInput) -> InputRun:
+async def on_input(step: RunCode, program: str, test_input: InventedInput) -> InputRun:
     """Run a program on a generated input."""
     observation = Observation("ok")
-    for place, code in (("before", given.before), ("program", program), ("after", given.after)):
+    for place, code in (("before", test_input.before), ("program", program), ("after", test_input.after)):
         if code.strip():
             observation = _concatenate(observation, await step(code))
         if not observation.ran:
-            return InputRun(given.id, observation, usable=place != "before")
-    return InputRun(given.id, observation)
+            return InputRun(test_input.id, observation, usable=place != "before")
+    return InputRun(test_input.id, observation)
 
 
-async def _run_before(step: RunCode, after: Probe) -> str:
+async def _run_before(step: RunCode, check: Probe) -> str:
     """Run the code that precedes the solution; return what it could not do as a sentence, or an empty string."""
-    before = await step(after.before) if after.before else None
+    before = await step(check.before) if check.before else None
     if before is None or before.ran:
         return ""
     why = before.error.message if before.error and before.error.message else before.status
     return f"What it compares with could have been changed by the program: {why}."
 
 
-def _add_check_result(observation: Observation, checked: Observation, after: Probe, lacking: str) -> Observation:
+def _add_check_result(observation: Observation, checked: Observation, check: Probe, lacking: str) -> Observation:
     """Add the result of the check to the solution's observation, which fails if the check failed."""
     seconds = observation.seconds + checked.seconds
     if checked.ran:
-        return replace(observation, seconds=seconds, note=f"{after.passed} {lacking}".strip())
+        return replace(observation, seconds=seconds, note=f"{check.passed} {lacking}".strip())
     return replace(
         observation,
         status=checked.status,
         error=checked.error,
         outputs=(*observation.outputs, *checked.outputs),
         seconds=seconds,
-        note=after.failed,
+        note=check.failed,
     )
 
 
@@ -143,17 +143,17 @@ async def _run_on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]
     found: dict[str, InputRun] = {}
     limiter = anyio.CapacityLimiter(run.parallel)
 
-    async def one(branch: Branch, given: InventedInput) -> None:
+    async def one(branch: Branch, test_input: InventedInput) -> None:
         async with limiter:
-            found[given.id] = await on_input(partial(_step, run, branch), program, given)
+            found[test_input.id] = await on_input(partial(_step, run, branch), program, test_input)
 
     try:
         async with task_group() as group:
-            for branch, given in zip(branches, inputs, strict=True):
-                group.start_soon(one, branch, given)
+            for branch, test_input in zip(branches, inputs, strict=True):
+                group.start_soon(one, branch, test_input)
     finally:
         await _close(branches)
-    return tuple(found[given.id] for given in inputs)
+    return tuple(found[test_input.id] for test_input in inputs)
 
 
 def _concatenate(first: Observation, second: Observation) -> Observation:

@@ -44,8 +44,8 @@ async def solve(run: Run, state: State) -> RunResult:
 
     A repair that changes nothing counts as a round but is not run; the second one in a row ends the attempts.
     """
-    after, checked = probe(run.task), bool(run.task.check and run.task.check.strip())
-    stale = after is not None and checked and await passes_without_solution(run, after)
+    check, checked = probe(run.task), bool(run.task.check and run.task.check.strip())
+    stale = check is not None and checked and await passes_without_solution(run, check)
     apis = merge_apis(_explored_apis(run, state), await recommend_globally(run, state))
     search = Search(run, SOLUTION, apis, await _gather_for_solution(run, state), apis)
     attempts: list[Experience] = []
@@ -63,29 +63,29 @@ async def solve(run: Run, state: State) -> RunResult:
             break
         if repeated:
             continue
-        attempt = await try_solution(run, state, candidate, after)
+        attempt = await try_solution(run, state, candidate, check)
         attempts.append(attempt)
         await raise_if_cancelled()
         if attempt.observation.ran:
-            return await _accept(run, state, attempt, after, CheckResult(checked, stale))
+            return await _accept(run, state, attempt, check, CheckResult(checked, stale))
     return _unsolved_result(run, attempts, checked=checked)
 
 
-async def _accept(run: Run, state: State, attempt: Experience, after: Probe | None, checked: CheckResult) -> RunResult:
+async def _accept(run: Run, state: State, attempt: Experience, check: Probe | None, checked: CheckResult) -> RunResult:
     """Return the result with a solution that ran and passed the user's check, or with the outcome of its testing."""
     if can_test(run):
-        tested = await refine_solution(run, state, attempt, after)
-        attempt, checked = tested.program, _with_remark(checked, tested.program, after)
+        tested = await refine_solution(run, state, attempt, check)
+        attempt, checked = tested.program, _with_remark(checked, tested.program, check)
         result, reasons = accept_tested_solution(tested, checked, run.sharing)
     else:
-        result, reasons = accept_solution(attempt, _with_remark(checked, attempt, after))
+        result, reasons = accept_solution(attempt, _with_remark(checked, attempt, check))
     run.emit(CandidateSelected(Selection(SOLUTION.id, attempt.candidate.id, reasons)))
     return result
 
 
-def _with_remark(checked: CheckResult, attempt: Experience, after: Probe | None) -> CheckResult:
+def _with_remark(checked: CheckResult, attempt: Experience, check: Probe | None) -> CheckResult:
     """Add the part of the run's note that goes beyond "the check passed"."""
-    remark = attempt.observation.note.removeprefix(after.passed).strip() if after and checked.has_check else ""
+    remark = attempt.observation.note.removeprefix(check.passed).strip() if check and checked.has_check else ""
     return CheckResult(checked.has_check, checked.stale, remark)
 
 
@@ -128,9 +128,9 @@ async def _request_draft(run: Run, state: State, search: Search, attempts: tuple
 def _candidate(run: Run, round_: int, draft: Draft, attempts: list[Experience]) -> Candidate:
     repairs = attempts[-1].candidate.id if attempts else None
     known = fingerprint(draft.code)
-    twin = next((item.candidate.id for item in attempts if fingerprint(item.candidate.code) == known), None)
+    duplicate_of = next((item.candidate.id for item in attempts if fingerprint(item.candidate.code) == known), None)
     id_ = f"s{run.agenda.next_number(SOLUTION.id)}"
-    return Candidate(id_, SOLUTION.id, draft.code, round_, repairs, duplicate_of=twin)
+    return Candidate(id_, SOLUTION.id, draft.code, round_, repairs, duplicate_of=duplicate_of)
 
 
 def _ran_to_end(attempts: list[Experience]) -> list[Experience]:

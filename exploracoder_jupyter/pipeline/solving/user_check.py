@@ -86,8 +86,8 @@ def probe(task: Task) -> Probe | None:
     """
     check, name = check_code(task), task.solution_name
     if check:
-        kept = find_goldens(readable_code(task) or "", task)
-        before = snapshot_code(kept) if kept else ""
+        compared = find_goldens(readable_code(task) or "", task)
+        before = snapshot_code(compared) if compared else ""
         return Probe(check, "The check passed.", "The program ran, but the check failed.", before)
     missing = f"The program ran, but defines no function {name}."
     return Probe(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
@@ -142,9 +142,9 @@ def _pairs(text: str, name: str | None) -> str:
         raise UsageError(_describe_unreadable(text), remedy='Write for example --check "assert result == 3".')
     if not name:
         raise UsageError("A check of `input -> output` lines needs a function.", remedy="Name it with --name.")
-    return "\n".join(_assertion(name, given.strip(), wanted.strip()) for given, wanted in pairs)
+    return "\n".join(_assertion(name, arguments.strip(), expected.strip()) for arguments, expected in pairs)
 
 
-def _assertion(name: str, given: str, wanted: str) -> str:
-    call = f"{name}({given})"
-    return f"_got = {call}\nassert _got == ({wanted}), {call!r} + f' gave {{_got!r}}'"
+def _assertion(name: str, arguments: str, expected: str) -> str:
+    call = f"{name}({arguments})"
+    return f"_got = {call}\nassert _got == ({expected}), {call!r} + f' gave {{_got!r}}'"
