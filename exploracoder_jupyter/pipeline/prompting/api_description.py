@@ -40,7 +40,7 @@ def describe_in_full(api: ApiDoc, most: int) -> str:
 
 
 def truncate(text: str, most: int) -> str:
-    """Return the text on one line, with dots where it is cut."""
+    """Return the text on one line, truncated with dots."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[:most].rstrip()} ..."
 
