@@ -1,6 +1,6 @@
-"""The method, pure: no Jupyter, no network, no kernel, no database. `task_run.run_task` is the whole of it.
+"""The exploration method, without Jupyter, network, kernels or databases. `task_run.run_task` runs all of it.
 
-Imported when it is asked for: of a search of a library, only `ports` is part.
+Submodules are imported lazily: searching a library needs only `ports`.
 """
 
 from __future__ import annotations
@@ -19,5 +19,5 @@ __all__ = ["Carried", "Given", "Meter", "Run", "run_task"]
 
 _HOMES = {"Carried": "run_plan", "Given": "run_plan", "Meter": "budget", "Run": "step_context", "run_task": "task_run"}
 
-if not TYPE_CHECKING:  # a type checker is to know these names and no others
+if not TYPE_CHECKING:  # type checkers should see only the imports above
     __getattr__ = importing(__name__, _HOMES)

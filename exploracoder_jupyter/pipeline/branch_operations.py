@@ -1,7 +1,7 @@
-"""What is done with branches beside running code in them: keeping their files, and meeting a change of their making.
+"""Branch operations besides running code: copying files out, and handling a change of the branching method.
 
-A branch may turn out to hang because of what the forked kernel had loaded. Then branches are made in another way from
-there on, and what was observed in the old ones is observed anew: candidates of a subtask are compared with one
+A branch may hang because of something that the forked kernel had loaded. From then on branches are made with another
+method, and everything observed in the old ones is observed again: candidates of a subtask are compared with one
 another, so all of them have to start alike.
 """
 
@@ -17,32 +17,34 @@ from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.step_context import Run
 
 MOST_CHANGES = 2
-"""How often the making of branches may change within one subtask."""
+"""How often the branching method may change within one subtask."""
 
 _AGAIN = "Run again in a branch made in another way."
 
 
-def tell_change(run: Run, change: BranchingChanged) -> None:
-    """Tell the user why branches are made in another way, and what they lack now."""
+def notify_branching_change(run: Run, change: BranchingChanged) -> None:
+    """Notify the user why branches are made with another method, and what they lack now."""
     run.emit(Notice(f"{change.message} {run.unsent}".strip(), "warning"))
 
 
-def run_again(observation: Observation) -> Observation:
-    """The observation, marked as one that replaces an earlier one of the same candidate."""
+def mark_rerun(observation: Observation) -> Observation:
+    """Mark the observation as one that replaces an earlier one of the same candidate."""
     return replace(observation, note=f"{observation.note} {_AGAIN}".strip())
 
 
 async def keep_files(run: Run, branch: Branch) -> None:
-    """Copy what the solution wrote out of its branch, where that was asked for, in place of what an earlier one wrote.
-    A failure is told, and costs nothing else."""
+    """Copy the solution's files out of its branch if requested, replacing those of an earlier solution.
+
+    A failure is reported as a notice and has no other effect.
+    """
     if run.files is None:
         return
     try:
-        if run.agenda.files_kept:  # of a solution that has been corrected since
+        if run.agenda.files_kept:  # files of a solution that has been corrected since
             shutil.rmtree(run.files)
         files = await branch.files(run.files)
     except (OSError, KernelError) as error:
-        run.emit(Notice(f"The files of the solution could not be kept: {error}.", "warning"))
+        run.emit(Notice(f"The files of the solution could not be saved: {error}.", "warning"))
         return
     run.agenda.files_kept = True
     run.emit(FilesKept(str(run.files), files))

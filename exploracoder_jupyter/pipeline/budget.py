@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.wording import plural
 
 
 class Meter:
-    """Adds up what a run has used, per step, and says when it is enough."""
+    """Adds up the usage of a run per step, and enforces the budget."""
 
     def __init__(self, budget: Budget, *, clock: Callable[[], float] = monotonic) -> None:
         self._budget = budget
@@ -23,17 +23,17 @@ class Meter:
         self._numbers = count(1)
         self.by_step: dict[str, Usage] = {}
 
-    def number(self) -> int:
-        """The next free number for an exchange with the model."""
+    def next_number(self) -> int:
+        """Return the next free number for an exchange with the model."""
         return next(self._numbers)
 
     def charge(self, step: str, usage: Usage) -> None:
-        """Add what a step has used."""
+        """Add the usage of a step."""
         self.by_step[step] = self.by_step.get(step, Usage()) + usage
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Let the seconds within this not count: the run waits for the user."""
+        """Exclude the time within this context: the run waits for the user."""
         began = self._clock()
         try:
             yield
@@ -42,43 +42,43 @@ class Meter:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the run began, without those that it waited for the user."""
+        """Seconds since the run began, without the time spent waiting for the user."""
         return self._clock() - self._started
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the budget of seconds is spent."""
+        """Seconds left in the budget."""
         return max(self._budget.seconds - self.elapsed, 0.0)
 
     @property
     def tokens_left(self) -> int:
-        """Tokens until the budget of tokens is spent."""
+        """Tokens left in the budget."""
         return max(self._budget.tokens - sum(usage.tokens for usage in self.by_step.values()), 0)
 
     @property
     def total(self) -> Usage:
-        """All that was used; `seconds` is the wall-clock time of the run."""
+        """Total usage; `seconds` is the wall-clock time of the run."""
         summed = sum(self.by_step.values(), Usage())
         return Usage(
             summed.calls, summed.prompt_tokens, summed.completion_tokens, round(self.elapsed, 3), summed.executions
         )
 
     def out_of_time(self) -> BudgetSpent:
-        """The error of a run whose seconds are spent."""
+        """Return the error for a run whose time budget is spent."""
         spent = f"The budget of {plural(self._budget.seconds, 'second')} is spent."
         return BudgetSpent(spent, remedy="Raise --budget-seconds.")
 
     def reserve(self) -> None:
-        """Count one execution before it starts, so that those under way at the same time keep to the budget.
+        """Count one execution before it starts, so that concurrent executions keep to the budget.
 
         Raises:
-            BudgetSpent: nothing more may be started.
+            BudgetSpent: the budget is exhausted.
         """
         self.check()
         self.charge("execute", Usage(executions=1))
 
     def check(self, *, executions: int = 1) -> None:
-        """Raise BudgetSpent if nothing more may be started, or not that many executions."""
+        """Raise BudgetSpent if the budget is exhausted, or does not allow that many executions."""
         spent = self.total
         if spent.tokens >= self._budget.tokens:
             raise BudgetSpent(

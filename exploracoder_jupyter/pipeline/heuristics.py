@@ -1,8 +1,8 @@
-"""Heuristics: what a run can do without. One that raises loses its own result and never ends the run.
+"""Heuristics: steps that a run can do without. One that raises loses its own result and never ends the run.
 
-`heuristic` marks a function as one, names it, and says what stands in for its result. Within `reporting`, which a run
+`heuristic` marks a function as one, names it, and defines a fallback for its result. Within `reporting`, which a run
 opens around itself, an exception is logged and becomes a warning with its traceback in the trace, once for each name.
-Elsewhere it is raised as usual. An `ExploraError` has a meaning for the caller and is always raised.
+Outside of it the exception is raised as usual. An `ExploraError` has a meaning for the caller and is always raised.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _report: ContextVar[_Report | None] = ContextVar("report", default=None)
 
 @contextmanager
 def reporting(emit: Emit) -> Iterator[None]:
-    """Let heuristics that raise within this context be reported as notices instead."""
-    known: set[str] = set()
+    """Report heuristics that raise within this context as notices instead."""
+    reported: set[str] = set()
 
     def report(name: str, error: Exception) -> None:
         _log.error("the heuristic for %s failed", name, exc_info=error)
-        if name in known:
+        if name in reported:
             return
-        known.add(name)
+        reported.add(name)
         emit(failure_notice(f"An internal error occurred while {name}; the run continues without it:", error))
 
     token = _report.set(report)
@@ -48,7 +48,7 @@ def reporting(emit: Emit) -> Iterator[None]:
 
 
 def failure_notice(what: str, error: BaseException) -> Notice:
-    """A warning that names the error behind these words, with its traceback for the trace."""
+    """Return a warning made of this text and the error, with the traceback for the trace."""
     return Notice(f"{what} {described(error)}.", "warning", "".join(traceback.format_exception(error)))
 
 
@@ -57,33 +57,33 @@ def heuristic(name: str, fallback: Callable[..., object]) -> Callable[[_F], _F]:
 
     Args:
         name: what it does, as in "while comparing outputs".
-        fallback: gives the neutral result for the same arguments.
+        fallback: returns the neutral result for the same arguments.
     """
 
     def mark(function: _F) -> _F:
         @wraps(function)
-        def guarded(*args: object, **kwargs: object) -> object:
+        def call_guarded(*args: object, **kwargs: object) -> object:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                _take(name, error)
+                _handle(name, error)
             return fallback(*args, **kwargs)
 
         @wraps(function)
-        async def awaited(*args: object, **kwargs: object) -> object:
+        async def await_guarded(*args: object, **kwargs: object) -> object:
             try:
                 return await cast(Awaitable[object], function(*args, **kwargs))
             except Exception as error:
-                _take(name, error)
+                _handle(name, error)
             return fallback(*args, **kwargs)
 
-        return cast(_F, awaited if iscoroutinefunction(function) else guarded)
+        return cast(_F, await_guarded if iscoroutinefunction(function) else call_guarded)
 
     return mark
 
 
-def _take(name: str, error: Exception) -> None:
-    """Report the error of a heuristic; raise it outside of a run, and where it has a meaning for the caller."""
+def _handle(name: str, error: Exception) -> None:
+    """Report the error of a heuristic; raise it outside of a run, or if it has a meaning for the caller."""
     report = _report.get()
     if report is None or isinstance(error, ExploraError):
         raise error

@@ -1,7 +1,7 @@
-"""Several producers at work at once; their items in the order in which they come.
+"""Runs several producers concurrently and yields their items in order of arrival.
 
-This is an async generator that owns tasks. An anyio task group may not stay open over a `yield` (its cancel scope
-would leak into the consumer), so the tasks are asyncio's, cancelled and awaited when the generator is closed.
+This is an async generator that owns tasks. An anyio task group may not stay open over a `yield` (its cancel scope would
+leak into the consumer), so the tasks are asyncio's; they are cancelled and awaited when the generator is closed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ Producer = Callable[[Put[_T]], Awaitable[None]]
 
 
 class _End:
-    """Marks that one producer is done."""
+    """Marks the end of one producer."""
 
 
 _END: Final = _End()
 
 
 async def merged(producers: Sequence[Producer[_T]]) -> AsyncGenerator[_T]:
-    """Run the producers at once and yield what they put, at once. Producers go on while the consumer is busy.
+    """Run the producers concurrently and yield the items they put, as they arrive.
 
-    A producer's exception is raised when all the others are done. Closing the generator cancels them.
+    Producers continue while the consumer is busy. An exception of a producer is raised when all the others are done.
+    Closing the generator cancels them.
     """
     inbox: asyncio.Queue[_T | _End] = asyncio.Queue()
-    tasks = [asyncio.create_task(_work(producer, inbox)) for producer in producers]
+    tasks = [asyncio.create_task(_run_producer(producer, inbox)) for producer in producers]
     try:
         running = len(tasks)
         while running:
@@ -42,17 +43,17 @@ async def merged(producers: Sequence[Producer[_T]]) -> AsyncGenerator[_T]:
         for task in tasks:
             await task
     finally:
-        await _end(tasks)
+        await _cancel(tasks)
 
 
-async def _work(producer: Producer[_T], inbox: asyncio.Queue[_T | _End]) -> None:
+async def _run_producer(producer: Producer[_T], inbox: asyncio.Queue[_T | _End]) -> None:
     try:
         await producer(inbox.put_nowait)
     finally:
         inbox.put_nowait(_END)
 
 
-async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     with anyio.CancelScope(shield=True):

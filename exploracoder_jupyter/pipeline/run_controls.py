@@ -1,4 +1,4 @@
-"""What the user may ask of a run that is under way, beside its end."""
+"""What the user may ask of a run in progress, besides stopping it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """Give up this subtask and go on."""
+    """Skip this subtask and continue."""
 
     subtask: str
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Go back to the state before this subtask and explore it again, with the hint; later ones follow anew."""
+    """Return to the state before this subtask and explore it, with the hint, and the later ones again."""
 
     subtask: str
     hint: str = ""
@@ -22,14 +22,15 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Go back to the state before this candidate's subtask and carry the candidate forward; later ones follow anew."""
+    """Return to the state before this candidate's subtask, carry the candidate forward, explore the later ones
+    again."""
 
     candidate: str
 
 
 @dataclass(frozen=True, slots=True)
 class Replan:
-    """These titles replace the subtasks that have not begun; ends a review."""
+    """Replace the subtasks that have not started with these titles; ends a review."""
 
     titles: tuple[str, ...]
 

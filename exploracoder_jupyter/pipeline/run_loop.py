@@ -1,8 +1,8 @@
-"""A run's way through the plan, leg by leg, with the user's hand on the wheel.
+"""Runs the phases of an exploration and lets the user steer it meanwhile.
 
-A leg is the beginning (introduction and plan), one subtask, or the solution. The states before the subtasks are kept in
-the order of the plan, so that one can go back to any of them. Where the run stands is changed at once when a control is
-taken; the leg under way is cancelled if that makes it pointless, and the next one starts from there.
+A phase is the preparation (introduction and plan), one subtask, or the solution. The states before the subtasks are
+kept in the order of the plan, so that the run can return to any of them. A user control changes the current position at
+once; if that makes the current phase pointless, the phase is cancelled and the next one starts from the new position.
 """
 
 from __future__ import annotations
@@ -20,173 +20,173 @@ from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_pla
 from exploracoder_jupyter.pipeline.exploring.stop_criteria import stop_if_futile
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.retrieval.snippet_learning import learn
-from exploracoder_jupyter.pipeline.run_outcome import Ending
+from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
+from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.solving.solution import solve
 from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 _TOKENS_PER_SUBTASK = 13_000
-"""Prompt and completion tokens a subtask takes at m = 5; the paper measured 56 k a problem (their Table 4)."""
+"""Prompt and completion tokens of one subtask at m = 5; the paper measured 56 k per problem (its Table 4)."""
 
 _TOKENS_PER_TEST_CALL = 5_000
-"""Of a request for test inputs, and of one for a judgement, as long as their prompts may be."""
+"""Tokens of one request for test inputs, or for one judgement, with prompts of maximum length."""
 
 
-class Course:
-    """Where a run is, and how it gets on."""
+class RunLoop:
+    """Tracks the position of a run and runs its phases."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.states: list[State] = []
-        """The state before each subtask that has begun, and before what is under way; empty before there is a plan."""
-        self.over = False
-        """Whether the ending is known."""
+        """The state before each subtask that has started, and before the current phase; empty until there is a plan."""
+        self.finished = False
+        """Whether the result is known."""
         self._branches: list[Branch] = []
-        """Those of states that were reached, until they are ended."""
-        self._leg = anyio.CancelScope()
-        self._turned = False
-        self._word: anyio.Event | None = None
+        """Branches of the states reached so far that are not closed yet."""
+        self._phase = anyio.CancelScope()
+        self._restarting = False
+        self._approval: anyio.Event | None = None
 
     @property
-    def here(self) -> int:
-        """Position in the plan of the subtask under way; while the solution is, the length of the plan."""
+    def current(self) -> int:
+        """Position of the current subtask in the plan; the length of the plan during the solution phase."""
         return len(self.states) - 1
 
     @property
     def reviewing(self) -> bool:
-        """Whether the plan waits for the user's word."""
-        return self._word is not None and not self._word.is_set()
+        """Whether the run waits for the user to review the plan."""
+        return self._approval is not None and not self._approval.is_set()
 
     @property
-    def _planned(self) -> bool:
-        """Whether the plan is that of an earlier run."""
+    def _has_recorded_plan(self) -> bool:
+        """Whether the plan comes from an earlier run."""
         return self.run.given is not None and bool(self.run.given.titles)
 
     @property
-    def _reviewed(self) -> bool:
-        """Whether the user has had a word on that plan."""
-        return self._planned and self.run.given is not None and self.run.given.reviewed
+    def _was_reviewed(self) -> bool:
+        """Whether the user has already reviewed that plan."""
+        return self._has_recorded_plan and self.run.given is not None and self.run.given.reviewed
 
-    async def travel(self, listen: Callable[[], Coroutine[Any, Any, None]]) -> Ending:
-        """Go all the way; `listen` takes the controls meanwhile.
+    async def execute(self, listen: Callable[[], Coroutine[Any, Any, None]]) -> RunResult:
+        """Run all phases; `listen` handles user controls meanwhile.
 
         Raises:
             BudgetSpent, Futile: the run stops with what it has.
         """
         async with task_group() as group:
             group.start_soon(listen)
-            ending = await self._travel()
-            self.over = True
+            result = await self._execute()
+            self.finished = True
             group.cancel_scope.cancel()
-        return ending
+        return result
 
-    def begin(self) -> None:
-        """End the review."""
-        if self._word:
-            self._word.set()
+    def end_review(self) -> None:
+        """End the review of the plan."""
+        if self._approval:
+            self._approval.set()
 
-    def turn(self) -> None:
-        """Give up the leg under way, and go on from where the run now stands."""
-        self._turned = True
-        self._leg.cancel()
+    def restart_phase(self) -> None:
+        """Cancel the current phase and continue from the current position."""
+        self._restarting = True
+        self._phase.cancel()
 
-    def go_on(self) -> None:
-        """Leave the subtask under way, in the state before it."""
+    def skip_current(self) -> None:
+        """Skip the current subtask and keep the state before it."""
         self.states.append(self.states[-1])
-        self.turn()
+        self.restart_phase()
 
-    def go_back(self, position: int) -> None:
+    def go_back_to(self, position: int) -> None:
         """Return to the state before the subtask at this position."""
-        self.run.agenda.begin_anew(self.run.agenda.plan.subtasks[position:])
+        self.run.agenda.forget_choices(self.run.agenda.plan.subtasks[position:])
         del self.states[position + 1 :]
-        self.turn()
+        self.restart_phase()
 
     async def close(self) -> None:
-        """End the branches of all states."""
-        await self._end(self._branches)
+        """Close the branches of all states."""
+        await self._close_branches(self._branches)
 
-    async def _travel(self) -> Ending:
-        await self._go(self._begin)
-        if self.run.settings.review and self.run.steerable and not self._reviewed:
+    async def _execute(self) -> RunResult:
+        await self._run_phase(self._prepare)
+        if self.run.settings.review and self.run.steerable and not self._was_reviewed:
             await self._review()
         while True:
-            await self._sweep()
-            at_end = self.here == len(self.run.agenda.plan.subtasks)
-            if ending := await self._go(self._solve if at_end else self._explore):
-                return ending
+            await self._close_unreachable()
+            at_end = self.current == len(self.run.agenda.plan.subtasks)
+            if result := await self._run_phase(self._solve if at_end else self._explore):
+                return result
 
-    async def _go(self, leg: Callable[[], Awaitable[Ending | None]]) -> Ending | None:
-        """Go one leg within the budget of seconds; the ending if it was the last one."""
-        self._turned = False
-        with anyio.move_on_after(self.run.meter.seconds_left) as self._leg:
-            ending = await leg()
-            return None if self._turned else ending
-        if self._turned:
+    async def _run_phase(self, phase: Callable[[], Awaitable[RunResult | None]]) -> RunResult | None:
+        """Run one phase within the time budget; return the result if it was the last one."""
+        self._restarting = False
+        with anyio.move_on_after(self.run.meter.seconds_left) as self._phase:
+            result = await phase()
+            return None if self._restarting else result
+        if self._restarting:
             return None
         raise self.run.meter.out_of_time()
 
-    async def _begin(self) -> None:
+    async def _prepare(self) -> None:
         run, given = self.run, self.run.given
-        if not self._planned:
+        if not self._has_recorded_plan:
             self._estimate(run.settings.subtasks, at_most=True)
         introduction = await introduce(run)
-        if given is not None and self._planned:
-            run.agenda.follow(given)
+        if given is not None and self._has_recorded_plan:
+            run.agenda.adopt(given)
             run.emit(PlanMade(run.agenda.plan))
         else:
             run.root.expect(run.settings.candidates)
             await make_plan(run, introduction)
-            run.agenda.hint(given.hint if given else "")
-        self._estimate(len(run.agenda.plan.subtasks) - len(run.agenda.given), at_most=False)
+            run.agenda.add_hint(given.hint if given else "")
+        self._estimate(len(run.agenda.plan.subtasks) - len(run.agenda.carried), at_most=False)
         self.states.append(State(introduction, run.root))
 
     async def _review(self) -> None:
-        self._word = anyio.Event()
+        self._approval = anyio.Event()
         self.run.emit(ReviewAsked())
         with self.run.meter.paused():
-            await self._word.wait()
+            await self._approval.wait()
 
     async def _explore(self) -> None:
-        before, subtask = self.states[-1], self.run.agenda.plan.subtasks[self.here]
-        carried = await self._carried(before, subtask)
+        before, subtask = self.states[-1], self.run.agenda.plan.subtasks[self.current]
+        carried = await self._carry_over(before, subtask)
         after = carried or await explore_subtask(self.run, before, subtask)
         if after.branch is not before.branch:
             self._branches.append(after.branch)
-        if not self._turned:
+        if not self._restarting:
             self.states.append(after)
-            if carried is None:  # what failed in an earlier run is no reason to give up anew
+            if carried is None:  # failures carried over from an earlier run do not count as futile
                 stop_if_futile(self.run, after)
 
-    async def _carried(self, state: State, subtask: Subtask) -> State | None:
-        """The state after a subtask that need not be explored; `None` where it has to be."""
+    async def _carry_over(self, state: State, subtask: Subtask) -> State | None:
+        """Return the state after a subtask that need not be explored; `None` if it has to be."""
         if subtask.id in self.run.agenda.skipped:
             return state
-        if hint := self.run.agenda.untold.pop(subtask.id, ""):
+        if hint := self.run.agenda.unannounced.pop(subtask.id, ""):
             self.run.emit(Steered("retry", subtask=subtask.id, hint=hint))
         return await carry_forward(self.run, state, subtask)
 
-    async def _solve(self) -> Ending:
+    async def _solve(self) -> RunResult:
         state = self.states[-1]
-        ending = await solve(self.run, state)
-        await learn(self.run, state.experience, ending)
-        return ending
+        result = await solve(self.run, state)
+        await store_snippets(self.run, state.experience, result)
+        return result
 
-    async def _sweep(self) -> None:
-        """End the branches that no candidate will start from again: all but the last, where one cannot go back."""
+    async def _close_unreachable(self) -> None:
+        """Close branches that no candidate will start from again: all but the last, unless the run can be steered."""
         states = self.states if self.run.steerable else self.states[-1:]
-        kept = [state.branch for state in states]
-        left = [branch for branch in self._branches if branch not in kept]
-        self._branches = [branch for branch in self._branches if branch in kept]
-        await self._end(left)
+        reachable = [state.branch for state in states]
+        unreachable = [branch for branch in self._branches if branch not in reachable]
+        self._branches = [branch for branch in self._branches if branch in reachable]
+        await self._close_branches(unreachable)
 
-    async def _end(self, branches: Sequence[Branch]) -> None:
+    async def _close_branches(self, branches: Sequence[Branch]) -> None:
         with anyio.CancelScope(shield=True):
             for branch in branches:
                 await branch.close()
 
     def _estimate(self, subtasks: int, *, at_most: bool) -> None:
-        """Calls and tokens to expect; a model that costs nothing needs no estimate."""
+        """Emit the expected number of calls and tokens; a free model needs no estimate."""
         tests = 2 if self.run.settings.tests else 0
         if self.run.model.name != OFFLINE:
             tokens = subtasks * _TOKENS_PER_SUBTASK + tests * _TOKENS_PER_TEST_CALL

@@ -1,7 +1,7 @@
-"""How a run ends, in words: a solution, if there is one, and what was checked of it and what was not.
+"""Builds the result of a run: the solution, if any, and a verdict on what was and was not checked.
 
-`solved` is said only when the user's check passed, or when the program ran to its end on a generated input and each of
-those on which it did was itself judged right.
+The verdict is `solved` only if the user's check passed, or if the program ran to completion on at least one generated
+input and was judged right on each input on which it did.
 """
 
 from __future__ import annotations
@@ -9,122 +9,123 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from exploracoder_jupyter.core.types import Experience, Opinion, Outcome, Sharing, Solution, Verdict
-from exploracoder_jupyter.pipeline.solving.correctness_testing import Refined
+from exploracoder_jupyter.pipeline.solving.correctness_testing import TestingResult
 
 _UNCHECKED = "The solution ran, but nothing checked that its result is right; give a check with --check."
 _STALE = (
-    "The solution ran, but its check passes without it as well, on variables that you have already; delete those that "
-    "it is to make, or start fresh with --state fresh."
+    "The solution ran, but its check also passes without it, because the variables that it reads exist already; "
+    "delete the variables that the solution should create, or start with --state fresh."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """A solution, if there is one, and the verdict on it."""
+class RunResult:
+    """The solution, if any, and the verdict on it."""
 
     solution: Solution | None
     verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What the user's check says of a solution that ran."""
+class CheckResult:
+    """What the user's check shows about a solution that ran."""
 
-    given: bool
+    has_check: bool
     """Whether there is a check."""
     stale: bool = False
-    """Whether it passes without any solution too."""
+    """Whether the check passes without any solution too."""
     remark: str = ""
-    """A sentence on what it does not see."""
+    """A sentence on what the check cannot detect."""
 
     @property
     def proves(self) -> bool:
-        """Whether that it passed says that the solution is right."""
-        return self.given and not self.stale
+        """Whether passing the check shows that the solution is right."""
+        return self.has_check and not self.stale
 
 
-def accepted(attempt: Experience, checked: Checked) -> tuple[Ending, tuple[str, ...]]:
-    """The ending with a solution that ran, and the reasons for it."""
+def accept_solution(attempt: Experience, checked: CheckResult) -> tuple[RunResult, tuple[str, ...]]:
+    """Return the result with a solution that ran, and the reasons for accepting it."""
     reasons = ("ran in a clean branch", "its check passed" if checked.proves else "not checked")
     verdict = Verdict("unchecked", _STALE if checked.stale else _UNCHECKED)
     if checked.proves:
         verdict = Verdict("solved", f"The solution ran and its check passed. {checked.remark}".strip())
-    return Ending(solution_of(attempt), verdict), reasons
+    return RunResult(to_solution(attempt), verdict), reasons
 
 
-def refined_ending(refined: Refined, checked: Checked, sharing: Sharing) -> tuple[Ending, tuple[str, ...]]:
-    """The ending with what correctness testing has kept, and the reasons for it."""
-    ending, reasons = accepted(refined.kept, checked)
-    right = _right(refined) if sharing == "values" else 0
-    finding = _finding(refined, right, sharing)
-    check = "its check passes without it as well" if checked.given else "no check was given"
-    said = ["its check passed", finding] if checked.proves else [finding, check]
-    sentence = "; ".join(said)
+def accept_tested_solution(
+    tested: TestingResult, checked: CheckResult, sharing: Sharing
+) -> tuple[RunResult, tuple[str, ...]]:
+    """Return the result with the program that correctness testing ended with, and the reasons for accepting it."""
+    result, reasons = accept_solution(tested.program, checked)
+    right = _count_right(tested) if sharing == "values" else 0
+    finding = _describe_testing(tested, right, sharing)
+    check = "its check also passes without it" if checked.has_check else "no check was given"
+    sentence = "; ".join(["its check passed", finding] if checked.proves else [finding, check])
     reason = f"{sentence[:1].upper()}{sentence[1:]}. {checked.remark}".strip()
-    outcome: Outcome = "solved" if checked.proves or 0 < right == _ran(refined) else "unchecked"
-    return Ending(ending.solution, Verdict(outcome, reason)), (*reasons, finding)
+    outcome: Outcome = "solved" if checked.proves or 0 < right == _count_ran(tested) else "unchecked"
+    return RunResult(result.solution, Verdict(outcome, reason)), (*reasons, finding)
 
 
-def solution_of(attempt: Experience) -> Solution:
-    """The attempt's program as a solution."""
+def to_solution(attempt: Experience) -> Solution:
+    """Return the attempt's program as a solution."""
     return Solution(attempt.candidate.code, attempt.candidate.id, attempt.apis)
 
 
-def _right(refined: Refined) -> int:
-    """On how many inputs the kept program ran to its end and was judged right; each by an opinion of its own."""
-    if refined.judgement is None or refined.judgement.ruling != "right":
+def _count_right(tested: TestingResult) -> int:
+    """Count the inputs on which the program ran to completion and was judged right in a separate opinion."""
+    if tested.judgement is None or tested.judgement.ruling != "right":
         return 0
-    right = {opinion.input for opinion in refined.judgement.opinions if opinion.ruling == "right"}
-    return sum(item.observation.ran and item.input in right for item in refined.results)
+    right = {opinion.input for opinion in tested.judgement.opinions if opinion.ruling == "right"}
+    return sum(item.observation.ran and item.input in right for item in tested.results)
 
 
-def _ran(refined: Refined) -> int:
-    return sum(item.observation.ran for item in refined.results)
+def _count_ran(tested: TestingResult) -> int:
+    return sum(item.observation.ran for item in tested.results)
 
 
-def _finding(refined: Refined, right: int, sharing: Sharing) -> str:
-    """What the testing came to, as a part of a sentence."""
-    judgement = refined.judgement
-    ended = f" ({refined.ended})" if refined.ended else ""
+def _describe_testing(tested: TestingResult, right: int, sharing: Sharing) -> str:
+    """Describe the outcome of the testing as part of a sentence."""
+    judgement = tested.judgement
+    stopped = f" ({tested.stop_reason})" if tested.stop_reason else ""
     if judgement is None:
-        return f"its outputs were not judged{ended or _why_not(refined)}"
+        return f"its outputs were not judged{stopped or _why_not_judged(tested)}"
     if right:
-        return f"judged right on {_inputs(right)}{_rest(refined, right)}"
+        return f"judged right on {_number_of_inputs(right)}{_describe_rest(tested, right)}"
     if judgement.ruling == "right":
-        return f"judged right, but {_not_right(refined, sharing)}"
+        return f"judged right, but {_why_right_is_void(tested, sharing)}"
     opinion = next((item for item in judgement.opinions if item.ruling == judgement.ruling), None)
-    return f"judged {judgement.ruling}{_where(refined, opinion)}{_because(judgement.reason)}{ended}"
+    return f"judged {judgement.ruling}{_describe_input(tested, opinion)}{_describe_reason(judgement.reason)}{stopped}"
 
 
-def _not_right(refined: Refined, sharing: Sharing) -> str:
-    """Why a verdict of right says nothing."""
+def _why_right_is_void(tested: TestingResult, sharing: Sharing) -> str:
+    """Explain why a verdict of right is worthless."""
     if sharing != "values":
-        return "by no value that it gave"
-    return "nothing was said of the inputs" if _ran(refined) else "on no generated input it ran to its end"
+        return "without seeing any of its values"
+    return "no input was judged individually" if _count_ran(tested) else "it ran to completion on no generated input"
 
 
-def _why_not(refined: Refined) -> str:
-    if refined.unusable:
-        return f", for {_inputs(refined.unusable)} could not be run"
-    return ", for no usable input was generated" if not refined.results else ""
+def _why_not_judged(tested: TestingResult) -> str:
+    if tested.unusable:
+        return f", because {_number_of_inputs(tested.unusable)} could not be run"
+    return ", because no usable input was generated" if not tested.results else ""
 
 
-def _inputs(number: int) -> str:
+def _number_of_inputs(number: int) -> str:
     return f"{number} generated input{'' if number == 1 else 's'}"
 
 
-def _rest(refined: Refined, right: int) -> str:
-    failed = refined.unusable + len(refined.results) - _ran(refined)
-    left = _ran(refined) - right
+def _describe_rest(tested: TestingResult, right: int) -> str:
+    failed = tested.unusable + len(tested.results) - _count_ran(tested)
+    left = _count_ran(tested) - right
     parts = [f"{failed} could not be run" if failed else "", f"{left} not judged" if left else ""]
-    told = ", ".join(part for part in parts if part)
-    return f" ({told})" if told else ""
+    text = ", ".join(part for part in parts if part)
+    return f" ({text})" if text else ""
 
 
-def _where(refined: Refined, opinion: Opinion | None) -> str:
-    title = next((given.title for given in refined.inputs if opinion and given.id == opinion.input), "")
+def _describe_input(tested: TestingResult, opinion: Opinion | None) -> str:
+    title = next((test_input.title for test_input in tested.inputs if opinion and test_input.id == opinion.input), "")
     return f" on the generated input “{title}”" if title else ""
 
 
-def _because(reason: str) -> str:
+def _describe_reason(reason: str) -> str:
     return f": {' '.join(reason.split()).rstrip('.')}" if reason.strip() else ""

@@ -1,7 +1,7 @@
-"""What a run has to do, as it stands: the plan, and what was said of its subtasks.
+"""The plan of a run in its current form, and what the user asked for each subtask.
 
-A state is replaced and can be gone back to; the agenda is one for the whole run, is changed by the model's revisions
-and by the user, and is never set back: once a subtask has begun, ids are given out once, and a hint stays known.
+States are replaced and can be returned to. The agenda is one mutable object for the whole run, changed by the model's
+revisions and by the user, and never reset: once a subtask has started, ids are not reused and hints are kept.
 """
 
 from __future__ import annotations
@@ -15,115 +15,115 @@ from typing import Literal
 from exploracoder_jupyter.core.types import Experience, Introduction, Passage, Plan, ScoredApi, Subtask
 
 CHANGED_BY_USER = "changed by the user"
-"""Why a plan was revised, where the model did not."""
+"""Reason of a plan revision that the user made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What an earlier run came to for a subtask: taken over without asking the model again."""
+    """The outcome of a subtask in an earlier run, reused without asking the model again."""
 
     code: str = ""
-    """The snippet that was selected: it is run again; empty: there was none, and the subtask ends as it did then."""
+    """The selected snippet, which is run again; empty if there was none: then the subtask ends as it did before."""
     status: Literal["done", "failed", "skipped"] = "done"
     """How the subtask ended; a snippet that failed then may fail again."""
     reason: str = ""
-    """Why, where it was not done."""
+    """Why the subtask was not done, if it was not."""
     apis: tuple[ScoredApi, ...] = ()
-    """What was recommended for it."""
+    """APIs recommended for the subtask."""
     retrieved: tuple[str, ...] = ()
-    """Paths of the APIs that were found for it, best first."""
+    """Paths of the APIs retrieved for the subtask, best first."""
     passages: tuple[Passage, ...] = ()
-    """What else was found for it."""
+    """Passages found for the subtask."""
     chosen: bool = False
-    """Whether the snippet is the user's choice."""
+    """Whether the user chose the snippet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Where a run goes on from another."""
+    """Where to resume an earlier run."""
 
     titles: tuple[str, ...] = ()
-    """Of all subtasks; none: it had no plan yet."""
+    """Titles of all subtasks; empty if there was no plan yet."""
     carried: tuple[Carried | None, ...] = ()
-    """For each of them, in their order, what is taken over; what is left out at the end is explored."""
+    """What is reused for each subtask, in order; subtasks missing at the end are explored."""
     hint: str = ""
-    """For the first subtask that is explored."""
+    """Hint for the first subtask that is explored."""
     queries: tuple[str, ...] = ()
-    """What to search the web for, for each of the first subtasks; may be empty."""
+    """Web search queries for the first subtasks, in order; may be empty."""
     revisions: int = 0
     """How often the model had changed the plan."""
     fixed: bool = False
     """Whether the user had written the plan."""
     reviewed: bool = True
-    """Whether the plan does not wait for the user's word any more."""
+    """Whether the plan no longer needs the user's review."""
     introduction: Introduction | None = None
-    """Of the libraries, where the earlier run had it."""
+    """The introduction to the libraries, if the earlier run had one."""
 
 
 @dataclass(slots=True)
 class Agenda:
-    """The plan as it stands, and what was said of its subtasks; by the ids of those."""
+    """The current plan and the requests for its subtasks, by subtask id."""
 
     plan: Plan = field(default_factory=lambda: Plan(()))
     revisions: int = 0
     """How often the model has changed the plan."""
     fixed: bool = False
-    """Whether the user has written it: then the model changes it no more."""
+    """Whether the user wrote the plan; the model may no longer change it then."""
     hints: dict[str, str] = field(default_factory=dict)
-    """What the user gave along for subtasks that are wanted again; may be empty."""
-    untold: dict[str, str] = field(default_factory=dict)
-    """Hints for what this run begins with, until its records tell them."""
+    """The user's hints for subtasks that are to be explored again; may be empty."""
+    unannounced: dict[str, str] = field(default_factory=dict)
+    """Hints that this run starts with, until an event records them."""
     skipped: set[str] = field(default_factory=set)
-    """Subtasks still to come that the user has given up."""
-    given: dict[str, Carried] = field(default_factory=dict)
-    """What is taken over from an earlier run without asking the model."""
+    """Subtasks not started yet that the user has skipped."""
+    carried: dict[str, Carried] = field(default_factory=dict)
+    """Outcomes reused from an earlier run without asking the model."""
     chosen: dict[str, Experience] = field(default_factory=dict)
-    """Candidates that are to be run again and carried forward."""
+    """Candidates to be run again and carried forward."""
     ran: dict[str, Experience] = field(default_factory=dict)
-    """Candidates that ran to their end, by their ids."""
+    """Candidates that ran to completion, by id."""
     files_kept: bool = False
-    """Whether what a solution wrote has been copied to where it is kept."""
+    """Whether the files of a solution have been copied to their final folder."""
     _ids: int = 0
     _numbers: Counter[str] = field(default_factory=Counter)
 
-    def number(self, subtask: str) -> int:
-        """The next free number for a candidate of the subtask."""
+    def next_number(self, subtask: str) -> int:
+        """Return the next free number for a candidate of the subtask."""
         self._numbers[subtask] += 1
         return self._numbers[subtask]
 
-    def subtasks(self, titles: Sequence[str], queries: Sequence[str] = ()) -> tuple[Subtask, ...]:
-        """New subtasks of these titles; `queries` are what to search the web for, for the first of them."""
+    def new_subtasks(self, titles: Sequence[str], queries: Sequence[str] = ()) -> tuple[Subtask, ...]:
+        """Create subtasks with these titles; `queries` are the web search queries of the first ones."""
         first = self._ids + 1
         self._ids += len(titles)
         pairs = zip_longest(titles, queries[: len(titles)], fillvalue="")
         return tuple(Subtask(str(id_), title, query) for id_, (title, query) in enumerate(pairs, first))
 
     def renumber(self, subtasks: Sequence[Subtask]) -> tuple[Subtask, ...]:
-        """The same subtasks, numbered from 1 in their order. Only while none has begun: nothing refers to one yet."""
+        """Renumber the subtasks from 1 in order. Only before any has started, while nothing refers to one."""
         numbered = tuple(replace(subtask, id=str(id_)) for id_, subtask in enumerate(subtasks, 1))
         self._ids = len(numbered)
         now = {before.id: after.id for before, after in zip(subtasks, numbered, strict=True)}
-        self.given = {now[id_]: known for id_, known in self.given.items() if id_ in now}
+        self.carried = {now[id_]: known for id_, known in self.carried.items() if id_ in now}
         self.hints = {now[id_]: hint for id_, hint in self.hints.items() if id_ in now}
-        self.untold = {now[id_]: hint for id_, hint in self.untold.items() if id_ in now}
+        self.unannounced = {now[id_]: hint for id_, hint in self.unannounced.items() if id_ in now}
         return numbered
 
-    def follow(self, given: Given) -> None:
-        """Take the plan of an earlier run, with what is known to have run there."""
-        subtasks = self.subtasks(given.titles, given.queries)
+    def adopt(self, given: Given) -> None:
+        """Adopt the plan of an earlier run, with the outcomes to reuse."""
+        subtasks = self.new_subtasks(given.titles, given.queries)
         self.plan, self.revisions, self.fixed = Plan(subtasks), given.revisions, given.fixed
-        self.given = {subtask.id: known for subtask, known in zip(subtasks, given.carried, strict=False) if known}
-        self.hint(given.hint)
+        self.carried = {subtask.id: known for subtask, known in zip(subtasks, given.carried, strict=False) if known}
+        self.add_hint(given.hint)
 
-    def hint(self, hint: str) -> None:
-        """Give a hint along for the first subtask that is explored."""
-        first = next((subtask.id for subtask in self.plan.subtasks if subtask.id not in self.given), "")
+    def add_hint(self, hint: str) -> None:
+        """Attach a hint to the first subtask that is explored."""
+        first = next((subtask.id for subtask in self.plan.subtasks if subtask.id not in self.carried), "")
         if first and hint:
-            self.hints[first] = self.untold[first] = hint
+            self.hints[first] = self.unannounced[first] = hint
 
-    def begin_anew(self, subtasks: Sequence[Subtask]) -> None:
-        """Forget what the user said of these, except for hints."""
+    def forget_choices(self, subtasks: Sequence[Subtask]) -> None:
+        """Forget what the user asked for these subtasks, except for hints."""
         ids = {subtask.id for subtask in subtasks}
         self.skipped -= ids
-        self.given = {id_: known for id_, known in self.given.items() if id_ not in ids}
+        self.carried = {id_: known for id_, known in self.carried.items() if id_ not in ids}
         self.chosen = {id_: item for id_, item in self.chosen.items() if id_ not in ids}

@@ -1,4 +1,4 @@
-"""What every step is handed: the ports, the limits, and the state that the steps pass on."""
+"""The context of every step: the ports and limits of the run, and the state that steps pass on."""
 
 from __future__ import annotations
 
@@ -11,73 +11,73 @@ from exploracoder_jupyter.core.settings import Exploration, Retrieval
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Introduction, Passage, Sharing, Task
 from exploracoder_jupyter.pipeline.budget import Meter
 from exploracoder_jupyter.pipeline.ports import Branch, Emit, Knowledge, Model, Soup, Steering
-from exploracoder_jupyter.pipeline.retrieval.null_retriever import NoSoup
+from exploracoder_jupyter.pipeline.retrieval.null_retriever import NullSoup
 from exploracoder_jupyter.pipeline.run_plan import Agenda, Given
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The ports and limits of one run; the same for all of its steps. Only the meter and the agenda change."""
+    """The ports and limits of one run, shared by all of its steps. Only the meter and the agenda change."""
 
     task: Task
     settings: Exploration
     model: Model
     knowledge: Knowledge
     root: Branch
-    """The state at the start; never run in, only forked."""
+    """The initial state; only forked, never run in."""
     emit: Emit
     steering: Steering
     meter: Meter
     sharing: Sharing = "values"
     parallel: int = 4
-    """Candidates run at the same time."""
+    """How many candidates run at the same time."""
     files: Path | None = None
-    """New folder for what the solution writes; none: it is not kept."""
+    """New folder for the files that the solution writes; `None`: they are not copied."""
     unsent: str = ""
-    """What branches would lack if they had to be made in another way than at the start; a sentence, or empty."""
+    """What branches would lack if they had to be made with another method than at the start; a sentence, or empty."""
     steerable: bool = False
-    """Whether somebody may steer it: then the states before the subtasks are kept, and the plan may be reviewed."""
+    """Whether the run can be steered: then the states before the subtasks are kept, and the plan may be reviewed."""
     given: Given | None = None
-    """Set where the run goes on from another."""
+    """Set if the run resumes an earlier one."""
     retrieval: Retrieval = field(default_factory=Retrieval)
-    soup: Soup = field(default_factory=NoSoup)
-    """What is searched beside the index of the libraries' APIs."""
+    soup: Soup = field(default_factory=NullSoup)
+    """Sources that are searched besides the index of the libraries' APIs."""
     python: str = ""
-    """Version of the interpreter that experiments run in, `3.11.9`; empty where it is not known."""
+    """Version of the interpreter that experiments run in, such as `3.11.9`; empty if unknown."""
     agenda: Agenda = field(default_factory=Agenda)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What has been reached: replaced, never changed."""
+    """The progress so far; immutable, replaced by each step."""
 
     introduction: Introduction
     branch: Branch
-    """Memory and files after the selected candidates so far."""
+    """Memory and files after the candidates selected so far."""
     experience: tuple[Experience, ...] = ()
-    """One selected experience per explored subtask, failed ones included (section 3.4)."""
+    """One selected experience per explored subtask, including failed ones (section 3.4)."""
     retrieved: tuple[ApiDoc, ...] = ()
-    """What retrieval gave for any subtask, best first, without repeats: the pool of the global re-rank."""
+    """APIs retrieved for all subtasks, best first, without repeats: the pool of the global re-rank."""
     passages: tuple[Passage, ...] = ()
-    """What the soup gave for any subtask."""
-    codeless: tuple[str, ...] = ()
-    """What was wrong with the replies for the latest subtasks, where none held code."""
+    """Passages found for all subtasks."""
+    no_code_problems: tuple[str, ...] = ()
+    """What was wrong with the replies for the latest subtasks, if none contained code."""
 
     @property
-    def after(self) -> str:
-        """Id of the candidate whose branch it stands on; empty at the start of the run."""
+    def parent(self) -> str:
+        """Id of the candidate that left the branch in its current state; empty at the start of the run."""
         return next((item.candidate.id for item in reversed(self.experience) if item.observation.ran), "")
 
-    def learn(self, experience: Experience, branch: Branch) -> State:
-        """The state after an experience was selected."""
-        return replace(self, experience=(*self.experience, experience), branch=branch, codeless=())
+    def with_experience(self, experience: Experience, branch: Branch) -> State:
+        """Return the state after this experience was selected."""
+        return replace(self, experience=(*self.experience, experience), branch=branch, no_code_problems=())
 
 
-def merged(*groups: tuple[ApiDoc, ...]) -> tuple[ApiDoc, ...]:
-    """The APIs of all groups in order, each once."""
+def merge_apis(*groups: tuple[ApiDoc, ...]) -> tuple[ApiDoc, ...]:
+    """Concatenate the groups without repeating an API."""
     return tuple({api.path: api for group in groups for api in group}.values())
 
 
-async def still_wanted() -> None:
-    """Go no further where the user has turned the run away; before what must not be told after that."""
+async def raise_if_cancelled() -> None:
+    """Stop here if a user control has cancelled the phase; awaited before events that must not follow that."""
     await anyio.lowlevel.checkpoint_if_cancelled()

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.errors import unwrapped
 
 @asynccontextmanager
 async def task_group() -> AsyncIterator[TaskGroup]:
-    """An anyio task group; when tasks fail, one error is raised, ours first."""
+    """Open an anyio task group; when tasks fail, one error is raised, preferably an `ExploraError`."""
     try:
         async with anyio.create_task_group() as group:
             yield group

@@ -179,8 +179,8 @@ def of_pairs(text):
     one, failed = seen(text)
     other = Experience(one.subtask, Candidate("1.9", "1", "x"), Observation("ok", text=f"{text} 'a' 1.5 True"))
     return (
-        output_similarity.agree(one, other),
-        output_similarity.agree(other, one),
+        output_similarity.outputs_agree(one, other),
+        output_similarity.outputs_agree(other, one),
         candidate_selection.select([one, other, failed], [text]),
     )
 
@@ -189,48 +189,52 @@ def of_a_run(text):
     """What is asked of everything that a run knows."""
     run = a_run(ScriptedModel([text]), knowledge=FewApis([*MATH, documented(text)], readme=text))
     good, failed = seen(text)
-    similar_apis.enriched(run, failed.observation)
+    similar_apis.add_suggestions(run, failed.observation)
     query_rewriting.error_query(run, failed)
     query_rewriting.web_query(run, failed)
-    web_query_filter.sendable(run, [text])
-    web_query_filter.sendable_names(run, text)
+    web_query_filter.filter_queries(run, [text])
+    web_query_filter.find_known_names(run, text)
     distinct_failures([good, failed])
-    return [privacy_filter.reduced(item, level) for item in (good, failed) for level in ("values", "schema", "none")]
+    return [
+        privacy_filter.redact_experience(item, level)
+        for item in (good, failed)
+        for level in ("values", "schema", "none")
+    ]
 
 
 def of_documents(text):
     apis, passages = [documented(text)], [found(text)]
     return (
         passage_packing.packed(apis, passages, 500),
-        passage_packing.table(apis),
-        api_description.in_full(apis[0], 300),
+        passage_packing.api_table(apis),
+        api_description.describe_in_full(apis[0], 300),
     )
 
 
 def of_code(text):
     return (
         fingerprint(text),
-        called_apis.called(text),
-        called_apis.apis_used(text, FewApis(MATH), before=[text]),
+        called_apis.find_called_names(text),
+        called_apis.find_called_apis(text, FewApis(MATH), before=[text]),
         dependency_slice.lacking(text),
-        dependency_slice.repeats(text, text),
-        dependency_slice.whole(seen(text)),
-        error_redaction.of_code(text, text),
+        dependency_slice.contained_in(text, text),
+        dependency_slice.slice_dependencies(seen(text)),
+        error_redaction.redact_foreign_source(text, text),
     )
 
 
 def of_test_inputs(text):
-    clean = test_inputs.cleaned(text)
-    return clean and test_inputs.displaying(clean.code)
+    clean = test_inputs.strip_assertions(text)
+    return clean and test_inputs.display_last_value(clean.code)
 
 
 PIPELINE = {
     "agreement": of_pairs,
-    "information": each(output_similarity.informative, output_similarity.without_addresses),
+    "information": each(output_similarity.is_informative, output_similarity.strip_addresses),
     "code": of_code,
     "knowledge": of_a_run,
     "documents": of_documents,
-    "told": lambda text: [observation_text.tell(seen(text), most) for most in (100, 10_000)],
+    "told": lambda text: [observation_text.format_experience(seen(text), most) for most in (100, 10_000)],
     "quoted": each(
         quoting.quote,
         prompt_templates.without_offer,
@@ -239,17 +243,17 @@ PIPELINE = {
     ),
     "markdown": each(
         reply_repair.blocks,
-        reply_repair.unfenced,
-        reply_repair.listed,
-        reply_repair.plain,
-        lambda t: list(reply_repair.values(t)),
+        reply_repair.without_fenced_blocks,
+        reply_repair.parse_list,
+        reply_repair.strip_markdown,
+        lambda t: list(reply_repair.json_values(t)),
     ),
     "code of a reply": each(
         reply_forms.parse_code,
-        tool_call_text.code_of,
+        tool_call_text.parse_code_without_calls,
         tool_call_text.asked,
         tool_call_text.argument,
-        tool_call_text.written,
+        tool_call_text.parse_calls,
     ),
     "structured replies": each(
         *(
@@ -262,7 +266,7 @@ PIPELINE = {
             )
         )
     ),
-    "rulings": each(lambda text: judge_replies.parse_ruling(text, ["t1", "t2"])),
+    "rulings": each(lambda text: judge_replies.parse_judgement(text, ["t1", "t2"])),
     "test inputs": each(test_inputs.parse_inputs, of_test_inputs),
     "checks": each(
         lambda text: user_check.check_code(Task("x", ("m",), check=text, solution_name="f")),

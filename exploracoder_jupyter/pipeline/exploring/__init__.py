@@ -1,1 +1,1 @@
-"""Chain of API Exploration: plan subtasks, make candidates, run them, select one (ExploraCoder, section 3)."""
+"""Chain of API Exploration: plan subtasks, propose candidates, run them, select one (ExploraCoder, section 3)."""

@@ -1,8 +1,8 @@
-"""Which documented APIs a snippet really calls.
+"""Finds the documented APIs that a snippet actually calls.
 
-Names rooted in imports are resolved exactly; a method call is resolved through the type of its variable where an
-observation told it, else through the recommended methods of that name. Cheap, syntactic and honest: what cannot be
-resolved is not counted.
+Names rooted in imports are resolved exactly. A method call is resolved through the type of its variable if an
+observation recorded one, else through the recommended methods of that name. The analysis is cheap and syntactic; calls
+that cannot be resolved are not counted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from exploracoder_jupyter.pipeline.ports import Knowledge
 
 
 @heuristic("looking for the APIs that code calls", lambda *args, **kwargs: ())
-def apis_used(
+def find_called_apis(
     code: str,
     knowledge: Knowledge,
     *,
@@ -27,16 +27,16 @@ def apis_used(
     types: Mapping[str, str] | None = None,
     before: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """Paths of the APIs that the code calls, in order of first appearance.
+    """Return the paths of the APIs that the code calls, in order of first appearance.
 
-    `types` maps variables to type paths, as observed (`{"G": "networkx.classes.graph.Graph"}`); `before` is what ran
-    in the session before it, whose imports still hold.
+    `types` maps variables to observed type paths (`{"G": "networkx.classes.graph.Graph"}`); `before` is the code that
+    ran earlier in the session, whose imports are still valid.
     """
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
-    aliases = {**_imported(before), **_imports(tree)}
+    aliases = {**_imports_of_cells(before), **_imports(tree)}
     methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}
     found: dict[str, None] = {}
     for node in ast.walk(tree):
@@ -48,19 +48,22 @@ def apis_used(
 
 
 @heuristic("looking for the APIs that code calls", lambda code: ())
-def called(code: str) -> tuple[str, ...]:
-    """Names of what the code calls, in order of first appearance: paths from imports on; of methods the last part."""
+def find_called_names(code: str) -> tuple[str, ...]:
+    """Return the names that the code calls, in order of first appearance.
+
+    Names rooted in imports are given as paths; of method calls only the last part is given.
+    """
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
     aliases = _imports(tree)
     calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    names = (_name(func, aliases) for func in calls)
+    names = (_call_name(func, aliases) for func in calls)
     return tuple(dict.fromkeys(name for name in names if name and not hasattr(builtins, name)))
 
 
-def _name(func: ast.expr, aliases: Mapping[str, str]) -> str:
+def _call_name(func: ast.expr, aliases: Mapping[str, str]) -> str:
     chain = _chain(func)
     if chain and chain[0] in aliases:
         return ".".join([aliases[chain[0]], *chain[1:]])
@@ -68,12 +71,12 @@ def _name(func: ast.expr, aliases: Mapping[str, str]) -> str:
 
 
 def known_types(experience: Iterable[Experience]) -> dict[str, str]:
-    """Variables with their types as the experience so far showed them; what failed is gone with its branch."""
+    """Return variables with their observed types; those of failed candidates are gone with their branch."""
     return {name: kind for item in experience if item.observation.ran for name, kind in item.observation.names}
 
 
-def _imported(codes: Iterable[str]) -> dict[str, str]:
-    """Names that these cells have imported, with their paths."""
+def _imports_of_cells(codes: Iterable[str]) -> dict[str, str]:
+    """Return the names that these cells imported, with their paths."""
     found: dict[str, str] = {}
     for code in codes:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
@@ -103,16 +106,16 @@ def _resolve(
 ) -> str | None:
     chain = _chain(func)
     if chain and chain[0] in aliases:
-        return _known(".".join([aliases[chain[0]], *chain[1:]]), knowledge)
+        return _indexed_path(".".join([aliases[chain[0]], *chain[1:]]), knowledge)
     if len(chain) == 2 and chain[0] in types:
-        exact = _known(f"{types[chain[0]]}.{chain[1]}", knowledge)
+        exact = _indexed_path(f"{types[chain[0]]}.{chain[1]}", knowledge)
         if exact:
             return exact
     return methods.get(func.attr) if isinstance(func, ast.Attribute) else None
 
 
 def _chain(node: ast.expr) -> list[str]:
-    """`a.b.c` as its parts; empty when it is not rooted in a name."""
+    """Split `a.b.c` into its parts; empty if it is not rooted in a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -120,6 +123,6 @@ def _chain(node: ast.expr) -> list[str]:
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
 
 
-def _known(path: str, knowledge: Knowledge) -> str | None:
+def _indexed_path(path: str, knowledge: Knowledge) -> str | None:
     api = knowledge.lookup(path)
     return api.path if api else None

@@ -1,8 +1,8 @@
-"""Selection by evidence: which of a subtask's experiences is carried forward, and why.
+"""Evidence-based selection: which of a subtask's experiences is carried forward, and why.
 
-The paper takes a random candidate that ran, valid output first (section 3.4). Here the order is: it ran > others that
-ran agree with it > assertions of its own held > its output is informative > it uses recommended APIs > it is shorter.
-The reasons are recorded.
+The paper takes a random candidate that ran, preferring valid output (section 3.4). Here the order is: it ran > others
+that ran agree with it > its own assertions passed > its output is informative > it uses recommended APIs > it is
+shorter. The reasons are recorded.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exploracoder_jupyter.core.types import Experience, Selection
-from exploracoder_jupyter.pipeline.exploring.output_similarity import agree, informative, shown
+from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.solving.assert_rewrite import can_fail
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Evidence:
-    """What speaks for an experience; compares in the order of its fields."""
+    """Evidence in favor of an experience; compares in the order of its fields."""
 
     ran: bool
     agreeing: int
-    """How many other candidates that ran show the same."""
+    """How many other candidates that ran show the same result."""
     asserted: bool
-    """Whether it asserts something of its result, which held."""
+    """Whether it contains an assertion about its result, which passed."""
     informative: bool
     recommended: int
-    """How many recommended APIs it really calls."""
+    """How many recommended APIs it actually calls."""
     brevity: int
-    """Minus the length of the code."""
+    """Negative length of the code."""
 
 
-@heuristic("selecting a candidate", lambda experiences, recommended: _first(experiences))
+@heuristic("selecting a candidate", lambda experiences, recommended: _select_first(experiences))
 def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tuple[Experience, Selection]:
-    """The best experience (the first one among equals) with the reasons. Needs at least one experience."""
+    """Return the best experience (the first among equals) with the reasons. Requires at least one experience."""
     evidence = [_evidence(item, experiences, set(recommended)) for item in experiences]
     best = max(range(len(experiences)), key=lambda i: (evidence[i], -i))
     chosen = experiences[best]
@@ -43,24 +43,24 @@ def select(experiences: Sequence[Experience], recommended: Sequence[str]) -> tup
     return chosen, Selection(chosen.subtask.id, chosen.candidate.id, _reasons(evidence[best], chosen, ran))
 
 
-def _first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
-    """The first that ran, else the first."""
+def _select_first(experiences: Sequence[Experience]) -> tuple[Experience, Selection]:
+    """Select the first experience that ran, else the first."""
     chosen = next((item for item in experiences if item.observation.ran), experiences[0])
     return chosen, Selection(chosen.subtask.id, chosen.candidate.id, ("ran" if chosen.observation.ran else "none ran",))
 
 
 def _evidence(item: Experience, all_: Sequence[Experience], recommended: set[str]) -> Evidence:
     observation = item.observation
-    agreeing = sum(agree(item, other) for other in all_ if other is not item) if observation.ran else 0
+    agreeing = sum(outputs_agree(item, other) for other in all_ if other is not item) if observation.ran else 0
     used = len(recommended.intersection(item.apis))
     asserted = observation.ran and _asserts(item.candidate.code)
-    informs = informative(shown(observation))
+    informs = is_informative(result_text(observation))
     return Evidence(observation.ran, agreeing, asserted, informs, used, -len(item.candidate.code))
 
 
 @heuristic("looking for assertions", lambda code: False)
 def _asserts(code: str) -> bool:
-    """Whether it holds an assertion that is sure to be run, and that could fail."""
+    """Whether the code contains an assertion that always runs and could fail."""
     try:
         body = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -77,7 +77,7 @@ def _reasons(evidence: Evidence, chosen: Experience, ran: int) -> tuple[str, ...
     if evidence.agreeing:
         reasons.append(f"gives the same as {evidence.agreeing} other{'s' if evidence.agreeing > 1 else ''}")
     if evidence.asserted:
-        reasons.append("its own assertion held")
+        reasons.append("its own assertion passed")
     reasons.append("informative output" if evidence.informative else "no informative output")
     if evidence.recommended:
         reasons.append(f"uses {evidence.recommended} recommended API{'s' if evidence.recommended > 1 else ''}")

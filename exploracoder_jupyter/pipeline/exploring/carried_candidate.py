@@ -1,6 +1,6 @@
-"""Carrying a known candidate forward: run again in a branch of its own, without asking the model.
+"""Carries a known candidate forward: runs it again in a new branch, without asking the model.
 
-It is one that the user chose, or what the run that this one goes on from had come to.
+The candidate is one that the user chose, or the outcome of the run that this one resumes.
 """
 
 from __future__ import annotations
@@ -17,68 +17,71 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.types import ApiDoc, Candidate, Selection, Subtask
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
-from exploracoder_jupyter.pipeline.exploring.subtask_exploration import finish
-from exploracoder_jupyter.pipeline.prompting.passage_packing import distinct
+from exploracoder_jupyter.pipeline.exploring.subtask_exploration import emit_finished
+from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.run_plan import Carried
-from exploracoder_jupyter.pipeline.step_context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
 _CHOSEN = "chosen by the user"
 _GIVEN = "carried over from the earlier run"
 
 
 async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | None:
-    """The state after what is known for this subtask; `None` if nothing is, or if it fails now and did not before."""
+    """Return the state after the known candidate of this subtask.
+
+    `None` if there is none, or if it fails now and did not before.
+    """
     agenda = run.agenda
     if chosen := agenda.chosen.pop(subtask.id, None):
-        apis = _known(run, chosen.apis)
+        apis = _lookup_all(run, chosen.apis)
         return await _run_again(run, state, Search(run, subtask, apis), chosen.candidate, _CHOSEN)
-    if carried := agenda.given.pop(subtask.id, None):
+    if carried := agenda.carried.pop(subtask.id, None):
         return await _take_over(run, state, subtask, carried)
     return None
 
 
 async def _take_over(run: Run, state: State, subtask: Subtask, carried: Carried) -> State | None:
-    """The state after what an earlier run came to, with what was found for it there."""
+    """Return the state after a reused outcome, with the APIs and passages found in the earlier run."""
     recommended = tuple(item.api for item in carried.apis)
-    found = replace(
+    extended = replace(
         state,
-        retrieved=merged(state.retrieved, _known(run, carried.retrieved)),
-        passages=distinct((*state.passages, *carried.passages)),
+        retrieved=merge_apis(state.retrieved, _lookup_all(run, carried.retrieved)),
+        passages=deduplicate((*state.passages, *carried.passages)),
     )
     if not carried.code:
         run.emit(SubtaskFinished(subtask.id, carried.status, carried.reason))
-        return found
-    id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
-    candidate = Candidate(id_, subtask.id, carried.code, parent=state.after)
+        return extended
+    id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
+    candidate = Candidate(id_, subtask.id, carried.code, parent=state.parent)
     run.emit(SubtaskStarted(subtask.id, carried.apis))
     run.emit(CandidateProposed(candidate))
     search = Search(run, subtask, recommended, carried.passages)
     reason = _CHOSEN if carried.chosen else _GIVEN
-    return await _run_again(run, found, search, candidate, reason, may_fail=carried.status == "failed")
+    return await _run_again(run, extended, search, candidate, reason, may_fail=carried.status == "failed")
 
 
 async def _run_again(
-    run: Run, state: State, found: Search, candidate: Candidate, reason: str, *, may_fail: bool = False
+    run: Run, state: State, search: Search, candidate: Candidate, reason: str, *, may_fail: bool = False
 ) -> State | None:
-    attempt = Attempt.of(run, state, found)
+    attempt = Attempt.start(run, state, search)
     winner: str | None = None
     try:
-        await attempt.again(candidate)
-        await still_wanted()
+        await attempt.rerun(candidate)
+        await raise_if_cancelled()
         if not attempt.experiences:
-            run.meter.check()  # that is why it was not run
+            run.meter.check()  # raises: the spent budget is why it was not run
         if attempt.none_ran and not may_fail:
-            run.emit(Notice(f"Candidate {candidate.id} does not run now: the subtask is explored.", "warning"))
+            run.emit(Notice(f"Candidate {candidate.id} no longer runs: exploring its subtask instead.", "warning"))
             return None
         winner = None if attempt.none_ran else candidate.id
         run.emit(CandidateSelected(Selection(candidate.subtask, candidate.id, (reason,))))
-        finish(run, attempt.experiences[-1])
+        emit_finished(run, attempt.experiences[-1])
     finally:
         await attempt.close_losers(winner)
-    return state.learn(attempt.experiences[-1], attempt.branches[winner] if winner else state.branch)
+    return state.with_experience(attempt.experiences[-1], attempt.branches[winner] if winner else state.branch)
 
 
-def _known(run: Run, paths: Iterable[str]) -> tuple[ApiDoc, ...]:
-    """The APIs of these paths that the libraries have now."""
+def _lookup_all(run: Run, paths: Iterable[str]) -> tuple[ApiDoc, ...]:
+    """Return the APIs with these paths that the libraries still have."""
     return tuple(api for api in map(run.knowledge.lookup, paths) if api)

@@ -1,6 +1,6 @@
-"""Cells made whole: which of the cells before one it needs to run in a fresh session, and what is lacking then.
+"""Finds the earlier cells that a cell needs to run in a fresh session, and the names that would be missing.
 
-Syntactic: names that a cell reads are looked for where cells before it bind them, or were seen to change them.
+Syntactic: a name that a cell reads is looked up in the earlier cells that bind it or were observed to change it.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ from typing import Final, NamedTuple
 from exploracoder_jupyter.core.types import Experience
 
 GIVEN: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
-"""Names that a cell has without binding them."""
+"""Names that are defined in every cell."""
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 class Names(NamedTuple):
-    """Names at the level of a module."""
+    """Names at module level."""
 
     read: frozenset[str]
     bound: frozenset[str]
 
 
-def whole(cells: Sequence[Experience]) -> str:
-    """The code of the last cell with that of those before it that it needs, in order, nothing imported twice."""
+def slice_dependencies(cells: Sequence[Experience]) -> str:
+    """Return the code of the last cell preceded by that of the cells it needs, in order, without repeated imports."""
     last = cells[-1].candidate.code
-    kept, wanted = [last], set(lacking(last) or ())
+    included, missing = [last], set(lacking(last) or ())
     for item in reversed(cells[:-1]):
         code = item.candidate.code
-        if wanted & {*names_in(code).bound, *(change.name for change in item.observation.changes)}:
-            wanted |= lacking(code) or set()
-            kept = [code, *(other for other in kept if other != code)]
-    return "\n\n".join(_importing_once(kept))
+        if missing & {*names_in(code).bound, *(change.name for change in item.observation.changes)}:
+            missing |= lacking(code) or set()
+            included = [code, *(other for other in included if other != code)]
+    return "\n\n".join(_drop_repeated_imports(included))
 
 
-def self_contained(code: str) -> bool:
-    """Whether the code reads no name that it has not bound before, as far as can be told without running it."""
+def is_self_contained(code: str) -> bool:
+    """Whether the code reads no name before binding it, as far as static analysis can show."""
     return lacking(code) == set()
 
 
 def lacking(code: str) -> set[str] | None:
-    """What the code reads and has not bound before; `None` where it cannot be read itself."""
+    """Return the names that the code reads before binding them; `None` if it cannot be parsed."""
     try:
         body = [(statement, names_in(ast.unparse(statement))) for statement in ast.parse(code).body]
     except _UNREADABLE:
@@ -56,8 +56,8 @@ def lacking(code: str) -> set[str] | None:
     return missing
 
 
-def repeats(code: str, other: str) -> bool:
-    """Whether every statement of the code stands in the other too."""
+def contained_in(code: str, other: str) -> bool:
+    """Whether every statement of the code also occurs in the other code."""
     statements = _statements(code)
     return bool(statements) and statements <= _statements(other)
 
@@ -70,7 +70,7 @@ def _statements(code: str) -> set[str]:
 
 
 def names_in(code: str) -> Names:
-    """What the code reads and binds at the level of the module; nothing where it cannot be read."""
+    """Return the names that the code reads and binds at module level; none if it cannot be parsed."""
     try:
         table = symtable.symtable(code, "cell", "exec")
     except _UNREADABLE:
@@ -78,18 +78,18 @@ def names_in(code: str) -> Names:
     bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported()}
     changed = {node.target for node in ast.walk(ast.parse(code)) if isinstance(node, ast.AugAssign)}
     added = {target.id for target in changed if isinstance(target, ast.Name)} & bound
-    return Names(frozenset({*_read(table), *added}), frozenset(bound))
+    return Names(frozenset({*_read_names(table), *added}), frozenset(bound))
 
 
-def _read(table: symtable.SymbolTable) -> Iterator[str]:
+def _read_names(table: symtable.SymbolTable) -> Iterator[str]:
     top = table.get_type() == "module"
     yield from (one.get_name() for one in table.get_symbols() if one.is_referenced() and (top or one.is_global()))
     for inner in table.get_children():
-        yield from _read(inner)
+        yield from _read_names(inner)
 
 
-def _importing_once(codes: Iterable[str]) -> Iterator[str]:
-    """The codes without top-level imports that an earlier one has."""
+def _drop_repeated_imports(codes: Iterable[str]) -> Iterator[str]:
+    """Yield the codes without top-level imports that an earlier one contains."""
     seen: set[str] = set()
     for code in codes:
         lines = code.splitlines()
@@ -102,7 +102,7 @@ def _importing_once(codes: Iterable[str]) -> Iterator[str]:
 
 
 def _imports(code: str) -> list[tuple[ast.stmt, bool]]:
-    """Imports at the top level, each with whether it has its lines to itself."""
+    """Return the top-level imports, each with whether it has its lines to itself."""
     try:
         body = ast.parse(code).body
     except _UNREADABLE:

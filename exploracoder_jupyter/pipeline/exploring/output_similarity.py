@@ -1,7 +1,8 @@
-"""What candidates show of their results, whether it tells something, and whether two of them show the same.
+"""What candidates show of their results, whether it is informative, and whether two of them show the same.
 
-What was printed counts, else what the names hold. Two values are the same if they are equal, numbers compared as
-numbers; two texts if most of their facts are the same in the same order, and no name holds another kind of thing.
+Printed output counts first, then the values of changed names. Two values are the same if they are equal, with numbers
+compared as numbers; two texts are the same if most of their facts are the same in the same order, and no name has
+values of different kinds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from exploracoder_jupyter.core.types import Experience, Observation
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 
 _FACT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^'\n]*'|\"[^\"\n]*\"|\b(?:True|False)\b")
-"""A quotation ends on its line: an apostrophe in prose begins none that goes on to the next one."""
+"""A quotation ends on its line, so that an apostrophe in prose does not start one that spans lines."""
 _MOST_FACTS = 400
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _TYPE = re.compile(r"[A-Za-z_][\w.]*:? ")
@@ -30,51 +31,53 @@ _KINDS = {"int": "number", "float": "number", "complex": "number", "tuple": "seq
 
 
 @heuristic("comparing outputs", lambda one, other: False)
-def agree(one: Experience, other: Experience) -> bool:
-    """Whether both ran and show the same of their results. What one has printed and the other has bound to a name can
-    be the same; what is empty is the same as nothing."""
+def outputs_agree(one: Experience, other: Experience) -> bool:
+    """Whether both ran and show the same result.
+
+    What one printed and the other bound to a name can be the same; an empty result counts as none.
+    """
     if not (one.observation.ran and other.observation.ran):
         return False
-    left, right = shown(one.observation), shown(other.observation)
-    if not (informative(left) and informative(right)) or _contradict(one.observation, other.observation):
+    left, right = result_text(one.observation), result_text(other.observation)
+    if not (is_informative(left) and is_informative(right)) or _contradict(one.observation, other.observation):
         return False
     values = _value(left), _value(right)
     if None not in values:
         return values[0] == values[1]
-    return _plain(left) == _plain(right) or (
-        _mostly_alike(_facts(left), _facts(right)) and not _disjoint(one.observation, other.observation)
+    return _normalize_text(left) == _normalize_text(right) or (
+        _mostly_equal(_facts(left), _facts(right)) and not _share_no_kind(one.observation, other.observation)
     )
 
 
 @heuristic("judging how informative an output is", lambda text: bool(text.strip()))
-def informative(text: str) -> bool:
-    """Whether it tells something: more than `None`, modules and what is empty."""
-    plain = _NO_ROWS.sub("[]", without_addresses(text)).strip()
+def is_informative(text: str) -> bool:
+    """Whether the text shows more than `None`, modules and empty values."""
+    plain = _NO_ROWS.sub("[]", strip_addresses(text)).strip()
     heads = [line.strip() for line in plain.splitlines() if line.strip() and not line.startswith(" ")]
     return any(not _NOTHING.fullmatch(head) and not _EMPTY.search(head) for head in heads)
 
 
-def without_addresses(text: str) -> str:
-    """The text with object addresses left out, so that two runs of one thing read alike."""
+def strip_addresses(text: str) -> str:
+    """Remove object addresses, so that two runs of the same code read alike."""
     return _ADDRESS.sub("", text)
 
 
 @heuristic("choosing what an output shows", lambda observation: observation.text)
-def shown(observation: Observation) -> str:
-    """What it shows of the results: its outputs if they tell something, else what the changed names hold."""
-    if informative(observation.text):
+def result_text(observation: Observation) -> str:
+    """Return what the observation shows of the results: informative output, else the summaries of changed names."""
+    if is_informative(observation.text):
         return observation.text
     data = [change for change in observation.changes if _kind(change.type)]
     return "\n".join(change.summary for change in data if change.summary)
 
 
-def _plain(text: str) -> str:
-    return " ".join(without_addresses(text).split())
+def _normalize_text(text: str) -> str:
+    return " ".join(strip_addresses(text).split())
 
 
 def _facts(text: str) -> list[object]:
-    """Numbers, quoted strings and truth values, in their order."""
-    found = islice(_FACT.finditer(without_addresses(text)), _MOST_FACTS)
+    """Return numbers, quoted strings and truth values, in order."""
+    found = islice(_FACT.finditer(strip_addresses(text)), _MOST_FACTS)
     return [_fact(match.group()) for match in found]
 
 
@@ -85,27 +88,33 @@ def _fact(item: str) -> object:
     return item[1:-1] if value is None else value
 
 
-def _mostly_alike(left: list[object], right: list[object]) -> bool:
-    """Measured against the longer one, so that one fact does not agree with every richer output that holds it."""
+def _mostly_equal(left: list[object], right: list[object]) -> bool:
+    """Whether most facts match.
+
+    Measured against the longer list, so that a single fact does not agree with every richer output that contains it.
+    """
     blocks = SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks) * 2 > max(len(left), len(right))
 
 
 def _value(text: str) -> object:
-    """The value that the text is a literal of, perhaps after its type, or that a summary shows; `None` if none is."""
-    values = (_literal(literal) for literal in _literals(text.strip()))
+    """Return the value that the text is a literal of, or that a summary shows; `None` if there is none.
+
+    A type may precede the literal.
+    """
+    values = (_literal(literal) for literal in _literal_candidates(text.strip()))
     return next((value for value in values if value is not None), None)
 
 
 def _literal(text: str) -> object:
-    """The value that the text is a literal of, in its normal form; `None` if it is none."""
+    """Return the normalized value that the text is a literal of; `None` if it is none."""
     try:
-        return _normal(ast.literal_eval(text))
+        return _normalize_value(ast.literal_eval(text))
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         return None
 
 
-def _literals(text: str) -> Iterator[str]:
+def _literal_candidates(text: str) -> Iterator[str]:
     yield text
     if type_ := _TYPE.match(text):
         yield text[type_.end() :]
@@ -115,29 +124,29 @@ def _literals(text: str) -> Iterator[str]:
         yield f"{{{line}}}" if head.startswith("dict") else line
 
 
-def _normal(value: object) -> object:
-    """Equal for values that a person would call the same."""
+def _normalize_value(value: object) -> object:
+    """Return an object that is equal for values that a person would call the same."""
     if isinstance(value, bool):
         return ("bool", value)
     if isinstance(value, (int, float)):
         return float(f"{value:.9g}")
     if isinstance(value, (list, tuple)):
-        return tuple(_normal(item) for item in value)
+        return tuple(_normalize_value(item) for item in value)
     if isinstance(value, set):
-        return frozenset(_normal(item) for item in value)
+        return frozenset(_normalize_value(item) for item in value)
     if isinstance(value, dict):
-        return frozenset((_normal(key), _normal(item)) for key, item in value.items())
+        return frozenset((_normalize_value(key), _normalize_value(item)) for key, item in value.items())
     return value
 
 
 def _contradict(one: Observation, other: Observation) -> bool:
-    """Whether a name holds one kind of thing here and another there."""
+    """Whether a name has values of different kinds in the two observations."""
     left, right = _types(one), _types(other)
     return any(_kind(left[name]) != _kind(right[name]) for name in left.keys() & right.keys())
 
 
-def _disjoint(one: Observation, other: Observation) -> bool:
-    """Whether both hold results, and none of the same kind."""
+def _share_no_kind(one: Observation, other: Observation) -> bool:
+    """Whether both have results, but none of the same kind."""
     left, right = (set(filter(None, map(_kind, _types(item).values()))) for item in (one, other))
     return bool(left and right) and not left & right
 
@@ -147,7 +156,7 @@ def _types(observation: Observation) -> Mapping[str, str]:
 
 
 def _kind(type_: str) -> str:
-    """What a type counts as; empty for what is no data."""
+    """Return the kind of values of a type; empty for types that are not data."""
     last = type_.rpartition(".")[2]
     if last in _NO_DATA:
         return ""

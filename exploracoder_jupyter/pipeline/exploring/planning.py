@@ -16,26 +16,29 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     PlanReply,
     SearchingPlanReply,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_repair import unbroken
-from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gathered
-from exploracoder_jupyter.pipeline.retrieval.web_query_filter import sendable
+from exploracoder_jupyter.pipeline.prompting.reply_repair import join_lines
+from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages
+from exploracoder_jupyter.pipeline.retrieval.web_query_filter import filter_queries
 from exploracoder_jupyter.pipeline.step_context import Run
 
 
 async def introduce(run: Run) -> Introduction:
-    """The introduction of the run that this one goes on from, else the one kept for these library versions and this
-    model, else a new one, which is kept."""
+    """Return the introduction to the libraries.
+
+    Taken from the run that this one resumes, else from the store for these library versions and this model; else a new
+    one is created and stored.
+    """
     knowledge = run.knowledge
     introduction = (run.given and run.given.introduction) or knowledge.introduction(run.model.name)
     if introduction is None:
         overview = knowledge.overview()
-        introduction = Introduction(await _summary(run, overview), await _planners(run, overview))
+        introduction = Introduction(await _summarize(run, overview), await _draw_planners(run, overview))
         knowledge.keep_introduction(run.model.name, introduction)
     run.emit(LibraryRead(tuple(knowledge.libraries), knowledge.size, introduction))
     return introduction
 
 
-async def _summary(run: Run, overview: Overview) -> str:
+async def _summarize(run: Run, overview: Overview) -> str:
     if not overview.text.strip():
         return "(The library has no introductory documentation.)"
     try:
@@ -44,7 +47,7 @@ async def _summary(run: Run, overview: Overview) -> str:
         return shorten(overview.text, 1500)
 
 
-async def _planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
+async def _draw_planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
     count = run.settings.planners
     if not overview.examples or not count:
         return ()
@@ -57,67 +60,67 @@ async def _planners(run: Run, overview: Overview) -> tuple[Planner, ...]:
 
 
 async def make_plan(run: Run, introduction: Introduction) -> None:
-    """The subtasks. A plan that stays unusable becomes one subtask, the task itself, and a notice says so."""
+    """Make the plan. If the reply stays unusable, the task itself becomes the only subtask and a notice reports it."""
     inputs = PlanInputs(
         run.task,
         introduction,
         run.settings.subtasks,
-        await _passages(run),
+        await _gather_for_task(run),
         online="web" in run.soup.kinds,
         context_tokens=run.retrieval.context_tokens,
     )
     try:
-        planned = _planned(await _subtasks(run, inputs))[: inputs.most]
+        planned = _titles_and_queries(await _request_subtasks(run, inputs))[: inputs.most]
     except ReplyError as error:
         run.emit(
-            Notice(f"The plan could not be used ({error.message}) The task is explored as one subtask.", "warning")
+            Notice(f"The plan could not be used ({error.message}) Exploring the task as a single subtask.", "warning")
         )
         planned = []
-    titles, queries = [title for title, _ in planned], sendable(run, [query for _, query in planned])
-    run.agenda.plan = Plan(run.agenda.subtasks(titles or [run.task.text.strip()], queries))
+    titles, queries = [title for title, _ in planned], filter_queries(run, [query for _, query in planned])
+    run.agenda.plan = Plan(run.agenda.new_subtasks(titles or [run.task.text.strip()], queries))
     run.emit(PlanMade(run.agenda.plan))
 
 
-async def _passages(run: Run) -> tuple[Passage, ...]:
-    """What the soup has for the task."""
-    passages = await gathered(run, run.task.text)
+async def _gather_for_task(run: Run) -> tuple[Passage, ...]:
+    """Gather passages for the whole task."""
+    passages = await gather_passages(run, run.task.text)
     if passages:
         run.emit(KnowledgeSearched("plan", 0, "task", run.task.text, (), passages))
     return passages
 
 
-async def _subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | MarkedReply]:
+async def _request_subtasks(run: Run, inputs: PlanInputs) -> Sequence[str | MarkedReply]:
     if inputs.online:
         return (await ask_json(run, "plan", inputs, SearchingPlanReply)).subtasks
     return (await ask_json(run, "plan", inputs, PlanReply)).subtasks
 
 
-def _planned(items: Sequence[str | MarkedReply]) -> list[tuple[str, str]]:
-    """The titles that are not blank, each with what to search the web for, which may be nothing."""
+def _titles_and_queries(items: Sequence[str | MarkedReply]) -> list[tuple[str, str]]:
+    """Return the non-blank titles, each with its web search query, which may be empty."""
     pairs = [(item, "") if isinstance(item, str) else (item.subtask, item.search) for item in items]
-    return [(title, query) for text, query in pairs for title in titles_of([text])]
+    return [(title, query) for text, query in pairs for title in clean_titles([text])]
 
 
 def revise(run: Run, subtask: Subtask, titles: Sequence[str], reason: str) -> None:
     """Replace the subtasks after `subtask`, within the limits on revisions and subtasks."""
-    agenda, wanted = run.agenda, titles_of(titles)
+    agenda, wanted = run.agenda, clean_titles(titles)
     done = agenda.plan.subtasks[: agenda.plan.subtasks.index(subtask) + 1]
     unchanged = wanted == [item.title for item in agenda.plan.subtasks[len(done) :]]
     room = run.settings.subtasks - len(done)
     if unchanged or not may_revise(run) or len(wanted) > room:
         return
     online = {item.title: item.online for item in agenda.plan.subtasks}
-    revised = agenda.subtasks(wanted, [online.get(title, "") for title in wanted])
+    revised = agenda.new_subtasks(wanted, [online.get(title, "") for title in wanted])
     agenda.plan = Plan((*done, *revised), agenda.plan.revision + 1)
     agenda.revisions += 1
     run.emit(PlanMade(agenda.plan, reason))
 
 
 def may_revise(run: Run) -> bool:
-    """Whether the model may change what remains of the plan: only so often, and never what the user has written."""
+    """Whether the model may change the rest of the plan: a limited number of times, and never the user's own plan."""
     return run.agenda.revisions < run.settings.plan_revisions and not run.agenda.fixed
 
 
-def titles_of(texts: Sequence[str]) -> list[str]:
-    """The texts as titles of subtasks, one line each; blank ones are left out."""
-    return [title for title in map(unbroken, texts) if title]
+def clean_titles(texts: Sequence[str]) -> list[str]:
+    """Return the texts as one-line subtask titles, without blank ones."""
+    return [title for title in map(join_lines, texts) if title]

@@ -1,6 +1,6 @@
-"""The candidates of one subtask while they are made and run: each in a branch of its own, as soon as it is known.
+"""The candidates of one subtask while they are proposed and run: each in its own branch, as soon as it is known.
 
-When a branch tells that branches are made in another way from now on, what ran before that is run again: candidates
+When a branch reports that branches are made with another method from now on, what ran before is run again: candidates
 are compared with one another, so all of them have to start alike.
 """
 
@@ -16,12 +16,12 @@ import anyio
 from exploracoder_jupyter.core.errors import BranchingChanged, BudgetSpent
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usage
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, run_again, tell_change
-from exploracoder_jupyter.pipeline.exploring.called_apis import apis_used, known_types
-from exploracoder_jupyter.pipeline.exploring.output_similarity import informative, shown
+from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, mark_rerun, notify_branching_change
+from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
+from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, result_text
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.similar_apis import enriched
+from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.pipeline.task_groups import task_group
@@ -29,89 +29,91 @@ from exploracoder_jupyter.pipeline.task_groups import task_group
 
 @dataclass(slots=True)
 class Attempt:
-    """The candidates of one subtask while they are being made and run."""
+    """The candidates of one subtask while they are proposed and run."""
 
     run: Run
     state: State
     subtask: Subtask
-    found: Search
-    """What is known that may help; it grows."""
+    search: Search
+    """APIs and passages that may help; extended by later searches."""
     limiter: anyio.CapacityLimiter
     experiences: list[Experience] = field(default_factory=list)
     branches: dict[str, Branch] = field(default_factory=dict)
-    seen: dict[str, str] = field(default_factory=dict)
-    """Fingerprint of code to the id of the candidate that was run for it."""
+    fingerprints: dict[str, str] = field(default_factory=dict)
+    """Maps the fingerprint of code to the id of the candidate that was run for it."""
     problem: str = ""
     """What was wrong with the latest reply without code, if there was one."""
     changes: int = 0
-    """How often the making of branches has changed."""
-    tried: dict[str, tuple[Candidate, int]] = field(default_factory=dict)
-    """What was or is being run, and how many changes had been before that."""
+    """How often the branching method has changed."""
+    started: dict[str, tuple[Candidate, int]] = field(default_factory=dict)
+    """Candidates that are running or have run, with the number of changes before their start."""
 
     @classmethod
-    def of(cls, run: Run, state: State, found: Search) -> Attempt:
-        """The attempt at a subtask from this state, with what was found for it."""
-        return cls(run, state, found.subtask, found, anyio.CapacityLimiter(run.parallel))
+    def start(cls, run: Run, state: State, search: Search) -> Attempt:
+        """Start an attempt at a subtask from this state, with the results of its search."""
+        return cls(run, state, search.subtask, search, anyio.CapacityLimiter(run.parallel))
 
-    async def trial(self, candidate: Candidate) -> None:
-        """Run one candidate in a branch of its own, unless it has no code or is a duplicate."""
-        twin = self.seen.setdefault(fingerprint(candidate.code), candidate.id) if not candidate.problem else None
-        if twin and twin != candidate.id:
-            candidate = replace(candidate, duplicate_of=twin)
+    async def try_candidate(self, candidate: Candidate) -> None:
+        """Run one candidate in its own branch, unless it has no code or is a duplicate."""
+        original = (
+            self.fingerprints.setdefault(fingerprint(candidate.code), candidate.id) if not candidate.problem else None
+        )
+        if original and original != candidate.id:
+            candidate = replace(candidate, duplicate_of=original)
         self.run.emit(CandidateProposed(candidate))
         self.problem = candidate.problem or self.problem
         if candidate.problem or candidate.duplicate_of:
             return
-        await self._try(candidate)
+        await self._run_candidate(candidate)
 
-    async def again(self, candidate: Candidate) -> None:
+    async def rerun(self, candidate: Candidate) -> None:
         """Run a candidate that was proposed before."""
-        self.seen[fingerprint(candidate.code)] = candidate.id
-        await self._try(candidate)
-        await self.settle()
+        self.fingerprints[fingerprint(candidate.code)] = candidate.id
+        await self._run_candidate(candidate)
+        await self.rerun_outdated()
 
-    async def settle(self) -> None:
-        """Run again what was run before the making of branches changed, and put what was seen in the order proposed.
+    async def rerun_outdated(self) -> None:
+        """Rerun what ran before the branching method changed, and sort the experiences in order of proposal.
 
-        What is selected must not depend on which of two candidates happened to end first.
+        The selection must not depend on which of two candidates happened to end first.
 
         Raises:
-            BranchingChanged: it has changed too often.
+            BranchingChanged: the method has changed too often.
         """
-        while outdated := [one for one, changes in self.tried.values() if changes < self.changes]:
-            await self._forget(outdated)
+        while outdated := [one for one, changes in self.started.values() if changes < self.changes]:
+            await self._discard(outdated)
             async with task_group() as group:
                 for candidate in outdated:
-                    group.start_soon(self._try, candidate, True)
-        order = list(self.seen.values())
+                    group.start_soon(self._run_candidate, candidate, True)
+        order = list(self.fingerprints.values())
         self.experiences.sort(key=lambda item: order.index(item.candidate.id))
 
-    async def _try(self, candidate: Candidate, again: bool = False) -> None:
+    async def _run_candidate(self, candidate: Candidate, again: bool = False) -> None:
         async with self.limiter:
-            with suppress(BudgetSpent):  # what did run is still selected from; the next request to the model raises it
+            with suppress(BudgetSpent):  # candidates that ran remain selectable; the next request raises
                 self.run.meter.reserve()
                 changes = self.changes
-                self.tried[candidate.id] = (candidate, changes)
+                self.started[candidate.id] = (candidate, changes)
                 try:
                     await self._observe(candidate, again=again)
                 except BranchingChanged as change:
-                    self._take(change, changes)
+                    self._handle_change(change, changes)
 
-    def _take(self, change: BranchingChanged, changes: int) -> None:
-        """The first branch to be told counts; the others of the same making are told the same."""
+    def _handle_change(self, change: BranchingChanged, changes: int) -> None:
+        """Count the change reported by the first branch; other branches of the same method report the same change."""
         if changes < self.changes:
             return
         if changes == MOST_CHANGES:
             raise change
         self.changes += 1
-        tell_change(self.run, change)
+        notify_branching_change(self.run, change)
 
-    async def _forget(self, candidates: Sequence[Candidate]) -> None:
+    async def _discard(self, candidates: Sequence[Candidate]) -> None:
         ids = {candidate.id for candidate in candidates}
         self.experiences = [item for item in self.experiences if item.candidate.id not in ids]
         with anyio.CancelScope(shield=True):
             for id_ in ids:
-                self.tried.pop(id_)
+                self.started.pop(id_)
                 if branch := self.branches.pop(id_, None):
                     await branch.close()
 
@@ -120,11 +122,11 @@ class Attempt:
         [branch] = await self.state.branch.fork(1)
         self.branches[candidate.id] = branch
         observation = await branch.run(candidate.code, timeout=run.settings.timeout)
-        observation = enriched(run, run_again(observation) if again else observation)
+        observation = add_suggestions(run, mark_rerun(observation) if again else observation)
         run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
         before = [item.candidate.code for item in self.state.experience if item.observation.ran]
-        apis = apis_used(candidate.code, run.knowledge, recommended=self.found.apis, types=types, before=before)
+        apis = find_called_apis(candidate.code, run.knowledge, recommended=self.search.apis, types=types, before=before)
         experience = Experience(self.subtask, candidate, observation, apis)
         self.experiences.append(experience)
         if observation.ran:
@@ -137,13 +139,13 @@ class Attempt:
         return not any(item.observation.ran for item in self.experiences)
 
     @property
-    def tells_nothing(self) -> bool:
-        """Whether candidates ran, and none of them shows anything of its result."""
+    def none_informative(self) -> bool:
+        """Whether candidates ran, but none of them shows anything of its result."""
         ran = [item.observation for item in self.experiences if item.observation.ran]
-        return bool(ran) and not any(informative(shown(observation)) for observation in ran)
+        return bool(ran) and not any(is_informative(result_text(observation)) for observation in ran)
 
     async def close_losers(self, winner: str | None) -> None:
-        """End the branches of all candidates but one."""
+        """Close the branches of all candidates but one."""
         with anyio.CancelScope(shield=True):
             for candidate, branch in self.branches.items():
                 if candidate != winner:
@@ -152,7 +154,7 @@ class Attempt:
 
 @heuristic("comparing code", lambda code: code.strip())
 def fingerprint(code: str) -> str:
-    """Equal for snippets that differ in layout and comments only."""
+    """Return a string that is equal for snippets that differ only in layout and comments."""
     try:
         return ast.dump(ast.parse(code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

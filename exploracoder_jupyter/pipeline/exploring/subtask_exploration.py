@@ -1,8 +1,8 @@
-"""Chain of API Exploration: m candidates for a subtask, each run in a branch of its own (section 3.4).
+"""Chain of API Exploration: m candidates for a subtask, each run in its own branch (section 3.4).
 
-A candidate starts as soon as its reply is complete. Exact duplicates are run once. When none ran, help is searched for
-again, and `debug` repairs them. One experience is selected and its branch becomes the start of the next subtask; the
-others are closed, but stay on record.
+A candidate starts as soon as its reply is complete. Exact duplicates are run once. If none ran, the documentation is
+searched again, and `debug` repairs the candidates. One experience is selected and its branch becomes the start of the
+next subtask; the other branches are closed, but their experiences stay recorded.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished,
 from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.output_similarity import without_addresses
+from exploracoder_jupyter.pipeline.exploring.output_similarity import strip_addresses
 from exploracoder_jupyter.pipeline.exploring.planning import revise
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
-from exploracoder_jupyter.pipeline.prompting.passage_packing import distinct
+from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
-from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Advice, recommend
-from exploracoder_jupyter.pipeline.retrieval.snippet_learning import forget_stale
-from exploracoder_jupyter.pipeline.step_context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Recommendation, recommend
+from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 
 async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
     """Explore one subtask and return the state after it."""
     advice = await recommend(run, state, subtask)
-    await still_wanted()
+    await raise_if_cancelled()
     state = replace(
         state,
-        retrieved=merged(state.retrieved, advice.retrieved),
-        passages=distinct((*state.passages, *advice.passages)),
+        retrieved=merge_apis(state.retrieved, advice.retrieved),
+        passages=deduplicate((*state.passages, *advice.passages)),
     )
     if advice.remaining is not None:
         revise(run, subtask, advice.remaining, advice.reason)
@@ -48,48 +48,51 @@ async def explore_subtask(run: Run, state: State, subtask: Subtask) -> State:
     return await _experiment(run, state, subtask, advice)
 
 
-async def _experiment(run: Run, state: State, subtask: Subtask, advice: Advice) -> State:
+async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommendation) -> State:
     apis = tuple(item.api for item in advice.apis)
-    found = Search(run, subtask, apis, advice.passages, advice.retrieved)
-    attempt = Attempt.of(run, state, found)
+    search = Search(run, subtask, apis, advice.passages, advice.retrieved)
+    attempt = Attempt.start(run, state, search)
     winner: str | None = None
     try:
         await _propose(attempt)
         if not attempt.experiences:
             await _propose(attempt)
         for round_ in range(1, run.settings.debug_rounds + 1):
-            await _mend(attempt, round_)
-        await forget_stale(run, found.passages, attempt.experiences)
-        await still_wanted()
+            await _debug(attempt, round_)
+        await drop_stale_snippets(run, search.passages, attempt.experiences)
+        await raise_if_cancelled()
         if not attempt.experiences:
             return _give_up(run, state, subtask, attempt.problem)
-        chosen, selection = select(attempt.experiences, [api.path for api in found.apis])
+        chosen, selection = select(attempt.experiences, [api.path for api in search.apis])
         run.emit(CandidateSelected(selection))
         winner = chosen.candidate.id if chosen.observation.ran else None
         _expect_next(attempt, winner)
-        finish(run, chosen)
+        emit_finished(run, chosen)
     finally:
         await attempt.close_losers(winner)
     state = replace(
         state,
-        retrieved=merged(state.retrieved, found.apis),
-        passages=distinct((*found.passages, *state.passages)),
+        retrieved=merge_apis(state.retrieved, search.apis),
+        passages=deduplicate((*search.passages, *state.passages)),
     )
     if winner is None:
-        return state.learn(chosen, state.branch)
-    return state.learn(chosen, attempt.branches[winner])
+        return state.with_experience(chosen, state.branch)
+    return state.with_experience(chosen, attempt.branches[winner])
 
 
 def _expect_next(attempt: Attempt, winner: str | None) -> None:
-    """Let branches for the next subtask be made ready while the model is asked; after the last one the root is next."""
+    """Announce the forks for the next subtask, so that they are prepared while the model is asked.
+
+    After the last subtask the root is forked instead.
+    """
     run, state = attempt.run, attempt.state
     if attempt.subtask.id != run.agenda.plan.subtasks[-1].id:
         base = attempt.branches[winner] if winner else state.branch
         base.expect(run.settings.candidates)
 
 
-def finish(run: Run, chosen: Experience) -> None:
-    """Tell how the subtask of a selected candidate ended."""
+def emit_finished(run: Run, chosen: Experience) -> None:
+    """Emit how the subtask of a selected candidate ended."""
     status: SubtaskStatus = "done" if chosen.observation.ran else "failed"
     error = chosen.observation.error
     reason = "" if chosen.observation.ran else (error.headline if error else chosen.observation.note)
@@ -99,7 +102,7 @@ def finish(run: Run, chosen: Experience) -> None:
 def _give_up(run: Run, state: State, subtask: Subtask, problem: str) -> State:
     reason = "the model gave no code that could be run"
     run.emit(SubtaskFinished(subtask.id, "failed", f"{reason}: {problem}" if problem else reason))
-    return replace(state, codeless=(*state.codeless, problem)) if problem else state
+    return replace(state, no_code_problems=(*state.no_code_problems, problem)) if problem else state
 
 
 async def _propose(attempt: Attempt) -> None:
@@ -110,50 +113,50 @@ async def _propose(attempt: Attempt) -> None:
         run.task,
         subtask,
         state.introduction,
-        attempt.found.apis,
+        attempt.search.apis,
         state.experience,
         hint,
         tests,
-        passages=attempt.found.passages,
+        passages=attempt.search.passages,
         context_tokens=run.retrieval.context_tokens,
     )
     async with task_group() as group:
         async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=run.settings.candidates):
-            id_ = f"{subtask.id}.{run.agenda.number(subtask.id)}"
-            group.start_soon(attempt.trial, _candidate(id_, state, subtask, draft))
-    await attempt.settle()
+            id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
+            group.start_soon(attempt.try_candidate, _candidate(id_, state, subtask, draft))
+    await attempt.rerun_outdated()
 
 
 def _candidate(
     id_: str, state: State, subtask: Subtask, draft: Draft, *, round_: int = 0, repairs: str | None = None
 ) -> Candidate:
-    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.after)
+    return Candidate(id_, subtask.id, draft.code, round_, repairs, problem=draft.problem, parent=state.parent)
 
 
-async def _mend(attempt: Attempt, round_: int) -> None:
-    """One round of self-debug where it is needed, after a search by what was wrong.
+async def _debug(attempt: Attempt, round_: int) -> None:
+    """Run one round of self-debugging if needed, after searching again with the failure.
 
-    Each distinct failure of the round before is repaired once (section 3.4). Where candidates ran and none shows a
-    result, the best of them is written anew, once.
+    Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
+    result, the best of them is rewritten once.
     """
     latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
     if attempt.none_ran:
         await _repair_each(attempt, distinct_failures(latest), round_)
-    elif round_ == 1 and attempt.tells_nothing and attempt.run.model.name != OFFLINE:
-        best, _ = select(latest, [api.path for api in attempt.found.apis])
-        with suppress(BudgetSpent, EndpointError):  # what ran is still selected; the next request to the model raises
+    elif round_ == 1 and attempt.none_informative and attempt.run.model.name != OFFLINE:
+        best, _ = select(latest, [api.path for api in attempt.search.apis])
+        with suppress(BudgetSpent, EndpointError):  # candidates that ran remain selectable; the next request raises
             await _repair_each(attempt, [best], round_)
 
 
 async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
-    """Search by the first of them, and repair them all."""
+    """Search with the first failure, and repair all of them."""
     if failures:
-        await attempt.found.again(failures[0])
+        await attempt.search.search_again(failures[0])
     attempt.state.branch.expect(len(failures))
     async with task_group() as group:
         for failed in failures:
             group.start_soon(_repair, attempt, failed, round_)
-    await attempt.settle()
+    await attempt.rerun_outdated()
 
 
 async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
@@ -161,11 +164,11 @@ async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
     inputs = DebugInputs(
         run.task,
         subtask,
-        attempt.found.apis,
+        attempt.search.apis,
         attempt.state.experience,
         failed,
         run.settings.tests,
-        passages=attempt.found.passages,
+        passages=attempt.search.passages,
         context_tokens=run.retrieval.context_tokens,
     )
     first = failed.candidate.id.partition("r")[0]
@@ -173,19 +176,19 @@ async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
     for draft in drafts[:1]:
         id_ = f"{first}r{round_}"
         candidate = _candidate(id_, attempt.state, subtask, draft, round_=round_, repairs=failed.candidate.id)
-        await attempt.trial(candidate)
+        await attempt.try_candidate(candidate)
 
 
 def distinct_failures(experiences: Sequence[Experience]) -> list[Experience]:
-    """One experience per kind of failure: candidates that failed alike are repaired once, the shortest of them."""
+    """Return one experience per kind of failure, the one with the shortest code, so that each kind is repaired once."""
     by_kind: dict[str, Experience] = {}
     for item in sorted(experiences, key=lambda item: len(item.candidate.code)):
-        by_kind.setdefault(failure(item), item)
+        by_kind.setdefault(failure_kind(item), item)
     return list(by_kind.values())
 
 
 @heuristic("comparing failures", lambda item: item.observation.status)
-def failure(item: Experience) -> str:
-    """The kind of a failure: status and the first line of the error."""
+def failure_kind(item: Experience) -> str:
+    """Return the kind of a failure: status and first line of the error."""
     error = item.observation.error
-    return without_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())
+    return strip_addresses(f"{item.observation.status} {error.headline if error else ''}".strip())

@@ -1,7 +1,7 @@
-"""An API as a prompt tells it: its documentation whole where that is short, else what matters most of it.
+"""Describes an API in a prompt: the whole documentation if it is short, else its most important parts.
 
-A long docstring is mostly prose around its parameters. Cut in the middle it loses just those; so what it does comes
-first, then the parameters in brief, what it returns, and one example where there is room.
+A long docstring is mostly prose around its parameters. Truncating it in the middle would lose exactly those; so the
+purpose comes first, then the parameters in brief, the return value, and one example if there is room.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SECTION = re.compile(
     r"^[ \t]*(?:parameters|args|arguments|returns?|yields?|raises|examples?)[ \t]*:?[ \t]*$|^[ \t]*:\w+[ :]",
     re.I | re.M,
 )
-"""Where a docstring ends to say what it is about."""
+"""Where the opening of a docstring ends."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _LONGEST_PARAMETER: Final = 400
 _LONGEST_BRIEF: Final = 130
@@ -27,43 +27,43 @@ _LONGEST_RETURNS: Final = 200
 
 
 @heuristic("describing an API", lambda api: f"- {api.path}")
-def row(api: ApiDoc) -> str:
-    """Path, signature and first sentence, on a line."""
-    return f"- {api.path}{ended(api.signature, 160)}: {ended(api.summary, 200)}"
+def summary_line(api: ApiDoc) -> str:
+    """Return path, signature and first sentence on one line."""
+    return f"- {api.path}{truncate(api.signature, 160)}: {truncate(api.summary, 200)}"
 
 
 @heuristic("describing an API", lambda api, most: f"### {api.path}")
-def in_full(api: ApiDoc, most: int) -> str:
-    """The API with about `most` characters of its documentation."""
+def describe_in_full(api: ApiDoc, most: int) -> str:
+    """Describe the API with about `most` characters of its documentation."""
     warning = f"\nDeprecated: {api.deprecated}" if api.deprecated else ""
-    return f"### {api.path}{shorten(api.signature, 400)}{warning}\n{_about(api, most)}"
+    return f"### {api.path}{shorten(api.signature, 400)}{warning}\n{_documentation(api, most)}"
 
 
-def ended(text: str, most: int) -> str:
-    """On a line, with dots where it is cut."""
+def truncate(text: str, most: int) -> str:
+    """Return the text on one line, truncated with dots."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[:most].rstrip()} ..."
 
 
 def squeezed(text: str) -> str:
-    """Without any space, so that two texts compare whatever their layout."""
+    """Remove all whitespace, so that texts can be compared regardless of layout."""
     return "".join(text.split())
 
 
-def _about(api: ApiDoc, most: int) -> str:
+def _documentation(api: ApiDoc, most: int) -> str:
     if len(api.description) <= most:
         return "\n".join([api.description, *_example(api, most - len(api.description), api.description)])
     if not api.parameters:
         return shorten(api.description, most)
-    parts = [_lead(api.description, most // 3)]
+    parts = [_opening(api.description, most // 3)]
     parts += _parameters(api.parameters, most * 2 // 3 - len(parts[0]) // 2)
-    parts += [f"Returns: {ended(api.returns, _LONGEST_RETURNS)}"] if api.returns else []
+    parts += [f"Returns: {truncate(api.returns, _LONGEST_RETURNS)}"] if api.returns else []
     parts += _example(api, most - sum(map(len, parts)))
     return "\n".join([*parts, f"(shortened: {len(api.description)} characters in all)"])
 
 
-def _lead(description: str, most: int) -> str:
-    """What comes before the first section, as far as its sentences fit; the first one in any case."""
+def _opening(description: str, most: int) -> str:
+    """Return the text before the first section: the first sentence, and as many more as fit."""
     found = _SECTION.search(description)
     text = " ".join(description[: found.start() if found else None].split())
     kept, *rest = _SENTENCE.split(text)
@@ -75,8 +75,8 @@ def _lead(description: str, most: int) -> str:
 
 
 def _parameters(parameters: tuple[Parameter, ...], room: int) -> Iterator[str]:
-    """A line for each, with all that is said of them if that fits; else in brief, and names for those left over."""
-    lines = [_line(one, ended(one.about, _LONGEST_PARAMETER)) for one in parameters]
+    """Yield a line for each parameter, in full if all fit, else in brief; those that do not fit are only named."""
+    lines = [_line(one, truncate(one.about, _LONGEST_PARAMETER)) for one in parameters]
     if sum(map(len, lines)) > room:
         lines = [_line(one, _brief(one.about)) for one in parameters]
     yield "Parameters:"
@@ -95,12 +95,12 @@ def _line(parameter: Parameter, about: str) -> str:
 
 
 def _brief(text: str) -> str:
-    """The first sentence, on a line."""
-    return ended(_SENTENCE.split(" ".join(text.split()), maxsplit=1)[0], _LONGEST_BRIEF)
+    """Return the first sentence on one line."""
+    return truncate(_SENTENCE.split(" ".join(text.split()), maxsplit=1)[0], _LONGEST_BRIEF)
 
 
-def _example(api: ApiDoc, room: int, told: str = "") -> Iterator[str]:
-    """The first example that fits and does not stand in what is told already."""
-    known = squeezed(told).replace(">>>", "").replace("...", "")
+def _example(api: ApiDoc, room: int, above: str = "") -> Iterator[str]:
+    """Yield the first example that fits and is not already contained in the text above."""
+    known = squeezed(above).replace(">>>", "").replace("...", "")
     fresh = (code for code in api.examples if len(code) <= room and squeezed(code) not in known)
     yield from (f"```python\n{code}\n```" for code in islice(fresh, 1))

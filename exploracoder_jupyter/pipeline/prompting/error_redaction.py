@@ -1,7 +1,7 @@
-"""Leaves out of an error's report what is not of the code that the model wrote.
+"""Removes quotations of source code from an error report unless the model wrote that code.
 
-The report quotes source. What a check or a file of the user's holds may be data, so a quotation stays only where the
-code of the cell has it.
+The report quotes source. A check or a file of the user's may contain data, so a quotation is kept only if it occurs in
+the code of the cell.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _VALUE = re.compile(r"    (?P<source>.+): [\w.<>]+")
 _QUOTED = re.compile(r"    (?P<source>.*?)\s*\^?")
 
 
-def of_code(report: str, code: str) -> str:
-    """The report without quotations of other code."""
+def redact_foreign_source(report: str, code: str) -> str:
+    """Return the report without quotations of other code."""
     return "\n".join(_lines(report, _squeezed(code)))
 
 
@@ -33,5 +33,5 @@ def _lines(report: str, code: str) -> Iterator[str]:
 
 
 def _squeezed(source: str) -> str:
-    """Without layout and the choice of quotes, which differ when code is written anew."""
+    """Remove layout and unify quotes, which differ when code is unparsed."""
     return "".join(source.split()).replace('"', "'")

@@ -1,4 +1,4 @@
-"""How a model is told what running a cell showed: the most informative first, within a budget, saying what was cut."""
+"""Renders observations for prompts: the most informative parts first, within a budget, with a note about each cut."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Final
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 
-OBSERVATION: Final = 4000
-"""Characters of one observation that a model is shown, its code not counted."""
+MOST_CHARACTERS: Final = 4000
+"""Maximum number of characters of one observation, not counting its code."""
 
 _LEAST = 600
 _RESERVED = 100
-"""Characters that each later part of an observation is sure to have."""
+"""Characters reserved for each later part of an observation."""
 _SLOW_SECONDS = 1.0
 _MUCH_MEMORY = 50_000_000
 
 _Part = Callable[[Observation, int], str]
-"""One part of an observation in at most so many characters (a few more where it says what is missing); empty where
-there is nothing to tell."""
+"""Renders one part of an observation in about the given number of characters (a few more if it notes a cut); empty
+if there is nothing to show."""
 
 
-def tell(experience: Iterable[Experience], most: int) -> str:
-    """Cells with what they gave, in about `most` characters: short ones whole, the others alike."""
+def format_experience(experience: Iterable[Experience], most: int) -> str:
+    """Render cells with their observations in about `most` characters: short ones in full, the others equally long."""
     items = list(experience)
-    whole = [_cell(item) for item in items]
+    full = [_cell(item) for item in items]
     share = most // max(len(items), 1)
-    short = [text for text in whole if len(text) <= share]
+    short = [text for text in full if len(text) <= share]
     room = max((most - sum(map(len, short))) // max(len(items) - len(short), 1), _LEAST)
-    told = (text if len(text) <= room else _cell(item, room) for item, text in zip(items, whole, strict=True))
-    return "\n\n".join(told)
+    parts = (text if len(text) <= room else _cell(item, room) for item, text in zip(items, full, strict=True))
+    return "\n\n".join(parts)
 
 
 def shorten(text: str, most: int) -> str:
-    """The text, or its head and tail with a line between that says how much is missing."""
+    """Return the text, or its head and tail with a line between them that states how much is missing."""
     if len(text) <= most:
         return text
     head, tail = most * 2 // 3, most // 3
@@ -49,12 +49,12 @@ def _cell(item: Experience, room: int | None = None) -> str:
     code = item.candidate.code if room is None else shorten(item.candidate.code, room // 2)
     ended = "It ran." if observation.ran else f"It failed ({observation.status})."
     head = f"# {item.subtask.title}\n```python\n{code}\n```\n{ended}"
-    left = OBSERVATION if room is None else max(min(OBSERVATION, room - len(head)), _LEAST // 2)
-    return "\n".join([head, *_observed(observation, left)])
+    left = MOST_CHARACTERS if room is None else max(min(MOST_CHARACTERS, room - len(head)), _LEAST // 2)
+    return "\n".join([head, *_observation_parts(observation, left)])
 
 
-def _observed(observation: Observation, room: int) -> Iterator[str]:
-    """The parts that there are, the first ones whole as long as something is left for the others."""
+def _observation_parts(observation: Observation, room: int) -> Iterator[str]:
+    """Yield the non-empty parts; earlier ones are not cut as long as enough is left for the later ones."""
     parts = [part for part in _PARTS if part(observation, room)]
     for index, part in enumerate(parts):
         text = part(observation, max(room - _RESERVED * (len(parts) - index - 1), _RESERVED))
@@ -68,24 +68,24 @@ def _error(observation: Observation, room: int) -> str:
 
 
 def _report(error: ErrorInfo) -> str:
-    """What is known of it, with its message in any case."""
+    """Return the error report, always with the error message."""
     report = error.report.strip()
     if not report:
         return error.traceback.strip() or error.headline
     first, _, rest = report.partition("\n")
-    name, said, _ = first.partition(": ")
+    name, message, _ = first.partition(": ")
     if name.rpartition(".")[2] != error.name:
         return f"{error.headline}\n{report}"
-    return report if said else f"{error.headline}\n{rest}".strip()
+    return report if message else f"{error.headline}\n{rest}".strip()
 
 
-def _meant(observation: Observation, room: int) -> str:
-    return _listed("Did you mean:", observation.error.nearest if observation.error else (), room)
+def _suggestions(observation: Observation, room: int) -> str:
+    return _bullet_list("Did you mean:", observation.error.nearest if observation.error else (), room)
 
 
 def _note(observation: Observation, room: int) -> str:
-    told = observation.error is not None and observation.note in _report(observation.error)
-    return "" if told else shorten(observation.note, room)
+    known = observation.error is not None and observation.note in _report(observation.error)
+    return "" if known else shorten(observation.note, room)
 
 
 def _output(observation: Observation, room: int) -> str:
@@ -94,21 +94,21 @@ def _output(observation: Observation, room: int) -> str:
 
 
 def _changes(observation: Observation, room: int) -> str:
-    """What the names hold now; nothing of it exists where the cell failed."""
+    """Render the new values of names; empty if the cell failed, since its names are gone."""
     if not observation.ran:
         return ""
     if not observation.changes:
         names = ", ".join(f"{name}: {kind}" for name, kind in observation.names)
         return f"New names: {shorten(names, room)}" if names else ""
-    return "\n".join(["Names now:", *_fitting(observation.changes, shorten(observation.text, room), room)])
+    return "\n".join(["Names now:", *_fitting_changes(observation.changes, shorten(observation.text, room), room)])
 
 
-def _fitting(changes: Sequence[Change], shown: str, room: int) -> Iterator[str]:
-    """Changes in full, or their first line, or how many more there are. `shown`: the text that is told above."""
+def _fitting_changes(changes: Sequence[Change], shown: str, room: int) -> Iterator[str]:
+    """Yield changes in full, or their first line, or the number of the rest. `shown`: the text rendered above."""
     for index, change in enumerate(changes):
-        whole = _change(change, shown)
-        brief = whole.partition("\n")[0]
-        line = whole if len(whole) <= room - _RESERVED else brief if brief == whole else f"{brief} [more cut]"
+        full = _change(change, shown)
+        brief = full.partition("\n")[0]
+        line = full if len(full) <= room - _RESERVED else brief if brief == full else f"{brief} [more cut]"
         if len(line) > room:
             names = ", ".join(other.name for other in changes[index:])
             yield f"- and {len(changes) - index} more: {shorten(names, _RESERVED)}"
@@ -130,7 +130,7 @@ def _value(change: Change, shown: str) -> str:
 
 
 def _warnings(observation: Observation, room: int) -> str:
-    return _listed("Warnings:", observation.warnings, room)
+    return _bullet_list("Warnings:", observation.warnings, room)
 
 
 def _files(observation: Observation, room: int) -> str:
@@ -138,7 +138,7 @@ def _files(observation: Observation, room: int) -> str:
 
 
 def _logs(observation: Observation, room: int) -> str:
-    return _listed("Logged:", observation.logs, room)
+    return _bullet_list("Logged:", observation.logs, room)
 
 
 def _cost(observation: Observation, _room: int) -> str:
@@ -147,8 +147,8 @@ def _cost(observation: Observation, _room: int) -> str:
     return f"It {' and '.join(parts)}." if parts else ""
 
 
-def _listed(heading: str, lines: Sequence[str], room: int) -> str:
-    """The lines that fit, and how many do not."""
+def _bullet_list(heading: str, lines: Sequence[str], room: int) -> str:
+    """Render the lines that fit, and the number of those that do not."""
     kept: list[str] = []
     for line in lines:
         if kept and len(line) > room:
@@ -159,5 +159,5 @@ def _listed(heading: str, lines: Sequence[str], room: int) -> str:
     return "\n".join([heading, *kept]) if kept else ""
 
 
-_PARTS: Final[tuple[_Part, ...]] = (_error, _meant, _note, _output, _changes, _warnings, _files, _logs, _cost)
-"""The most informative first."""
+_PARTS: Final[tuple[_Part, ...]] = (_error, _suggestions, _note, _output, _changes, _warnings, _files, _logs, _cost)
+"""Ordered by how informative they are."""

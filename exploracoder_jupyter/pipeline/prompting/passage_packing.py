@@ -1,8 +1,8 @@
-"""What was found, packed into a prompt: the most useful first, within one budget for all of it.
+"""Packs retrieved APIs and passages into a prompt: the most useful first, within one budget for all of them.
 
-About 4,000 tokens of it help most, and more does not help (ARKS, section 3.4). Every API is named before any is told at
-length; those that code among the passages calls come first. Code that ran before stands before documentation, other
-passages after it. Nothing is told twice, and what is cut is said.
+About 4,000 tokens of retrieved text help most, and more does not help (ARKS, section 3.4). Every API is listed before
+any is described at length; those that code among the passages calls come first. Code that ran before precedes the
+documentation, other passages follow it. Nothing is repeated, and every cut is noted.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.api_description import ended, in_full, row, squeezed
+from exploracoder_jupyter.pipeline.prompting.api_description import describe_in_full, squeezed, summary_line, truncate
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.prompting.quoting import quote
 
 CHARACTERS_PER_TOKEN: Final = 3.5
-"""Of documentation and code, roughly."""
+"""Rough average for documentation and code."""
 
 _PASSAGES_SHARE: Final = 0.45
-"""Of the budget, at most, for all passages together where there are APIs too."""
+"""Maximum share of the budget for all passages together if there are APIs too."""
 _SNIPPETS_SHARE: Final = 0.6
-"""Of what passages have, at most, for code that ran before where there are others."""
+"""Maximum share of the passages' budget for code that ran before if there are other passages."""
 _LONGEST_PASSAGE: Final = 2400
 _LEAST_PASSAGE: Final = 400
 _LONGEST_TITLE: Final = 120
 _IN_FULL: Final = 4
-"""APIs that are told at length, the two that were ranked first among them; the others in brief."""
+"""Number of APIs described at length, including the two ranked first; the others are described in brief."""
 _LONG, _BRIEF = 2200, 700
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """The parts of a prompt that hold what was found, quoted; empty where there is nothing."""
+    """The parts of a prompt with retrieved text, quoted; empty if there is none."""
 
     snippets: str
     """Code that ran before."""
@@ -46,35 +46,35 @@ class Packed:
 
 @heuristic("packing documentation into a prompt", lambda apis, passages, tokens: Packed("", _paths(apis), ""))
 def packed(apis: Sequence[ApiDoc], passages: Sequence[Passage], tokens: int) -> Packed:
-    """As much of both as fits into the tokens, the first ones in full."""
+    """Return as much of both as fits into the token budget, the first ones in full."""
     room = int(tokens * CHARACTERS_PER_TOKEN)
-    fresh = _without_doubles(passages, apis)
+    fresh = _drop_repeated(passages, apis)
     snippets = [item for item in fresh if item.source == "snippet"]
     others = [item for item in fresh if item.source != "snippet"]
     share = int(room * (_PASSAGES_SHARE if apis else 1))
     first = _passages(snippets, int(share * (_SNIPPETS_SHARE if others else 1)))
     second = _passages(others, share - len(first))
-    told = _docs(_named_first(apis, fresh), {api.path for api in apis[:2]}, room - len(first) - len(second))
-    return Packed(*(quote(text) if text else "" for text in (first, told, second)))
+    docs = _docs(_called_first(apis, fresh), {api.path for api in apis[:2]}, room - len(first) - len(second))
+    return Packed(*(quote(text) if text else "" for text in (first, docs, second)))
 
 
 @heuristic("listing APIs", lambda apis: "\n".join(api.path for api in apis))
-def table(apis: Sequence[ApiDoc]) -> str:
-    """Path, signature and first sentence, a line each."""
-    return "\n".join(map(row, apis))
+def api_table(apis: Sequence[ApiDoc]) -> str:
+    """Return path, signature and first sentence, one line per API."""
+    return "\n".join(map(summary_line, apis))
 
 
 @heuristic("removing repeated passages", lambda passages: tuple(passages))
-def distinct(passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    """The passages in order, none whose text an earlier one holds."""
-    return tuple(_without_doubles(passages, ()))
+def deduplicate(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """Return the passages in order, without those whose text an earlier one contains."""
+    return tuple(_drop_repeated(passages, ()))
 
 
 def _paths(apis: Sequence[ApiDoc]) -> str:
     return quote("\n".join(api.path for api in apis)) if apis else ""
 
 
-def _without_doubles(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:
+def _drop_repeated(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> list[Passage]:
     known = [squeezed(api.description) for api in apis]
     kept: list[Passage] = []
     for item in passages:
@@ -85,15 +85,15 @@ def _without_doubles(passages: Sequence[Passage], apis: Sequence[ApiDoc]) -> lis
     return kept
 
 
-def _named_first(apis: Sequence[ApiDoc], passages: Sequence[Passage]) -> list[ApiDoc]:
-    """Those that the passages' code calls first, otherwise in their order."""
-    named = {path for item in passages for path in item.apis}
+def _called_first(apis: Sequence[ApiDoc], passages: Sequence[Passage]) -> list[ApiDoc]:
+    """Move the APIs that the passages' code calls to the front, otherwise keeping the order."""
+    called = {path for item in passages for path in item.apis}
     code = "\n".join(item.text for item in passages if item.code and not item.apis)
-    return sorted(apis, key=lambda api: not (api.path in named or f".{api.name}(" in code))
+    return sorted(apis, key=lambda api: not (api.path in called or f".{api.name}(" in code))
 
 
 def _passages(passages: Sequence[Passage], room: int) -> str:
-    """The first ones, each with an even share of the room, and how many are left out."""
+    """Render the first passages, each with an even share of the room, and the number of those left out."""
     most = max(room // _LEAST_PASSAGE, 0)
     shown = list(islice(passages, most))
     parts: list[str] = []
@@ -108,26 +108,26 @@ def _passages(passages: Sequence[Passage], room: int) -> str:
 
 
 def _passage(item: Passage, most: int) -> str:
-    parts = (ended(item.title, _LONGEST_TITLE), ended(item.origin, _LONGEST_TITLE), item.licence)
+    parts = (truncate(item.title, _LONGEST_TITLE), truncate(item.origin, _LONGEST_TITLE), item.licence)
     head = f"[{item.source}: {'; '.join(part for part in parts if part)}]"
     text = shorten(item.text.strip(), max(most - len(head), _LEAST_PASSAGE // 2))
     return f"{head}\n```python\n{text}\n```" if item.code else f"{head}\n{text}"
 
 
 def _docs(apis: Sequence[ApiDoc], first: Collection[str], room: int) -> str:
-    """A line for each API that fits, then more of them as long as there is room, in their order.
+    """Render one line for each API that fits, then expand them in order as long as there is room.
 
-    `first`: paths of those that are told at length wherever they stand.
+    `first`: paths of the APIs that are described at length regardless of their position.
     """
     parts: list[str] = []
     for api in apis:
-        line = row(api)
+        line = summary_line(api)
         if len(line) > room:
             break
         parts.append(line)
         room -= len(line) + 2
     for rank, api in enumerate(apis[: len(parts)]):
-        whole = in_full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
+        whole = describe_in_full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
         if len(whole) - len(parts[rank]) <= room:
             room -= len(whole) - len(parts[rank])
             parts[rank] = whole

@@ -1,11 +1,12 @@
-"""What of the observations may be sent to the model: `values`, `schema` or `none`.
+"""Limits what is sent to the model of observations: `values`, `schema` or `none`.
 
-`schema` keeps names, types, shapes, names of columns and files, the type of an error and where it was raised; of
-messages only those that speak of code and not of data, where they have one of the interpreter's own forms: a missing
-name, attribute or module, arguments that do not fit. What is missing there is named if the code that ran has the name:
-it can come from data, as in `getattr(row, key)`. `none` keeps only whether the code ran. Code is always sent: the
-model wrote it; not the user's own files, which may hold data anywhere. Applied to the inputs of every request, so
-nothing can slip past it into a prompt, and to source code that a model looks up.
+`schema` keeps names, types, shapes, names of columns and files, the type of an error and where it was raised. Of error
+messages it keeps only those that are about code and not about data, if they have one of the interpreter's standard
+forms: a missing name, attribute or module, or arguments that do not fit. The missing name is kept only if the code that
+ran contains it: it may come from data, as in `getattr(row, key)`. `none` keeps only whether the code ran. Code is
+always sent, because the model wrote it; the user's own files are not, because they may contain data anywhere. The
+filter is applied to the inputs of every request, so that nothing bypasses it on the way into a prompt, and to source
+code that a model looks up.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ErrorInfo, Experience, Observation, Passage, Sharing
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.error_redaction import of_code
+from exploracoder_jupyter.pipeline.prompting.error_redaction import redact_foreign_source
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 
 INSTALLED: Final = "# Installed, in "
-"""How source code begins that anybody could read; see `kernel_agent.introspection.source_code`, which writes it."""
+"""Prefix of publicly available source code, written by `kernel_agent.introspection.source_code`."""
 
 _NAME = r"'[A-Za-z_][\w.]*'"
 _NAMES = rf"{_NAME}(?:(?:,| and|, and) {_NAME})*"
@@ -40,52 +41,54 @@ _FORMS = {
     "ModuleNotFoundError": _MISSING_MODULE,
     "TypeError": _ARGUMENTS,
 }
-"""What a message must begin with to be kept, up to there, by the type of the error."""
+"""Maps the type of an error to the form that its message must begin with to be kept, up to the end of the match."""
 
 _GIVEN = re.compile(rf"\b(name|named|variable|attribute|unexpected keyword argument) ({_NAME})")
-"""A name that was looked for, and may come from data; not those of types, modules and parameters that there are."""
+"""A name that was looked up and may come from data, unlike names of existing types, modules and parameters."""
 _WORD = re.compile(r"\w+")
 _WARNING = re.compile(r"[A-Za-z_][\w.]*(?=:|$)")
 
 
-def shared(inputs: Inputs, sharing: Sharing) -> Inputs:
-    """The inputs with every experience and what was found reduced to what may be shared."""
+def redact_inputs(inputs: Inputs, sharing: Sharing) -> Inputs:
+    """Return the inputs with experiences and passages reduced to what may be shared."""
     if sharing == "values":
         return inputs
     changes: dict[str, object] = {}
     for field in fields(inputs):
         value = getattr(inputs, field.name)
         if isinstance(value, Experience):
-            changes[field.name] = reduced(value, sharing)
+            changes[field.name] = redact_experience(value, sharing)
         elif isinstance(value, tuple) and value and isinstance(value[0], Experience):
-            changes[field.name] = tuple(reduced(item, sharing) for item in value)
+            changes[field.name] = tuple(redact_experience(item, sharing) for item in value)
         elif isinstance(value, tuple) and value and isinstance(value[0], Passage):
             changes[field.name] = tuple(item for item in value if item.source != "workspace")
     return replace(inputs, **changes) if changes else inputs  # type: ignore[arg-type]
 
 
-def may_be_read(source: str, sharing: Sharing) -> bool:
-    """Whether source code of a library may be sent, as `Knowledge.source` gives it: the user's own only with values."""
+def may_share_source(source: str, sharing: Sharing) -> bool:
+    """Whether source code from `Knowledge.source` may be sent; the user's own only with `values`."""
     return sharing == "values" or source.startswith(INSTALLED)
 
 
-@heuristic("removing values from a result", lambda experience, sharing: _least(experience))
-def reduced(experience: Experience, sharing: Sharing) -> Experience:
-    """The experience with no more of its observation than may be shared."""
+@heuristic("removing values from a result", lambda experience, sharing: _status_only(experience))
+def redact_experience(experience: Experience, sharing: Sharing) -> Experience:
+    """Return the experience with its observation reduced to what may be shared."""
     if sharing == "values":
         return experience
     observation, error = experience.observation, experience.observation.error
     if sharing == "none":
-        return _least(experience)
+        return _status_only(experience)
     code = experience.candidate.code
-    return replace(experience, observation=_without_values(observation, _error(error, code) if error else None))
+    return replace(experience, observation=_without_values(observation, _redact_error(error, code) if error else None))
 
 
-def _least(experience: Experience) -> Experience:
-    """The experience with nothing but whether it ran, for how long, and the type of its error."""
+def _status_only(experience: Experience) -> Experience:
+    """Return the experience with only its status, duration and the type of its error."""
     observation, error = experience.observation, experience.observation.error
-    kept = ErrorInfo(error.name, "") if error else None
-    return replace(experience, observation=Observation(observation.status, error=kept, seconds=observation.seconds))
+    bare_error = ErrorInfo(error.name, "") if error else None
+    return replace(
+        experience, observation=Observation(observation.status, error=bare_error, seconds=observation.seconds)
+    )
 
 
 def _without_values(observation: Observation, error: ErrorInfo | None) -> Observation:
@@ -98,28 +101,28 @@ def _without_values(observation: Observation, error: ErrorInfo | None) -> Observ
         note=observation.note,
         changes=tuple(replace(change, summary=change.schema) for change in observation.changes),
         schema=observation.schema,
-        warnings=tuple(dict.fromkeys(_category(warning) for warning in observation.warnings)),
+        warnings=tuple(dict.fromkeys(_warning_category(warning) for warning in observation.warnings)),
         files=observation.files,
         memory=observation.memory,
     )
 
 
-def _error(error: ErrorInfo, code: str) -> ErrorInfo:
-    report = of_code(error.schema, code)
-    return ErrorInfo(error.name, _without_data(error, code), report=report, schema=report, nearest=error.nearest)
+def _redact_error(error: ErrorInfo, code: str) -> ErrorInfo:
+    report = redact_foreign_source(error.schema, code)
+    return ErrorInfo(error.name, _redact_message(error, code), report=report, schema=report, nearest=error.nearest)
 
 
-def _without_data(error: ErrorInfo, code: str) -> str:
+def _redact_message(error: ErrorInfo, code: str) -> str:
     form = _FORMS.get(error.name)
     found = re.match(form, error.message) if form else None
     if found is None:
         return ""
-    written = {*_WORD.findall(code)}
+    words = {*_WORD.findall(code)}
     return _GIVEN.sub(
-        lambda given: given[0] if {*_WORD.findall(given[2])} <= written else f"{given[1]} '...'", found.group()
+        lambda match: match[0] if {*_WORD.findall(match[2])} <= words else f"{match[1]} '...'", found.group()
     )
 
 
-def _category(warning: str) -> str:
+def _warning_category(warning: str) -> str:
     found = _WARNING.match(warning)
     return found.group() if found else "a warning"

@@ -1,7 +1,7 @@
-"""What each prompt is rendered from: one frozen value per step.
+"""The values that each prompt is rendered from: one frozen dataclass per step.
 
-Each class names its template in `prompts/` through its step; the fields are the template's declared variables, all of
-them and no others (a test holds the two together). The offline model answers from these values instead of the text.
+Each class belongs to the template of its step in `templates/`; the fields are exactly the variables of that template (a
+test checks this). The offline model answers from these values instead of the text.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ class PlanInputs:
     task: Task
     introduction: Introduction
     most: int
-    """How many subtasks at most."""
+    """Maximum number of subtasks."""
     passages: tuple[Passage, ...] = ()
     online: bool = False
-    """Whether the plan says for which subtasks the web is searched."""
+    """Whether the plan states for which subtasks the web is searched."""
     context_tokens: int = 4000
-    """How much of what was found is told."""
+    """Token budget for the retrieved text."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecommendInputs:
-    """Step `recommend`: re-rank and drop APIs for one subtask; say whether it is already done; revise what remains."""
+    """Step `recommend`: re-rank and drop APIs for one subtask; decide whether it is done; revise the rest of the
+    plan."""
 
     task: Task
     subtask: Subtask
@@ -55,7 +56,7 @@ class RecommendInputs:
     experience: tuple[Experience, ...]
     may_revise: bool
     hint: str = ""
-    """What the user gave along, wanting it explored again."""
+    """The user's hint when the subtask is to be explored again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,12 @@ class ProposeInputs:
     experience: tuple[Experience, ...]
     hint: str = ""
     tests: bool = False
-    """Whether the cell is to end with assertions of its own."""
+    """Whether the cell should end with assertions."""
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
     """How many APIs the model may look up while it writes."""
     context_tokens: int = 4000
-    """How much of what was found is told, APIs and passages together."""
+    """Token budget for the retrieved APIs and passages together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class DebugInputs:
     experience: tuple[Experience, ...]
     failed: Experience
     tests: bool = False
-    """Whether the cell is to end with assertions of its own."""
+    """Whether the cell should end with assertions."""
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
     context_tokens: int = 4000
@@ -118,13 +119,13 @@ class SolveInputs:
 
 @dataclass(frozen=True, slots=True)
 class RepairInputs:
-    """Step `repair`: mend a solution that failed to run or failed its check."""
+    """Step `repair`: repair a solution that failed to run or failed its check."""
 
     task: Task
     apis: tuple[ApiDoc, ...]
     experience: tuple[Experience, ...]
     attempts: tuple[Experience, ...]
-    """The solutions tried so far, last one last; their observation includes the failed check."""
+    """The solutions tried so far, the latest last; their observation includes the failed check."""
     passages: tuple[Passage, ...] = ()
     lookups: int = 0
     context_tokens: int = 4000
@@ -132,8 +133,7 @@ class RepairInputs:
 
 @dataclass(frozen=True, slots=True)
 class ExplainInputs:
-    """Step `explain`: say in words what code was to do that failed, or ran and showed nothing, to search by (ARKS,
-    section 2.2)."""
+    """Step `explain`: describe what failed or uninformative code was to do, as a search query (ARKS, section 2.2)."""
 
     task: Task
     subtask: Subtask
@@ -152,16 +152,16 @@ class InventInputs:
 
 @dataclass(frozen=True, slots=True)
 class JudgeInputs:
-    """Step `judge`: say whether what a program gives is what the task asks; correct it (CoCoST, section 3.2.1)."""
+    """Step `judge`: decide whether a program's results are what the task asks; correct it (CoCoST, section 3.2.1)."""
 
     task: Task
     apis: tuple[ApiDoc, ...]
-    """What the errors among the results were looked up to."""
+    """APIs found for the errors among the results."""
     experience: tuple[Experience, ...]
     program: Experience
-    """Run by itself, with the user's check after it."""
+    """The run of the program alone, followed by the user's check."""
     results: tuple[Experience, ...]
-    """Run on the inputs: as the subtask the input's title, as the code what it ran around the program."""
+    """The runs on the inputs; the subtask is the title of the input, the code is what ran around the program."""
 
 
 Inputs = (

@@ -1,10 +1,10 @@
-"""Prompts: one template a step, rendered from the step's `Inputs`.
+"""Renders prompts: one template per step, rendered from the step's `Inputs`.
 
-A template has two blocks, `system` and `user`. Its variables are exactly the fields of the step's inputs (a test
-holds them together) and a missing one raises. Long values are cut by filters, which always say that they cut: `packed`
-fits what was found into a budget (`packing`), `table` is the retrieval table of ExploraCoder section 3.3, `tell` gives
-experience (`telling`). Whatever a library, a page, a file or a run has said is quoted (`quoting`), and the system
-message says what that means.
+A template has two blocks, `system` and `user`. Its variables are exactly the fields of the step's inputs (a test checks
+this), and a missing one raises. Long values are shortened by filters, which always note what they cut: `packed` fits
+retrieved text into a budget (`passage_packing`), `table` is the retrieval table of ExploraCoder section 3.3, `tell`
+renders experience (`observation_text`). Text from a library, a page, a file or a run is quoted (`quoting`), and the
+system message explains the quotation marks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from exploracoder_jupyter.pipeline.solving.check_names import unmentioned_names
 
 
 def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
-    """The messages of a step's prompt."""
+    """Render the messages of a step's prompt."""
     template = _environment().get_template(f"{step}.j2")
     values = {field.name: getattr(inputs, field.name) for field in fields(inputs)}
     context = template.new_context(values)
@@ -36,12 +36,12 @@ def render(step: Step, inputs: Inputs) -> tuple[Message, ...]:
 
 
 def without_offer(text: str) -> str:
-    """The words of a prompt without the offer of look-ups, which depends on the tokens that a run has left."""
-    return " ".join(_offer().sub(" ", text).split())
+    """Remove the offer of look-ups from a prompt, because it depends on the tokens that a run has left."""
+    return " ".join(_lookup_offer().sub(" ", text).split())
 
 
 @cache
-def _offer() -> re.Pattern[str]:
+def _lookup_offer() -> re.Pattern[str]:
     before, after = _environment().get_template("lookups.j2").render(lookups="\0").strip().split("\0")
     return re.compile(rf"{re.escape(before)}\d+{re.escape(after)}")
 
@@ -55,16 +55,16 @@ def _environment() -> SandboxedEnvironment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    environment.filters.update(packed=packed, table=table, tell=tell, shorten=shorten, quoted=quote)
+    environment.filters.update(packed=packed, table=api_table, tell=format_experience, shorten=shorten, quoted=quote)
     environment.filters.update(names_of_check=unmentioned_names)
     return environment
 
 
-def table(apis: Sequence[ApiDoc]) -> str:
-    """Path, signature and first sentence of each API, quoted."""
-    return quote(passage_packing.table(apis) or "(none were found)")
+def api_table(apis: Sequence[ApiDoc]) -> str:
+    """Return path, signature and first sentence of each API, quoted."""
+    return quote(passage_packing.api_table(apis) or "(none were found)")
 
 
-def tell(experience: Iterable[Experience], most: int) -> str:
-    """Cells with what they gave, quoted, in about `most` characters."""
-    return quote(observation_text.tell(experience, most))
+def format_experience(experience: Iterable[Experience], most: int) -> str:
+    """Render cells with their observations, quoted, in about `most` characters."""
+    return quote(observation_text.format_experience(experience, most))

@@ -1,8 +1,8 @@
-"""The forms of the model's replies: the only place where they are parsed.
+"""The forms of the model's replies, and the only place where replies are parsed.
 
-Small models are expected: a fence around JSON, trailing commas, prose around a plan, a numbered list or a bare list
-where an object was asked for, objects where texts were, are mended; what stays unusable is a `ReplyError`, which the
-caller answers by asking once more.
+Small models are expected. A fence around JSON, trailing commas, prose around a plan, a numbered list or a bare list
+instead of an object, and objects instead of texts are repaired; anything that stays unusable raises `ReplyError`, to
+which the caller responds by asking once more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValu
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_repair import Block, blocks, listed, plain, values, without_thinking
+from exploracoder_jupyter.pipeline.prompting.reply_repair import (
+    Block,
+    blocks,
+    json_values,
+    parse_list,
+    strip_markdown,
+    without_thinking,
+)
 
 __all__ = [
     "PlanReply",
@@ -38,43 +45,43 @@ _NO_CHANGE = re.compile(
     r"\W*(?:null|none|nothing|unchanged|no (?:further )?changes?(?: (?:is |are )?(?:needed|required|necessary))?)\W*",
     re.IGNORECASE,
 )
-"""Words that small models give in place of a JSON null."""
+"""Words that small models write instead of a JSON null."""
 _PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter", "tool_code")
 _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
-_TELLING = ("title", "subtask", "task", "step", "description", "path", "api", "name")
-"""Keys whose value says what an object is, where a text was asked for; the first that is there wins."""
-_SEARCHING = ("search", "query", "online")
-"""Keys under which a subtask has what to search the web for."""
+_TITLE_KEYS = ("title", "subtask", "task", "step", "description", "path", "api", "name")
+"""Keys whose value names an object that was sent instead of a text; the first one present is used."""
+_QUERY_KEYS = ("search", "query", "online")
+"""Keys for the web search query of a subtask."""
 _NO_QUERY = re.compile(r"\W*(?:null|none|no|false|not needed|no (?:need (?:to|for) )?search(?: needed)?)?\W*", re.I)
-"""Words that stand for no search."""
+"""Words that mean no search."""
 
 
 def encodable(text: str) -> str:
-    """The text with pairs of surrogates joined and lone ones replaced: no file and no kernel takes them."""
+    """Join surrogate pairs and replace lone surrogates, which neither files nor kernels accept."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _texts(value: object) -> object:
-    """A list of texts where one was asked for: from a text, a numbered list in one, or a list of objects."""
+    """Convert to a list of texts: from a text, a numbered list in a text, or a list of objects."""
     if value is None:
         return []
     if isinstance(value, str):
-        return listed(value) or [line for line in map(plain, value.splitlines()) if line]
+        return parse_list(value) or [line for line in map(strip_markdown, value.splitlines()) if line]
     if isinstance(value, dict):
-        return [text for item in value.values() if (text := _said(item))]
-    return [text for item in value if (text := _said(item))] if isinstance(value, list) else value
+        return [text for item in value.values() if (text := _text_of(item))]
+    return [text for item in value if (text := _text_of(item))] if isinstance(value, list) else value
 
 
-def _said(item: object) -> str:
+def _text_of(item: object) -> str:
     if isinstance(item, dict):
         texts = {key: text for key, text in item.items() if isinstance(text, str)}
-        telling = [texts[key] for key in _TELLING if key in texts]
-        return plain((telling or [*texts.values(), ""])[0])
-    return plain(str(item)) if isinstance(item, (str, int, float)) else ""
+        titles = [texts[key] for key in _TITLE_KEYS if key in texts]
+        return strip_markdown((titles or [*texts.values(), ""])[0])
+    return strip_markdown(str(item)) if isinstance(item, (str, int, float)) else ""
 
 
-def _marked(value: object) -> object:
-    """Subtasks where some have a query: texts, and objects with `subtask` and `search`."""
+def _subtasks_with_queries(value: object) -> object:
+    """Convert to subtasks of which some have a query: texts, and objects with `subtask` and `search`."""
     items = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(items, list):
         return _texts(items)
@@ -82,16 +89,16 @@ def _marked(value: object) -> object:
 
 
 def _with_query(item: object) -> object:
-    title = _said(item)
-    query = next((item[key] for key in _SEARCHING if key in item), None) if isinstance(item, dict) else None
+    title = _text_of(item)
+    query = next((item[key] for key in _QUERY_KEYS if key in item), None) if isinstance(item, dict) else None
     query = title if query is True else query
     if not title or not isinstance(query, str) or _NO_QUERY.fullmatch(query):
         return title
-    return {"subtask": title, "search": plain(query)}
+    return {"subtask": title, "search": strip_markdown(query)}
 
 
 def _paths(value: object) -> object:
-    """Import paths where some were asked for: without calls, quotes or remarks."""
+    """Convert to import paths, without calls, quotes or remarks."""
     texts = _texts(value)
     if not isinstance(texts, list):
         return texts
@@ -104,7 +111,7 @@ def _quoted(text: str) -> str:
 
 
 def _revision(value: object) -> object:
-    """Revised subtasks, or `None` where nothing, or a word for nothing, stands for an unchanged plan."""
+    """Convert to revised subtasks; `None` if the value is empty, or only words for an unchanged plan."""
     texts = _texts(value)
     return None if isinstance(texts, list) and all(_NO_CHANGE.fullmatch(text) for text in texts) else texts
 
@@ -130,7 +137,7 @@ class MarkedReply(BaseModel):
 class SearchingPlanReply(BaseModel):
     """Reply to `plan` where the web can be searched."""
 
-    subtasks: Annotated[list[Text | MarkedReply], BeforeValidator(_marked), Field(min_length=1)]
+    subtasks: Annotated[list[Text | MarkedReply], BeforeValidator(_subtasks_with_queries), Field(min_length=1)]
 
 
 class PlannerReply(BaseModel):
@@ -150,9 +157,9 @@ class RecommendReply(BaseModel):
     """Reply to `recommend`."""
 
     apis: Paths
-    """Paths, most useful first; those left out are dropped."""
+    """Paths, most useful first; omitted ones are dropped."""
     satisfied: bool = False
-    """Whether the experience so far already does this subtask."""
+    """Whether the experience so far already covers this subtask."""
     reason: Text = ""
 
 
@@ -172,8 +179,8 @@ class RecommendGlobalReply(BaseModel):
 _R = TypeVar("_R", bound=BaseModel)
 
 
-def unreadable(text: str, *_: object) -> Never:
-    """In place of what a reply says where reading it fails by an error of ours: it is asked for once more.
+def raise_unreadable(text: str, *_: object) -> Never:
+    """Raise ReplyError as the fallback for a bug in a parser, so that the reply is requested once more.
 
     Raises:
         ReplyError: always.
@@ -181,18 +188,18 @@ def unreadable(text: str, *_: object) -> Never:
     raise ReplyError("the reply cannot be read.")
 
 
-@heuristic("reading a reply", unreadable)
+@heuristic("reading a reply", raise_unreadable)
 def parse_json(text: str, form: type[_R]) -> _R:
-    """The reply as `form`.
+    """Parse the reply as `form`.
 
     Raises:
-        ReplyError: it cannot be mended into that form; the message says what is wrong, in words for the model.
+        ReplyError: the reply cannot be repaired into that form; the message describes the problem to the model.
     """
     text = without_thinking(text)
     complaint = "no JSON object was found in the reply."
-    for number, value in enumerate(values(text)):
+    for number, value in enumerate(json_values(text)):
         try:
-            return form.model_validate(_shaped(value, form))
+            return form.model_validate(_reshape(value, form))
         except ValidationError as error:
             if number == 0 and value:
                 complaint = _complaint(error)
@@ -205,8 +212,8 @@ def _complaint(error: ValidationError) -> str:
     return f"{where}: {first['msg']}."
 
 
-def _shaped(value: JsonValue, form: type[BaseModel]) -> JsonValue:
-    """The value with its outermost object put right: a list, or one of another name, under the only required field."""
+def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
+    """Repair the outermost value: put a list, or one under another name, under the only required field."""
     required = [name for name, field in form.model_fields.items() if field.is_required()]
     single = required[0] if len(required) == 1 else None
     if isinstance(value, list):
@@ -214,12 +221,12 @@ def _shaped(value: JsonValue, form: type[BaseModel]) -> JsonValue:
     if not isinstance(value, dict):
         return None
     if single and single not in value:
-        value = {**value, single: _meant(value, form)}
+        value = {**value, single: _find_required_list(value, form)}
     return {key: item for key, item in value.items() if item is not None}
 
 
-def _meant(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
-    """What stands for the required list under another name: the only list, or texts under numbered keys."""
+def _find_required_list(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
+    """Find the required list under another name: the only list, or texts under numbered keys."""
     lists = [item for key, item in value.items() if isinstance(item, list) and key not in form.model_fields]
     if len(lists) == 1:
         return lists[0]
@@ -227,15 +234,15 @@ def _meant(value: dict[str, JsonValue], form: type[BaseModel]) -> JsonValue:
     return list(value.values()) if numbered else None
 
 
-@heuristic("reading a reply", unreadable)
+@heuristic("reading a reply", raise_unreadable)
 def parse_code(text: str) -> str:
-    """The Python code of a reply: its Python blocks joined in order, or the whole text if that is Python.
+    """Return the Python code of a reply: its Python blocks joined in order, or the whole text if it is Python.
 
-    Blocks of other languages are left out; blocks without a language count where there is none marked as Python.
-    Prompts of an interactive session are removed, with the output shown there. The code can always be encoded.
+    Blocks of other languages are ignored; blocks without a language are used only if none is marked as Python. Prompts
+    of an interactive session are removed, together with the output shown there. The code can always be encoded.
 
     Raises:
-        ReplyError: there is no code in it.
+        ReplyError: the reply contains no code.
     """
     text = _without_prompts(without_thinking(encodable(text)).strip())
     found = [block for block in blocks(text) if block.body.strip()]
@@ -243,14 +250,14 @@ def parse_code(text: str) -> str:
         raise ReplyError(
             "the reply is neither a fenced code block nor valid Python." if text else "the reply is empty."
         )
-    code = "\n".join(block.body.strip("\n") for block in _python(found)) if found else text
+    code = "\n".join(block.body.strip("\n") for block in _python_blocks(found)) if found else text
     code = _without_prompts(code).strip("\n")
     if not code.strip():
         raise ReplyError("the reply holds no Python code.")
     return code
 
 
-def _python(found: Sequence[Block]) -> Sequence[Block]:
+def _python_blocks(found: Sequence[Block]) -> Sequence[Block]:
     marked = [block for block in found if block.language in _PYTHON]
     if marked:
         return marked

@@ -1,6 +1,6 @@
-"""Text of a small model to values: fences, thinking, JSON with faults, numbered lists of prose.
+"""Extracts values from the text of small models: fences, thinking, faulty JSON, numbered lists in prose.
 
-Nothing here knows the forms of replies; `replies` tries the values in the order in which they are offered.
+This module does not know the forms of replies; `reply_forms` tries the values in the order in which they are yielded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_END = re.compile(r"\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL)
-"""Some templates open the thought in the prompt, so that a reply has the end only."""
+"""Some templates open the thought in the prompt, so that a reply contains only the end."""
 
 _FENCE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+.-]*+)[^\n`]*+\n"
@@ -31,15 +31,15 @@ _NUMBERED = re.compile(
 )
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 _EMPHASIS = re.compile(r"(?<![\w*)\]])\*\*(?=[^\s*])(.{1,300}?)(?<=[^\s*])\*\*(?![\w*(\[])")
-"""Markdown's strong emphasis; not powers and keyword arguments. Underscores stay: dunder names need them."""
+"""Markdown's strong emphasis, but not powers and keyword arguments. Underscores are kept: dunder names need them."""
 _BULLET = re.compile(r"^(?P<indent>[ \t]*)[-*•+][ \t]+(?P<text>\S.*)$", re.MULTILINE)
 
 
 _BRACKET = re.compile(r"[\[\]{}]")
 _LONGEST_REPAIRED = 30_000
-"""Characters; the time that json_repair takes grows with their square."""
+"""Characters; the running time of json_repair is quadratic in their number."""
 _DEEPEST_REPAIRED = 50
-"""Brackets within one another; the time grows with the square of their number, or worse."""
+"""Nesting depth of brackets; the running time is at least quadratic in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,22 @@ class Block:
     """A fenced block."""
 
     language: str
-    """In lower case; empty when the fence names none."""
+    """In lower case; empty if the fence names none."""
     body: str
 
 
 def without_thinking(text: str) -> str:
-    """The text without the thoughts that open it; nothing if they never end."""
+    """Remove the thoughts at the start of the text; nothing remains if they never end."""
     return _THOUGHT_END.sub("", _THOUGHT.sub("", text), count=1).lstrip("\n")
 
 
 def blocks(text: str) -> list[Block]:
-    """The fenced blocks in order, freed of their indentation. One that is never closed goes to the end."""
-    return [block for _, block in fenced(text)]
+    """Return the dedented fenced blocks in order. An unclosed one extends to the end."""
+    return [block for _, block in split_fenced(text)]
 
 
-def fenced(text: str) -> list[tuple[str, Block]]:
-    """The fenced blocks in order, each with the prose between it and the one before."""
+def split_fenced(text: str) -> list[tuple[str, Block]]:
+    """Return the fenced blocks in order, each with the prose since the previous one."""
     text, end, found = text.replace("\r\n", "\n"), 0, []
     for m in _FENCE.finditer(text):
         body = dedent(m["body"]) if m["indent"] else m["body"]
@@ -71,55 +71,55 @@ def fenced(text: str) -> list[tuple[str, Block]]:
     return found
 
 
-def unfenced(text: str) -> str:
-    """The prose alone, a blank line in place of every fenced block."""
+def without_fenced_blocks(text: str) -> str:
+    """Return the prose alone, with a blank line in place of every fenced block."""
     return _FENCE.sub("\n", text.replace("\r\n", "\n"))
 
 
-def values(text: str) -> Iterator[JsonValue]:
-    """The JSON values that the text may mean, the surest first; a list in prose is a list of texts.
+def json_values(text: str) -> Iterator[JsonValue]:
+    """Yield the JSON values that the text may mean, the most certain first; a list in prose yields a list of texts.
 
-    Where such a list begins before any brace, the brackets in its items are not the reply.
+    If such a list begins before any brace, brackets within its items are not the reply.
     """
-    bodies = [block.body for block in sorted(blocks(text), key=_by_promise)]
-    prose: list[JsonValue] = [*listed(text)]
+    bodies = [block.body for block in sorted(blocks(text), key=_preference)]
+    prose: list[JsonValue] = [*parse_list(text)]
     for source in bodies:
-        yield from _exact(source)
+        yield from _decode_exact(source)
     if _opens_with_list(text):
-        yield from (value for value in _exact(text) if isinstance(value, dict))
+        yield from (value for value in _decode_exact(text) if isinstance(value, dict))
         yield prose
     else:
-        yield from _exact(text)
+        yield from _decode_exact(text)
     for source in (*bodies, text):
-        yield from _repaired(source)
+        yield from _decode_repaired(source)
     if prose:
         yield prose
 
 
-def listed(text: str) -> list[str]:
-    """The items of a list in prose: numbered ones if there are any, else bullets; sub-items are left out."""
+def parse_list(text: str) -> list[str]:
+    """Return the items of a list in prose: numbered ones if there are any, else bullets; nested items are left out."""
     found = list(_NUMBERED.finditer(text)) or list(_BULLET.finditer(text))
     if not found:
         return []
     outer = min(len(match["indent"]) for match in found)
-    return [plain(match["text"]) for match in found if len(match["indent"]) == outer]
+    return [strip_markdown(match["text"]) for match in found if len(match["indent"]) == outer]
 
 
-def plain(text: str) -> str:
-    """One line without Markdown's emphasis."""
-    line = unbroken(text)
-    if line.count("**") % 2:  # half of a pair, the other half of which stood before the number
+def strip_markdown(text: str) -> str:
+    """Return the text on one line without Markdown's emphasis."""
+    line = join_lines(text)
+    if line.count("**") % 2:  # half of a pair whose other half preceded the number
         line = line.removeprefix("**").removesuffix("**")
     parts = _CODE_SPAN.split(line)
     return "".join(part if number % 2 else _EMPHASIS.sub(r"\1", part) for number, part in enumerate(parts)).strip()
 
 
-def unbroken(text: str) -> str:
-    """The text on one line; blanks within its lines may be data, and stay."""
+def join_lines(text: str) -> str:
+    """Join the lines of the text; blanks within lines may be data and are kept."""
     return " ".join(filter(None, map(str.strip, text.splitlines())))
 
 
-def _by_promise(block: Block) -> tuple[bool, int]:
+def _preference(block: Block) -> tuple[bool, int]:
     return block.language not in ("json", "jsonc", "json5"), -len(block.body)
 
 
@@ -129,10 +129,10 @@ def _opens_with_list(text: str) -> bool:
     return first is not None and (braces is None or first.start() < braces.start())
 
 
-def _exact(source: str) -> Iterator[JsonValue]:
-    """JSON without faults that starts at the first brace or bracket, or at the first of the other kind after it.
+def _decode_exact(source: str) -> Iterator[JsonValue]:
+    """Yield valid JSON that starts at the first brace or bracket, or at the first of the other kind after it.
 
-    Nothing inside an object that is cut off: it would pass for the whole.
+    Yields nothing from inside a truncated object, since it would be taken for the whole.
     """
     end = 0
     for start in sorted(at for at in (source.find("{"), source.find("[")) if at >= 0):
@@ -147,8 +147,8 @@ def _exact(source: str) -> Iterator[JsonValue]:
         yield value
 
 
-def _repaired(source: str) -> Iterator[JsonValue]:
-    """What json_repair makes of it. On prose it invents values, so only those of the right kind are offered."""
+def _decode_repaired(source: str) -> Iterator[JsonValue]:
+    """Yield values that json_repair finds. It invents values from prose, so only the right kind is used."""
     brace, bracket = source.find("{"), source.find("[")
     value = _repair(source[brace:]) if brace >= 0 else None
     if value and (isinstance(value, dict) or _objects(value)):
@@ -165,12 +165,12 @@ def _repair(source: str) -> JsonValue:
         return None
     try:
         return cast(JsonValue, json_repair.loads(source))
-    except Exception:  # it fails on some texts by its own assertions; then there is no value, whatever the reason
+    except Exception:  # its own assertions fail on some texts; then there is no value, whatever the reason
         return None
 
 
 def _depth(source: str) -> int:
-    """How many brackets are open at once at most, those within strings counted as well."""
+    """Return the maximum nesting depth of brackets, including those within strings."""
     steps = (1 if bracket in "[{" else -1 for bracket in _BRACKET.findall(source))
     return max(accumulate(steps), default=0)
 

@@ -1,7 +1,7 @@
-"""Did you mean: documented APIs whose names are like the one that an error says is missing.
+"""Suggests documented APIs with names similar to one that an error reports as missing ("did you mean").
 
-What the sibling found in its namespace comes first and is kept; the index adds what is elsewhere in the libraries, such
-as a function for what was taken to be a method. Names are compared, nothing is asked of a model.
+Suggestions that the sibling found in its namespace come first and are kept; the index adds APIs from elsewhere in the
+libraries, such as a function that was mistaken for a method. Only names are compared; the model is not asked.
 """
 
 from __future__ import annotations
@@ -35,39 +35,39 @@ _FORMS = {
 class _Missing(NamedTuple):
     name: str
     owner: str
-    """Last part of the class or module it was looked for in; empty where there is none."""
+    """Last part of the class or module it was looked up in; empty if there is none."""
     exact: bool = False
-    """Whether the name exists and was called wrongly."""
+    """Whether the name exists but was called incorrectly."""
 
 
 @heuristic("looking for similar names", lambda run, observation: observation)
-def enriched(run: Run, observation: Observation) -> Observation:
-    """The observation with the nearest documented APIs added to what its error may have meant."""
+def add_suggestions(run: Run, observation: Observation) -> Observation:
+    """Add the nearest documented APIs to what the observation's error may have meant."""
     error = observation.error
-    more = [*_like(error, run.knowledge)] if error else []
+    more = [*_suggestion_lines(error, run.knowledge)] if error else []
     return (
         replace(observation, error=replace(error, nearest=(*error.nearest, *more))) if error and more else observation
     )
 
 
 @heuristic("looking for similar names", lambda path, apis: [])
-def alike(path: str, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
-    """A few APIs whose names are like that of this path, the likest first."""
+def find_similar_apis(path: str, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
+    """Return a few APIs with names similar to that of this path, the most similar first."""
     owner, _, name = path.rpartition(".")
     return _ranked(_Missing(name, owner.rpartition(".")[2]), apis)[:_MOST_MORE]
 
 
-def _like(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
-    """Lines on a few APIs that are not told already."""
-    missing = _missing(error)
-    told = {_path(line, knowledge) for line in error.nearest}
-    if missing is None or (missing.exact and told):
+def _suggestion_lines(error: ErrorInfo, knowledge: Knowledge) -> Iterator[str]:
+    """Yield lines for a few APIs that are not suggested already."""
+    missing = _missing_name(error)
+    suggested = {_path(line, knowledge) for line in error.nearest}
+    if missing is None or (missing.exact and suggested):
         return
-    found = [api for api in _ranked(missing, knowledge.apis) if api.path not in told]
+    found = [api for api in _ranked(missing, knowledge.apis) if api.path not in suggested]
     yield from map(_line, found[:_MOST_MORE])
 
 
-def _missing(error: ErrorInfo) -> _Missing | None:
+def _missing_name(error: ErrorInfo) -> _Missing | None:
     form = _FORMS.get(error.name)
     found = form.match(error.message) if form else None
     if not found:
@@ -82,7 +82,7 @@ def _missing(error: ErrorInfo) -> _Missing | None:
 
 
 def _ranked(missing: _Missing, apis: Sequence[ApiDoc]) -> list[ApiDoc]:
-    """APIs of like names, the likest names first, and of one name those of the same owner, then the shortest paths."""
+    """Sort APIs with similar names by owner, similarity of the name, deprecation and length of the path."""
     names = [missing.name] if missing.exact else nearest(missing.name, {api.name for api in apis}, _MOST_NAMES)
     rank = {name: index for index, name in enumerate(names)}
     like = [api for api in apis if api.name in rank]
@@ -96,7 +96,7 @@ def _belongs(api: ApiDoc, missing: _Missing) -> bool:
 
 
 def _path(line: str, knowledge: Knowledge) -> str:
-    """The API that a line is about, by the path it is indexed under."""
+    """Return the indexed path of the API that a line is about."""
     path = re.split(r"[(:\s]", line, maxsplit=1)[0]
     known = knowledge.lookup(path)
     return known.path if known else path

@@ -1,9 +1,9 @@
-"""Look-ups that a model writes into the text of its reply: found, and taken out of the code.
+"""Finds the look-ups that a model writes into the text of its reply, and removes them from the code.
 
-The form asked for is ToolCoder's (section 3): `APISearch(what you want to do)` alone on a line, also with an arrow and
-a made-up answer behind it. Servers that do not know their model's own form of tool calls leave that in the text, as
-JSON between tags or alone; it means the same. A reply whose code is complete asks for nothing, whatever it mentions,
-unless a look-up is the last thing in it.
+The requested form is ToolCoder's (section 3): `APISearch(what you want to do)` alone on a line, optionally followed by
+an arrow and a made-up answer. Servers that do not know their model's native form of tool calls leave it in the text, as
+JSON between tags or alone; it has the same meaning. A reply whose code is complete requests nothing, whatever it
+mentions, unless a look-up is the last thing in it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Call
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code, unreadable
-from exploracoder_jupyter.pipeline.prompting.reply_repair import values, without_thinking
+from exploracoder_jupyter.pipeline.prompting.reply_forms import parse_code, raise_unreadable
+from exploracoder_jupyter.pipeline.prompting.reply_repair import json_values, without_thinking
 
 SEARCH: Final = "search_api"
 TOOLS: Final = (SEARCH, "get_signature", "get_source", "get_examples")
-"""Names of the tools that there are."""
+"""Names of the available tools."""
 
 _LINE = re.compile(
     r"^[ \t]*(?:[-*>][ \t]+)?[`*]*(?:<API>)?APISearch\((?P<query>[^\n]+?)\)"
@@ -34,7 +34,7 @@ _LINE = re.compile(
 )
 _NESTED = re.compile(r"(?:APISearch\()+")
 _FUNCTION = re.compile(r"<function=(?P<name>\w+)>(?P<body>(?:(?!<function=).)*?)</function>", re.DOTALL)
-"""Qwen's form, within its tags or without them."""
+"""Qwen's form, with or without its tags."""
 _TAGGED = re.compile(
     r"<tool_call>(?P<json>.*?)(?:</tool_call>|\Z)"
     r"|\[TOOL_CALLS\](?P<list>.*)\Z"
@@ -48,47 +48,47 @@ _QUOTES = "\"'“”`"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A reply taken apart."""
+class ParsedReply:
+    """The look-ups of a reply and its remaining text."""
 
     calls: tuple[Call, ...]
     """In the order in which they were written."""
     rest: str
-    """The text without them."""
+    """The text without the look-ups."""
     last: bool
-    """Whether one of them is the last thing in it."""
+    """Whether the text ends with a look-up."""
 
 
-def written(text: str) -> Written:
-    """The look-ups in the text of a reply, and the text without them."""
+def parse_calls(text: str) -> ParsedReply:
+    """Split the text of a reply into its look-ups and the rest."""
     text = without_thinking(text).replace("\r\n", "\n")
-    alone = tuple(_in_json(text)) if _is_json(text) else ()
+    alone = tuple(_json_calls(text)) if _is_json(text) else ()
     if alone:
-        return Written(alone, "", last=True)
-    found = sorted([*_tagged(text), *_lines(text)], key=lambda item: item[0].start())
+        return ParsedReply(alone, "", last=True)
+    found = sorted([*_tagged_calls(text), *_search_lines(text)], key=lambda item: item[0].start())
     calls = tuple(call for _, calls in found for call in calls)
     spans = [match.span() for match, _ in found]
     last = bool(spans) and _FENCES.fullmatch(text, spans[-1][1]) is not None
-    return Written(calls, _without(spans, text), last)
+    return ParsedReply(calls, _cut_spans(spans, text), last)
 
 
 @heuristic("looking for look-ups", lambda text: ())
 def asked(text: str) -> tuple[Call, ...]:
-    """The look-ups that have to be answered before the reply can go on; none where its code is complete."""
-    reply = written(text)
+    """Return the look-ups that must be answered before the reply can continue; none if its code is complete."""
+    reply = parse_calls(text)
     if not reply.calls:
         return ()
     return reply.calls if reply.last or not _is_complete(reply.rest) else ()
 
 
-@heuristic("reading a reply", unreadable)
-def code_of(text: str) -> str:
-    """The code of a reply, without the look-ups in it.
+@heuristic("reading a reply", raise_unreadable)
+def parse_code_without_calls(text: str) -> str:
+    """Return the code of a reply, without the look-ups in it.
 
     Raises:
-        ReplyError: there is no code in it, or the code is none without them.
+        ReplyError: there is no code, or it is not valid Python without the look-ups.
     """
-    reply = written(text)
+    reply = parse_calls(text)
     if not reply.calls:
         return parse_code(text)
     code = parse_code(reply.rest)
@@ -98,15 +98,15 @@ def code_of(text: str) -> str:
 
 
 def argument(given: JsonValue) -> str:
-    """The one text that a tool was given: from JSON or its text, under whatever name."""
+    """Return the single text argument of a tool call, from JSON or its text, under any name."""
     if isinstance(given, str):
-        value = next((found for found in values(given) if isinstance(found, dict)), None) if "{" in given else None
+        value = next((found for found in json_values(given) if isinstance(found, dict)), None) if "{" in given else None
         return argument(value) if value else given.strip().strip(_QUOTES)
     items = list(given.values()) if isinstance(given, dict) else given if isinstance(given, list) else [given]
     return next((item.strip() for item in items if isinstance(item, str) and item.strip()), "")
 
 
-def _lines(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
+def _search_lines(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
     for match in _LINE.finditer(text):
         query = _NESTED.split(match["query"])[-1]
         if query != match["query"]:
@@ -115,14 +115,14 @@ def _lines(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
             yield match, [Call(SEARCH, query)]
 
 
-def _tagged(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
+def _tagged_calls(text: str) -> Iterator[tuple[re.Match[str], list[Call]]]:
     for match in _TAGGED.finditer(text):
         in_tags = match["json"] or match["list"] or ""
-        if calls := [*_functions("" if match["list"] else match[0]), *_in_json(in_tags)]:
+        if calls := [*_function_calls("" if match["list"] else match[0]), *_json_calls(in_tags)]:
             yield match, calls
 
 
-def _functions(text: str) -> Iterator[Call]:
+def _function_calls(text: str) -> Iterator[Call]:
     for match in _FUNCTION.finditer(text):
         value = _PARAMETER.search(match["body"])
         if value and match["name"] in TOOLS:
@@ -133,8 +133,8 @@ def _is_json(text: str) -> bool:
     return text.lstrip().startswith(("{", "[{", "```json", "```tool"))
 
 
-def _in_json(text: str) -> Iterator[Call]:
-    value = next(iter(values(text)), None) if "{" in text else None
+def _json_calls(text: str) -> Iterator[Call]:
+    value = next(iter(json_values(text)), None) if "{" in text else None
     for item in value if isinstance(value, list) else [value]:
         yield from _call(item)
 
@@ -146,13 +146,13 @@ def _call(item: JsonValue) -> Iterator[Call]:
     if isinstance(inner, dict):
         item = inner
     name = item.get("name") or inner
-    given = next((item[key] for key in _CALL_KEYS if key in item), None)
-    if isinstance(name, str) and name in TOOLS and (found := argument(given)):
+    arguments = next((item[key] for key in _CALL_KEYS if key in item), None)
+    if isinstance(name, str) and name in TOOLS and (found := argument(arguments)):
         yield Call(name, found)
 
 
-def _without(spans: Sequence[tuple[int, int]], text: str) -> str:
-    """The text without these parts, and without the line ends behind them."""
+def _cut_spans(spans: Sequence[tuple[int, int]], text: str) -> str:
+    """Remove these spans from the text, and the line ends after them."""
     kept, end = [], 0
     for start, stop in spans:
         kept.append(text[end:start])

@@ -1,1 +1,1 @@
-"""What is retrieved for a prompt: APIs, passages, look-ups; and what is learned (ARKS, ToolCoder)."""
+"""Retrieval for prompts: APIs, passages, look-ups; and snippets stored for later runs (ARKS, ToolCoder)."""

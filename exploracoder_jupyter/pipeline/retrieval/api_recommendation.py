@@ -1,7 +1,7 @@
 """API recommendation: top-k retrieval, the model's re-rank and drop, the inter-task re-rank (section 3.3).
 
-The request that re-ranks also asks whether the subtask is already satisfied by the experience so far and whether what
-remains of the plan must change, so that skipping and revising cost no further call: 3 + 2n calls stay 3 + 2n.
+The request that re-ranks also asks whether the experience so far already satisfies the subtask and whether the rest of
+the plan must change, so that skipping and revising cost no further call: 3 + 2n calls stay 3 + 2n.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from exploracoder_jupyter.core.types import ApiDoc, Passage, ScoredApi, Subtask
 from exploracoder_jupyter.pipeline.exploring.planning import may_revise
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json
-from exploracoder_jupyter.pipeline.prompting.passage_packing import distinct
+from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RecommendGlobalInputs, RecommendInputs
 from exploracoder_jupyter.pipeline.prompting.reply_forms import RecommendGlobalReply, RecommendReply, RevisingReply
-from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gathered, gathered_online
-from exploracoder_jupyter.pipeline.step_context import Run, State, merged, still_wanted
+from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages, gather_web_passages
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
 
 _MOST_CALLED: Final = 6
-"""APIs that are recommended for the code that calls them alone."""
+"""Maximum number of APIs that are recommended only because retrieved code calls them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
-    """What is recommended for one subtask."""
+class Recommendation:
+    """The APIs recommended for one subtask, and the model's advice on the plan."""
 
     apis: tuple[ScoredApi, ...]
     retrieved: tuple[ApiDoc, ...]
@@ -39,10 +39,13 @@ class Advice:
     remaining: tuple[str, ...] | None = None
 
 
-async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
-    """Retrieve for the subtask and let the model re-rank and drop; without a usable reply retrieval's order stands."""
+async def recommend(run: Run, state: State, subtask: Subtask) -> Recommendation:
+    """Retrieve APIs for the subtask and let the model re-rank and drop them.
+
+    Without a usable reply the retrieved order is kept.
+    """
     hint, plan = run.agenda.hints.get(subtask.id, ""), run.agenda.plan
-    found, passages = await _retrieved(run, subtask, f"{subtask.title} {hint}".strip())
+    found, passages = await _retrieve(run, subtask, f"{subtask.title} {hint}".strip())
     apis = tuple(item.api for item in found)
     revisable = may_revise(run) and bool(state.experience)
     later = plan.subtasks[plan.subtasks.index(subtask) + 1 :]
@@ -51,49 +54,49 @@ async def recommend(run: Run, state: State, subtask: Subtask) -> Advice:
     try:
         reply = await ask_json(run, "recommend", inputs, form, subject=subtask.id)
     except ReplyError:
-        return Advice(found, apis, passages)
-    wanted = subtask.id in run.agenda.hints  # the user asked for it, so it is not done
-    satisfied = reply.satisfied and not wanted and any(item.observation.ran for item in state.experience)
+        return Recommendation(found, apis, passages)
+    requested = subtask.id in run.agenda.hints  # the user asked to explore it again, so it is not done
+    satisfied = reply.satisfied and not requested and any(item.observation.ran for item in state.experience)
     revised = reply.remaining if isinstance(reply, RevisingReply) else None
     remaining = None if revised is None else tuple(revised)
-    return Advice(_ranked(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
+    return Recommendation(_rank(run, reply.apis, found), apis, passages, satisfied, reply.reason, remaining)
 
 
 @heuristic("searching the documentation", lambda run, subtask, query: ((), ()))
-async def _retrieved(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
-    """APIs and passages for the subtask; those of the web where the plan says that it is to be searched."""
+async def _retrieve(run: Run, subtask: Subtask, query: str) -> tuple[tuple[ScoredApi, ...], tuple[Passage, ...]]:
+    """Return APIs and passages for the subtask; those of the web only if the plan asks for a web search."""
     found = tuple(await run.knowledge.search(query, run.settings.retrieved))
-    passages = await gathered(run, query)
-    await still_wanted()
-    found = (*found, *_called_by(run, passages, {item.api.path for item in found}))
+    passages = await gather_passages(run, query)
+    await raise_if_cancelled()
+    found = (*found, *_apis_called_by(run, passages, {item.api.path for item in found}))
     paths = tuple(item.api.path for item in found)
     run.emit(KnowledgeSearched(subtask.id, 0, "subtask", query, paths, passages))
     if "web" in run.soup.kinds and subtask.online:
-        online = await gathered_online(run, subtask.online)
-        await still_wanted()
+        online = await gather_web_passages(run, subtask.online)
+        await raise_if_cancelled()
         run.emit(KnowledgeSearched(subtask.id, 0, "subtask", subtask.online, (), online))
-        passages = distinct((*passages, *online))
+        passages = deduplicate((*passages, *online))
     return found, passages
 
 
-def _called_by(run: Run, passages: Sequence[Passage], known: Collection[str]) -> Iterable[ScoredApi]:
-    """A few APIs that code among the passages calls, and that were not found by themselves."""
+def _apis_called_by(run: Run, passages: Sequence[Passage], known: Collection[str]) -> Iterable[ScoredApi]:
+    """Return a few APIs that code among the passages calls and that the search did not find."""
     paths = dict.fromkeys(path for item in passages if item.code for path in item.apis)
     called = {api.path: api for path in paths if (api := run.knowledge.lookup(path)) and api.path not in known}
     return (ScoredApi(api, 0.0) for api in islice(called.values(), _MOST_CALLED))
 
 
 async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
-    """The set A_G: what matters for the task as a whole, at most k_G APIs.
+    """Return the set A_G: at most k_G APIs that matter for the task as a whole.
 
-    Chosen from what serves the subtasks together and what was retrieved for each of them; where nothing was, none.
+    Chosen from the APIs that serve all subtasks together and those retrieved for each; none if nothing was retrieved.
     """
     if not state.retrieved:
         return ()
     count = run.settings.retrieved_global
     titles = [subtask.title for subtask in run.agenda.plan.subtasks]
-    together = await _together(run, titles, count)
-    pool = merged(together, state.retrieved)[: count * 3]
+    together = await _search_together(run, titles, count)
+    pool = merge_apis(together, state.retrieved)[: count * 3]
     paths = tuple(api.path for api in pool)
     run.emit(KnowledgeSearched("solution", 0, "subtask", "; ".join(titles), paths))
     inputs = RecommendGlobalInputs(run.task, run.agenda.plan.subtasks, pool, count)
@@ -102,19 +105,19 @@ async def recommend_globally(run: Run, state: State) -> tuple[ApiDoc, ...]:
     except ReplyError:
         return pool[:count]
     scored = tuple(ScoredApi(api, 0.0) for api in pool)
-    return tuple(item.api for item in _ranked(run, reply.apis, scored))[:count]
+    return tuple(item.api for item in _rank(run, reply.apis, scored))[:count]
 
 
 @heuristic("searching the documentation", lambda run, titles, count: ())
-async def _together(run: Run, titles: Sequence[str], count: int) -> tuple[ApiDoc, ...]:
+async def _search_together(run: Run, titles: Sequence[str], count: int) -> tuple[ApiDoc, ...]:
     return tuple(item.api for item in await run.knowledge.search_together(titles, count))
 
 
 @heuristic("ranking APIs", lambda run, paths, found: tuple(found))
-def _ranked(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[ScoredApi, ...]:
-    """The named APIs in the model's order; one that it knows by another path is looked up, invented ones are dropped.
+def _rank(run: Run, paths: Sequence[str], found: Sequence[ScoredApi]) -> tuple[ScoredApi, ...]:
+    """Return the APIs in the model's order, resolving other paths of the same API and dropping invented ones.
 
-    A reply that names none of them says nothing, so retrieval's order stands.
+    A reply that names none of them is uninformative, so the retrieved order is kept.
     """
     by_path = {item.api.path: item for item in found}
     kept: dict[str, ScoredApi] = {}

@@ -1,8 +1,8 @@
-"""Answers what a model looks up while it writes (ToolCoder, section 3).
+"""Answers API look-ups that a model requests while it writes code (ToolCoder, section 3).
 
-Only what the run knows of the libraries is looked up, never the web. An answer is short, quotes what the library says
-as data, and says plainly when there is nothing, with the names that are like the one asked for. It waits for nothing
-longer than ToolCoder does: where a search takes too long, names alone answer.
+Only the run's knowledge of the libraries is searched, never the web. An answer is short and quotes text of the library
+as data; if nothing is found, it states that and suggests similar names. The time limit is ToolCoder's: if a search
+takes too long, only similar names are suggested.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from exploracoder_jupyter.core.types import ApiDoc, Call, Message, Parameter
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Reply, Tool
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
-from exploracoder_jupyter.pipeline.prompting.passage_packing import table
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import may_be_read
+from exploracoder_jupyter.pipeline.prompting.passage_packing import api_table
+from exploracoder_jupyter.pipeline.prompting.privacy_filter import may_share_source
 from exploracoder_jupyter.pipeline.prompting.quoting import quote
-from exploracoder_jupyter.pipeline.prompting.similar_apis import alike
+from exploracoder_jupyter.pipeline.prompting.similar_apis import find_similar_apis
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import SEARCH
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _PATIENCE: Final = 0.6
-"""Seconds for one answer (ToolCoder, section 3.3)."""
+"""Time limit in seconds for one answer (ToolCoder, section 3.3)."""
 _MOST_FOUND: Final = 6
 _LONGEST_QUERY: Final = 400
 _LONGEST_SIGNATURE: Final = 3000
 _LONGEST_SOURCE: Final = 6000
 _LONGEST_EXAMPLES: Final = 3000
 _LONGEST_BEST: Final = 1600
-"""Characters of what is told of the first API that a search finds, its example not counted."""
+"""Maximum number of characters about the first API that a search finds, not counting its example."""
 _MOST_AT_ONCE: Final = 8
-"""Calls of one reply that are heard."""
+"""Maximum number of calls of one reply that are answered."""
 
 _ABOUT: Final = (400, 160, 80, 40)
-"""Characters of what is told of one parameter: the most with which all fit."""
+"""Characters per parameter description: the largest value with which all parameters fit is used."""
 
 _PATH = re.compile(r"[A-Za-z_][\w.]*")
 
@@ -61,28 +61,28 @@ class Desk:
     subject: str
     left: int
     known: dict[tuple[str, str], str] = field(default_factory=dict)
-    """What was answered before; the desks of one request share it."""
-    over: bool = False
-    """Whether more was asked for than there is; what is asked for then is not heard."""
+    """Cache of earlier answers, shared by the desks of one request."""
+    exhausted: bool = False
+    """Whether more look-ups were requested than allowed; the excess ones are not answered."""
 
     async def answered(self, reply: Reply, calls: Sequence[Call]) -> tuple[Message, ...]:
-        """The reply with the answers to its calls, as the conversation goes on."""
-        heard = tuple(calls[:_MOST_AT_ONCE])
-        answers = [await self._answer(call) for call in heard]
-        answers[-1] = f"{answers[-1]}\n{self._advice()}"
+        """Return the messages that continue the conversation: the reply and the answers to its calls."""
+        answerable = tuple(calls[:_MOST_AT_ONCE])
+        answers = [await self._answer(call) for call in answerable]
+        answers[-1] = f"{answers[-1]}\n{self._next_step()}"
         if reply.calls:
-            told = [Message("tool", answer, answers=call.id) for call, answer in zip(heard, answers, strict=True)]
-            return Message("assistant", reply.text, calls=heard), *told
+            results = [Message("tool", text, answers=call.id) for call, text in zip(answerable, answers, strict=True)]
+            return Message("assistant", reply.text, calls=answerable), *results
         return Message("assistant", reply.text), Message("user", "\n\n".join(answers))
 
-    def _advice(self) -> str:
+    def _next_step(self) -> str:
         if self.left:
             return f"Go on: write the whole code, or look up more ({self.left} left)."
         return "Go on: write the whole code. There are no more look-ups."
 
     async def _answer(self, call: Call) -> str:
         if not self.left:
-            self.over = True
+            self.exhausted = True
             return "No more look-ups."
         self.left -= 1
         wanted = " ".join(call.argument.split())[:_LONGEST_QUERY]
@@ -93,28 +93,28 @@ class Desk:
     async def _within_time(self, tool: str, wanted: str) -> str:
         with anyio.move_on_after(scale(_PATIENCE)):
             try:
-                answer = self.known[tool, wanted] = await self._found(tool, wanted)
+                answer = self.known[tool, wanted] = await self._look_up(tool, wanted)
                 return answer
             except ExploraError:
-                return f"It cannot be looked up now. {self._by_name(wanted)}"
-        return f"It takes too long to look up. {self._by_name(wanted)}"
+                return f"It cannot be looked up now. {self._suggest_names(wanted)}"
+        return f"It takes too long to look up. {self._suggest_names(wanted)}"
 
     @heuristic("looking up an API", lambda self, tool, wanted: "It cannot be looked up now.")
-    async def _found(self, tool: str, wanted: str) -> str:
+    async def _look_up(self, tool: str, wanted: str) -> str:
         if tool == SEARCH:
-            return await self._searched(wanted)
+            return await self._search(wanted)
         if tool not in {known.name for known in TOOLS}:
             return f"There is no tool {tool!r}; there are {', '.join(known.name for known in TOOLS)}."
         path = found.group().rstrip(".") if (found := _PATH.search(wanted)) else wanted
-        api = self._named(path)
+        api = self._resolve(path)
         if api is None:
-            return f"There is no API {path!r}. {self._by_name(path)}"
+            return f"There is no API {path!r}. {self._suggest_names(path)}"
         if tool == "get_signature":
             return quote(_signature(api))
         return await (self._source(api) if tool == "get_source" else self._examples(api))
 
-    def _named(self, path: str) -> ApiDoc | None:
-        """The API that a path means, also by an import's other name for the library, or without what leads to it."""
+    def _resolve(self, path: str) -> ApiDoc | None:
+        """Resolve a path to an API, also with an import alias for the library, or without the leading parts."""
         knowledge = self.run.knowledge
         rest = path.partition(".")[2]
         known = knowledge.lookup(path) or next(
@@ -123,19 +123,19 @@ class Desk:
         ending = [api for api in knowledge.apis if api.path.endswith(f".{path}")] if not known else []
         return known or min(ending, key=lambda api: len(api.path), default=None)
 
-    async def _searched(self, query: str) -> str:
-        named = self._named(query) if _PATH.fullmatch(query) else None
+    async def _search(self, query: str) -> str:
+        named = self._resolve(query) if _PATH.fullmatch(query) else None
         found = [item.api for item in await self.run.knowledge.search(query, _MOST_FOUND)]
         apis = [*([named] if named else []), *(api for api in found if api != named)]
         if not apis:
-            return f"Nothing is found for {query!r}. {self._by_name(query)}"
-        best = "\n".join([_signature(apis[0], _LONGEST_BEST), *map(_fenced, _shortest_use(apis[0]))])
-        told = "\n\n".join(filter(None, [best, table(apis[1:])]))
-        return f"Nearest, best first:\n{quote(told)}"
+            return f"Nothing is found for {query!r}. {self._suggest_names(query)}"
+        best = "\n".join([_signature(apis[0], _LONGEST_BEST), *map(_code_block, _shortest_example(apis[0]))])
+        text = "\n\n".join(filter(None, [best, api_table(apis[1:])]))
+        return f"Nearest, best first:\n{quote(text)}"
 
     async def _source(self, api: ApiDoc) -> str:
         source = await self.run.knowledge.source(api.path)
-        if source and may_be_read(source, self.run.sharing):
+        if source and may_share_source(source, self.run.sharing):
             return quote(shorten(source, _LONGEST_SOURCE))
         why = "is the user's own and not shared" if source else "cannot be read"
         return f"The source of {api.path} {why}. Its signature:\n{quote(_signature(api))}"
@@ -148,26 +148,29 @@ class Desk:
         )
         if not found:
             return f"There is no example of {api.path}. Its signature:\n{quote(_signature(api))}"
-        return quote(shorten("\n\n".join(map(_fenced, found)), _LONGEST_EXAMPLES))
+        return quote(shorten("\n\n".join(map(_code_block, found)), _LONGEST_EXAMPLES))
 
-    def _by_name(self, wanted: str) -> str:
-        """The APIs whose names are like a word of what was asked for."""
+    def _suggest_names(self, wanted: str) -> str:
+        """Suggest APIs whose names are similar to a word of the request."""
         words = sorted(_PATH.findall(wanted), key=lambda word: (word.count("."), len(word)))
-        like = alike(words[-1], self.run.knowledge.apis) if words else []
-        return f"Of like names there are:\n{quote(table(like))}" if like else "Nor is there a name like it."
+        like = find_similar_apis(words[-1], self.run.knowledge.apis) if words else []
+        return f"Of like names there are:\n{quote(api_table(like))}" if like else "Nor is there a name like it."
 
 
 def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
-    """What is known of how it is called, most needed first; rather less on each parameter than not all of them."""
-    told = ""
+    """Describe how the API is called, most important facts first.
+
+    Descriptions of parameters are shortened so that all parameters fit.
+    """
+    text = ""
     for about in _ABOUT:
-        told = _told(api, about)
-        if len(told) <= most:
+        text = _describe_call(api, about)
+        if len(text) <= most:
             break
-    return shorten(told, most)
+    return shorten(text, most)
 
 
-def _told(api: ApiDoc, about: int) -> str:
+def _describe_call(api: ApiDoc, about: int) -> str:
     parts = (
         f"{api.path}{api.signature}" + (f" ({api.kind})" if not api.signature else ""),
         f"Deprecated: {api.deprecated}" if api.deprecated else "",
@@ -183,14 +186,14 @@ def _told(api: ApiDoc, about: int) -> str:
 def _parameter(parameter: Parameter, about: int) -> str:
     type_ = f": {parameter.type}" if parameter.type else ""
     default = f" = {parameter.default}" if parameter.default else ""
-    said = parameter.about if len(parameter.about) <= about else f"{parameter.about[:about]}..."
-    return f"- {parameter.name}{type_}{default}" + (f": {said}" if parameter.about else "")
+    description = parameter.about if len(parameter.about) <= about else f"{parameter.about[:about]}..."
+    return f"- {parameter.name}{type_}{default}" + (f": {description}" if parameter.about else "")
 
 
-def _shortest_use(api: ApiDoc) -> list[str]:
-    """The shortest of its examples that calls it, if there is one."""
+def _shortest_example(api: ApiDoc) -> list[str]:
+    """Return the shortest example that calls the API, if there is one."""
     return sorted((code for code in api.examples if f"{api.name}(" in code), key=len)[:1]
 
 
-def _fenced(code: str) -> str:
+def _code_block(code: str) -> str:
     return f"```python\n{shorten(code, _LONGEST_BEST)}\n```"

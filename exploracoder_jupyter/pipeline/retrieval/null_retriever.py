@@ -1,4 +1,4 @@
-"""A soup without sources, where nothing but the libraries' own documentation is searched."""
+"""A soup without sources, used when only the libraries' own documentation is searched."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Collection, Sequence
 from exploracoder_jupyter.core.types import ScoredPassage, Snippet, SourceKind
 
 
-class NoSoup:
-    """Finds nothing and keeps nothing. Satisfies `ports.Soup`."""
+class NullSoup:
+    """Finds nothing and stores nothing. Satisfies `ports.Soup`."""
 
     kinds: frozenset[SourceKind] = frozenset()
 
     async def search(
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None
     ) -> Sequence[ScoredPassage]:
-        """Nothing."""
+        """Return nothing."""
         return ()
 
     async def learn(self, snippets: Sequence[Snippet]) -> None:
-        """Keep nothing."""
+        """Store nothing."""
 
     async def forget(self, origins: Sequence[str]) -> None:
         """Drop nothing."""

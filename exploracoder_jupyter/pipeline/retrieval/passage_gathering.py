@@ -1,6 +1,7 @@
-"""Passages for a prompt from the soup: the user's own machine is always searched, the web only where that is said.
+"""Gathers passages for a prompt: always from sources on the user's machine, from the web only on request.
 
-What of the user's files is shown leaves the machine with the prompt, so they are searched only where values may.
+Passages from the user's files leave the machine with the prompt, so these files are searched only if values may be
+shared.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _FOUND: Final = 5
-"""Passages of one search."""
+"""Number of passages per search."""
 _FOUND_ONLINE: Final = 3
 _LONGEST: Final = 6000
-"""Characters of one passage that are kept, on record too; a prompt shows fewer."""
+"""Characters kept of one passage, also in the trace; a prompt shows fewer."""
 
 
-async def gathered(run: Run, query: str) -> tuple[Passage, ...]:
-    """What the sources on this machine have for the query, best first."""
-    barred: frozenset[SourceKind] = frozenset({"web"} if run.sharing == "values" else {"web", "workspace"})
-    return await _searched(run, query, _FOUND, run.soup.kinds - barred)
+async def gather_passages(run: Run, query: str) -> tuple[Passage, ...]:
+    """Return passages for the query from the sources on this machine, best first."""
+    excluded: frozenset[SourceKind] = frozenset({"web"} if run.sharing == "values" else {"web", "workspace"})
+    return await _search(run, query, _FOUND, run.soup.kinds - excluded)
 
 
-async def gathered_online(run: Run, query: str) -> tuple[Passage, ...]:
-    """What the web has for the query, where it may be searched and there is something to ask."""
-    return await _searched(run, query, _FOUND_ONLINE, run.soup.kinds & {"web"})
+async def gather_web_passages(run: Run, query: str) -> tuple[Passage, ...]:
+    """Return passages for the query from the web, if it may be searched and the query is not empty."""
+    return await _search(run, query, _FOUND_ONLINE, run.soup.kinds & {"web"})
 
 
 @heuristic("searching other sources", lambda run, query, k, kinds: ())
-async def _searched(run: Run, query: str, k: int, kinds: frozenset[SourceKind]) -> tuple[Passage, ...]:
+async def _search(run: Run, query: str, k: int, kinds: frozenset[SourceKind]) -> tuple[Passage, ...]:
     if not kinds or not query.strip():
         return ()
     found = await run.soup.search(query, k, among=kinds)

@@ -1,7 +1,7 @@
-"""Code that ran, kept for later tasks on the same libraries; and forgotten where it runs no more (ARKS, section 2.1).
+"""Stores code that ran for later tasks on the same libraries, and drops code that no longer runs (ARKS, section 2.1).
 
-A snippet must run in a fresh session, so it has with it the cells before it that it needs. One that needs variables of
-the user's is not kept.
+A snippet must run in a fresh session, so it includes the earlier cells that it needs. One that needs the user's
+variables is not stored.
 """
 
 from __future__ import annotations
@@ -13,31 +13,34 @@ import anyio
 
 from exploracoder_jupyter.core.settings import OFFLINE
 from exploracoder_jupyter.core.types import Experience, Passage, Snippet
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import repeats, self_contained, whole
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_in, is_self_contained, slice_dependencies
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.observation_text import shorten
-from exploracoder_jupyter.pipeline.run_outcome import Ending
+from exploracoder_jupyter.pipeline.run_outcome import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 
 _LONGEST_SHOWN: Final = 400
 _PATIENCE: Final = 5.0
-"""Seconds that keeping code may take."""
+"""Time limit in seconds for storing code."""
 _OF_API: Final = ("AttributeError", "ImportError", "ModuleNotFoundError", "TypeError")
-"""What a call of an API raises that is there no more, or is called in another way."""
+"""Errors that a call raises if its API was removed or its signature changed."""
 
 
-@heuristic("keeping code for later tasks", lambda run, experience, ending: None)
-async def learn(run: Run, experience: Sequence[Experience], ending: Ending) -> None:
-    """Keep the selected cells that ran and the solution, where the run ended with one that ran.
+@heuristic("keeping code for later tasks", lambda run, experience, result: None)
+async def store_snippets(run: Run, experience: Sequence[Experience], result: RunResult) -> None:
+    """Store the selected cells that ran and the solution, if the run ended with one that ran.
 
-    The end of the budget of seconds does not cut it off: the run has its ending by then.
+    Not cut off by the end of the time budget: the run has its result by then.
     """
-    # What the offline model strings together may run and mean nothing: only a check tells.
-    worth = ("solved",) if run.model.name == OFFLINE else ("solved", "unchecked")
-    if not run.retrieval.snippets or ending.verdict.outcome not in worth:
+    # Code assembled by the offline model may run without being meaningful: only a check shows that.
+    acceptable = ("solved",) if run.model.name == OFFLINE else ("solved", "unchecked")
+    if not run.retrieval.snippets or result.verdict.outcome not in acceptable:
         return
-    found = [*_cells(run, [item for item in experience if item.observation.ran]), *_solution(run, ending)]
+    found = [
+        *_cell_snippets(run, [item for item in experience if item.observation.ran]),
+        *_solution_snippets(run, result),
+    ]
     distinct = {fingerprint(snippet.code): snippet for snippet in found}
     if distinct:
         with anyio.move_on_after(_PATIENCE, shield=True):
@@ -45,17 +48,16 @@ async def learn(run: Run, experience: Sequence[Experience], ending: Ending) -> N
 
 
 @heuristic("looking for outdated snippets", lambda run, passages, experiences: None)
-async def forget_stale(run: Run, passages: Iterable[Passage], experiences: Sequence[Experience]) -> None:
-    """Drop the snippets among the passages whose code a candidate repeated, all of it and no more, and failed at an
-    API."""
+async def drop_stale_snippets(run: Run, passages: Iterable[Passage], experiences: Sequence[Experience]) -> None:
+    """Drop the snippets among the passages that a candidate repeated exactly and that failed at an API."""
     failed = [item.candidate.code for item in experiences if _failed_at_api(item)]
-    kept = [item for item in passages if item.source == "snippet"]
-    if stale := [item.origin for item in kept if any(_are_alike(code, item.text) for code in failed)]:
+    snippets = [item for item in passages if item.source == "snippet"]
+    if stale := [item.origin for item in snippets if any(_same_statements(code, item.text) for code in failed)]:
         await run.soup.forget(stale)
 
 
-def _are_alike(code: str, other: str) -> bool:
-    return repeats(code, other) and repeats(other, code)
+def _same_statements(code: str, other: str) -> bool:
+    return contained_in(code, other) and contained_in(other, code)
 
 
 def _failed_at_api(item: Experience) -> bool:
@@ -63,22 +65,22 @@ def _failed_at_api(item: Experience) -> bool:
     return not item.observation.ran and error is not None and error.name in _OF_API
 
 
-def _cells(run: Run, ran: Sequence[Experience]) -> Iterable[Snippet]:
+def _cell_snippets(run: Run, ran: Sequence[Experience]) -> Iterable[Snippet]:
     for index, item in enumerate(ran):
-        code = whole(ran[: index + 1])
+        code = slice_dependencies(ran[: index + 1])
         shown = item.observation.text.strip() if run.sharing == "values" else ""
-        yield from _snippet(run, item.subtask.title, code, item.apis, shorten(shown, _LONGEST_SHOWN))
+        yield from _make_snippet(run, item.subtask.title, code, item.apis, shorten(shown, _LONGEST_SHOWN))
 
 
-def _solution(run: Run, ending: Ending) -> Iterable[Snippet]:
-    if ending.solution:
+def _solution_snippets(run: Run, result: RunResult) -> Iterable[Snippet]:
+    if result.solution:
         title = " ".join(run.task.text.split())
-        yield from _snippet(run, title, ending.solution.code, ending.solution.apis, "")
+        yield from _make_snippet(run, title, result.solution.code, result.solution.apis, "")
 
 
-def _snippet(run: Run, title: str, code: str, apis: tuple[str, ...], observed: str) -> Iterable[Snippet]:
-    """The snippet, if it calls one of the libraries and needs nothing of the user's."""
+def _make_snippet(run: Run, title: str, code: str, apis: tuple[str, ...], observed: str) -> Iterable[Snippet]:
+    """Yield the snippet, if it calls one of the libraries and needs nothing of the user's."""
     documented = next((api for api in map(run.knowledge.lookup, apis) if api), None)
-    if documented and self_contained(code):
+    if documented and is_self_contained(code):
         python = ".".join(run.python.split(".")[:2])
         yield Snippet(documented.library, documented.version, title, code, apis, observed, python)

@@ -1,1 +1,1 @@
-"""The solution: assembled, run, checked against the user's check and tested on invented inputs (CoCoST)."""
+"""The solution: assembled, run, checked against the user's check and tested on generated inputs (CoCoST)."""

@@ -1,8 +1,8 @@
-"""A check in Python made sure to assert: what it would evaluate and drop is asserted, its tests are called.
+"""Rewrites a Python check so that it asserts: bare conditions become assertions, and its tests are called.
 
-Everything is read off the check's own text, so that nothing of the solution is taken for a test: `def test...()` at
-the top level, the tests of `class Test...`, and `unittest.TestCase`s. What would silently not run (asynchronous tests,
-fixtures, parameters) is refused, and so is a check that can never fail.
+Only the text of the check is analyzed, so that nothing of the solution is taken for a test. Tests are top-level `def
+test...()`, the test methods of `class Test...`, and `unittest.TestCase`s. Tests that would silently not run
+(asynchronous tests, fixtures, parametrized tests) are rejected, and so is a check that can never fail.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from exploracoder_jupyter.core.errors import UsageError
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_TRUTHS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
-"""Expressions that are written for their truth."""
-_NO_TRUTHS = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda)
-"""Expressions whose truth says nothing of the solution."""
+_CONDITIONS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
+"""Expressions that are written for their truth value."""
+_NO_CONDITIONS = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Lambda)
+"""Expressions whose truth value is unrelated to the solution."""
 _FAILING = ("raises", "fail")
 _SETUP = ("setup_method", "setup_class", "setup_function", "setup_module")
 
@@ -29,33 +29,37 @@ assert _result.wasSuccessful() and _result.testsRun > len(_result.skipped), _rep
 """
 
 
-def nothing_asserted() -> UsageError:
-    """The error of a check that can never fail."""
+def no_assertion_error() -> UsageError:
+    """Return the error for a check that can never fail."""
     return UsageError("The check asserts nothing.", remedy='Write for example --check "assert result == 3".')
 
 
-def asserting(tree: ast.Module, text: str) -> str:
-    """The code of the check `text`, whose tree is `tree`, with its tests called and its dropped truths asserted.
+def rewrite_assertions(tree: ast.Module, text: str) -> str:
+    """Return the code of the check, with its tests called and its bare conditions asserted.
+
+    Args:
+        tree: the parsed check.
+        text: its source.
 
     Raises:
-        UsageError: it asserts nothing, or has tests of a kind that is not run.
+        UsageError: it asserts nothing, or contains tests of an unsupported kind.
     """
-    body = [node for node in tree.body if not _starts_a_runner(node)]
+    body = [node for node in tree.body if not _starts_test_runner(node)]
     tests = [node for node in body if isinstance(node, _DEFINITIONS) and _is_test(node)]
-    _refuse_unknown(body, tests)
+    _reject_unsupported(body, tests)
     plain = [node for node in body if not isinstance(node, _DEFINITIONS)]
     helpers = {node.name: node for node in body if isinstance(node, _DEFINITIONS)}
     sure = _can_fail([*plain, *tests], helpers)
-    asserted = [node for node in body if _is_dropped(node, last=node is body[-1] and not sure)]
-    if not sure and not asserted:
-        raise nothing_asserted()
-    rewritten = asserted or len(body) < len(tree.body)
-    code = "\n".join(_assertion(node) if node in asserted else ast.unparse(node) for node in body)
-    return "\n".join([code if rewritten else text, *(line for test in tests for line in _calls(test))])
+    conditions = [node for node in body if _is_bare_condition(node, last=node is body[-1] and not sure)]
+    if not sure and not conditions:
+        raise no_assertion_error()
+    rewritten = conditions or len(body) < len(tree.body)
+    code = "\n".join(_assertion(node) if node in conditions else ast.unparse(node) for node in body)
+    return "\n".join([code if rewritten else text, *(line for test in tests for line in _test_calls(test))])
 
 
 def can_fail(tree: ast.Module) -> bool:
-    """Whether the code holds anything that is meant to fail."""
+    """Whether the code contains anything that is meant to fail."""
     return _can_fail(tree.body, {})
 
 
@@ -74,7 +78,7 @@ def _can_fail(roots: Sequence[ast.AST], helpers: Mapping[str, ast.AST]) -> bool:
 
 def _is_failing(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
-        return not isinstance(node.test, _NO_TRUTHS)
+        return not isinstance(node.test, _NO_CONDITIONS)
     name = _last_name(node.func) if isinstance(node, ast.Call) else ""
     return isinstance(node, ast.Raise) or name.startswith("assert") or name in _FAILING
 
@@ -85,30 +89,30 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _is_dropped(node: ast.stmt, *, last: bool) -> bool:
-    """Whether the statement is an expression whose truth is meant, and dropped."""
+def _is_bare_condition(node: ast.stmt, *, last: bool) -> bool:
+    """Whether the statement is an expression whose truth value is meant but discarded."""
     if not isinstance(node, ast.Expr):
         return False
-    return isinstance(node.value, _TRUTHS) or (last and not isinstance(node.value, _NO_TRUTHS))
+    return isinstance(node.value, _CONDITIONS) or (last and not isinstance(node.value, _NO_CONDITIONS))
 
 
 def _assertion(node: ast.stmt) -> str:
-    """The expression as an assertion whose message shows what came instead; of a comparison, its left side."""
+    """Turn the expression into an assertion whose message shows the actual value; of a comparison, its left side."""
     assert isinstance(node, ast.Expr)
-    given, text = node.value, ast.unparse(node.value)
-    if isinstance(given, ast.Compare) and len(given.ops) == 1 and isinstance(given.ops[0], ast.Eq | ast.NotEq):
-        return f"assert {text}"  # `equalities` says what came
-    if isinstance(given, ast.Compare) and len(given.ops) == 1:
-        left = ast.unparse(given.left)
-        given.left = ast.Name("_got", ast.Load())
-        return f"_got = ({left})\nassert {ast.unparse(given)}, {text!r} + f' is not true: the left side is {{_got!r}}'"
+    value, text = node.value, ast.unparse(node.value)
+    if isinstance(value, ast.Compare) and len(value.ops) == 1 and isinstance(value.ops[0], ast.Eq | ast.NotEq):
+        return f"assert {text}"  # `check_equality` reports the actual value
+    if isinstance(value, ast.Compare) and len(value.ops) == 1:
+        left = ast.unparse(value.left)
+        value.left = ast.Name("_got", ast.Load())
+        return f"_got = ({left})\nassert {ast.unparse(value)}, {text!r} + f' is not true: the left side is {{_got!r}}'"
     return f"_got = ({text})\nassert _got, {text!r} + f' is not true: it gave {{_got!r}}'"
 
 
-def _starts_a_runner(node: ast.stmt) -> bool:
-    """`unittest.main()`, also under `if __name__ == "__main__"`: it would end the kernel."""
+def _starts_test_runner(node: ast.stmt) -> bool:
+    """Whether it is `unittest.main()`, perhaps under `if __name__ == "__main__"`: it would end the kernel."""
     if isinstance(node, ast.If):
-        return all(_starts_a_runner(item) for item in node.body)
+        return all(_starts_test_runner(item) for item in node.body)
     return isinstance(node, ast.Expr) and ast.unparse(node.value).startswith(("unittest.main(", "pytest.main("))
 
 
@@ -122,44 +126,44 @@ def _is_test_case(node: ast.ClassDef) -> bool:
     return any(_last_name(base).endswith("TestCase") for base in node.bases)
 
 
-def _methods(node: _Definition) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+def _test_methods(node: _Definition) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for item in node.body:
         if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)) and item.name.startswith("test"):
             yield item
 
 
-def _refuse_unknown(body: Sequence[ast.stmt], tests: Sequence[_Definition]) -> None:
-    """Raise UsageError for what only a test runner could run."""
+def _reject_unsupported(body: Sequence[ast.stmt], tests: Sequence[_Definition]) -> None:
+    """Raise UsageError for tests that only a test runner could run."""
     for test in tests:
-        functions = list(_methods(test)) if isinstance(test, ast.ClassDef) else [test]
+        functions = list(_test_methods(test)) if isinstance(test, ast.ClassDef) else [test]
         own = int(isinstance(test, ast.ClassDef))
         for function in functions:
             if isinstance(function, ast.AsyncFunctionDef):
-                raise _unknown(f"`{function.name}` is asynchronous")
-            if isinstance(function, ast.FunctionDef) and _required(function.args) > own:
-                raise _unknown(f"`{function.name}` takes parameters")
+                raise _unsupported_error(f"`{function.name}` is asynchronous")
+            if isinstance(function, ast.FunctionDef) and _count_required(function.args) > own:
+                raise _unsupported_error(f"`{function.name}` takes parameters")
     for node in (inner for stmt in body for inner in ast.walk(stmt)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             words = {_last_name(item) for item in node.decorator_list}
             if words & {"fixture", "parametrize"} or node.name in _SETUP:
-                raise _unknown(f"`{node.name}` is a fixture or parametrized")
+                raise _unsupported_error(f"`{node.name}` is a fixture or parametrized")
 
 
-def _required(args: ast.arguments) -> int:
+def _count_required(args: ast.arguments) -> int:
     positional = len(args.posonlyargs) + len(args.args) - len(args.defaults)
     return positional + sum(default is None for default in args.kw_defaults)
 
 
-def _unknown(what: str) -> UsageError:
+def _unsupported_error(what: str) -> UsageError:
     return UsageError(
         f"The check has tests that are not run here: {what}.",
         remedy="Write plain test functions without parameters, or assertions.",
     )
 
 
-def _calls(test: _Definition) -> list[str]:
+def _test_calls(test: _Definition) -> list[str]:
     if not isinstance(test, ast.ClassDef):
         return [f"{test.name}()"]
     if _is_test_case(test):
         return [_RUN_TEST_CASE.format(name=test.name)]
-    return [f"{test.name}().{method.name}()" for method in _methods(test)]
+    return [f"{test.name}().{method.name}()" for method in _test_methods(test)]

@@ -1,9 +1,8 @@
-"""What a check compares: equality that arrays, frames and NaN can pass, and the user's variables that it compares with.
+"""Equality in checks that works for arrays, frames and NaN, and protection of the user's variables compared with.
 
-Where a check takes the truth of `a == b`, that is decided by `kernel_agent.value_equality.same`, whose source runs
-with the check.
-A variable of the user's that the check compares the result with (a golden) is copied before the program runs and put
-back before the check does, so that a program which assigns to it or changes it does not pass by that.
+When a check evaluates the truth of `a == b`, `kernel_agent.value_equality.same` decides it; its source runs with the
+check. A variable of the user's that the check compares the result with (a golden) is copied before the program runs and
+restored before the check does, so that a program cannot pass by assigning to it or changing it.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from importlib import resources
 
 from exploracoder_jupyter.core.types import Task
 
-_SAME = "_explora_same"
-_KEPT = "_explora_kept"
+_HELPER_NAME = "_explora_same"
+_SNAPSHOT_NAME = "_explora_kept"
 _TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 _QUANTIFIERS = ("all", "any")
 _MOST_SHOWN = 300
 
-_KEEP = """
+_SNAPSHOT = """
 def {kept}(names):
     import copy, types
     copies, known, failed = {{}}, {{}}, []
@@ -44,34 +43,34 @@ def {kept}(names):
 """
 
 
-def decided(code: str, goldens: Sequence[str] = ()) -> str:
-    """The code of a check with its equalities decided by content where they have no truth of their own.
+def rewrite_equality(code: str, goldens: Sequence[str] = ()) -> str:
+    """Rewrite the code of a check so that equality without a truth value is decided by content.
 
-    The copies of the `goldens` are put back before it; the check fails where they are gone. They and what the check
-    itself makes are the wanted side of a comparison, whichever side they stand on.
+    The copies of the `goldens` are restored before the check, which fails if they are gone. The goldens and values that
+    the check itself creates are the wanted side of a comparison, whichever side they stand on.
     """
     tree = ast.parse(code)
-    rewriter = _Equalities(_owned(tree, goldens))
+    rewriter = _EqualityRewriter(_wanted_names(tree, goldens))
     tree = rewriter.visit(tree)
-    first = [f"{name} = {_KEPT}[{name!r}]" for name in goldens]
+    first = [f"{name} = {_SNAPSHOT_NAME}[{name!r}]" for name in goldens]
     if not rewriter.found:
-        return _behind_futures(ast.parse(code), first) if first else code
-    return _behind_futures(ast.fix_missing_locations(tree), [*first, _helper()])
+        return _insert_after_futures(ast.parse(code), first) if first else code
+    return _insert_after_futures(ast.fix_missing_locations(tree), [*first, _helper_code()])
 
 
-def _behind_futures(tree: ast.Module, lines: Sequence[str]) -> str:
-    """The code with these lines before it, but behind its imports from `__future__`, which have to be the first."""
+def _insert_after_futures(tree: ast.Module, lines: Sequence[str]) -> str:
+    """Insert these lines into the code, but after its imports from `__future__`, which must come first."""
     futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     rest = [node for node in tree.body if node not in futures]
     return "\n".join([*map(ast.unparse, futures), *lines, *map(ast.unparse, rest)])
 
 
-def goldens(code: str, task: Task) -> tuple[str, ...]:
-    """The user's variables that the check compares what the program makes with; none that the task itself speaks of."""
+def find_goldens(code: str, task: Task) -> tuple[str, ...]:
+    """Return the user's variables that the check compares results with, except those that the task itself mentions."""
     users = {name for name in task.uses if not re.search(rf"\b{re.escape(name)}\b", task.text)}
     users.discard(task.solution_name or "")
     found: set[str] = set()
-    for given, wanted in _compared(ast.parse(code)):
+    for given, wanted in _comparisons(ast.parse(code)):
         right, left = _names(wanted) & users, _names(given) & users
         if right and _names(given) - right:
             found |= right
@@ -80,22 +79,22 @@ def goldens(code: str, task: Task) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def keeping(names: tuple[str, ...]) -> str:
-    """Code that copies these variables; it raises TypeError, having kept the rest, if one cannot be copied."""
-    return _KEEP.format(kept=_KEPT, names=names)
+def snapshot_code(names: tuple[str, ...]) -> str:
+    """Return code that copies these variables; it raises TypeError after copying the others if one cannot be copied."""
+    return _SNAPSHOT.format(kept=_SNAPSHOT_NAME, names=names)
 
 
 @cache
-def _helper() -> str:
+def _helper_code() -> str:
     source = (
         resources.files("exploracoder_jupyter.kernel_agent").joinpath("value_equality.py").read_text(encoding="utf-8")
     )
-    lines = (f"{_SAME} = {{}}", f"exec({source!r}, {_SAME})", f"{_SAME} = {_SAME}['same']")
-    return "\n".join([*lines, *[""] * 6])  # so far apart that a traceback of the check does not show it
+    lines = (f"{_HELPER_NAME} = {{}}", f"exec({source!r}, {_HELPER_NAME})", f"{_HELPER_NAME} = {_HELPER_NAME}['same']")
+    return "\n".join([*lines, *[""] * 6])  # keeps the helper out of the excerpt in a traceback of the check
 
 
-def _compared(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Both sides of every comparison: of operators, and of calls that take both."""
+def _comparisons(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield both sides of every comparison: of operators, and of calls that take both."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield node.left, node.comparators[0]
@@ -106,14 +105,14 @@ def _compared(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield sides[-2], sides[-1]
 
 
-def _owned(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
-    """The names that hold nothing that the program made: goldens, types, imports, and what is made of those alone."""
+def _wanted_names(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
+    """Return the names with no value from the program: goldens, types, imports, and names computed from those alone."""
     imported = [
         alias for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names
     ]
     owned = {*goldens, *_TYPES, *((alias.asname or alias.name).split(".")[0] for alias in imported)}
     makers: dict[str, list[Set[str] | None]] = {}
-    for name, value in _bound(tree):
+    for name, value in _bindings(tree):
         makers.setdefault(name, []).append(None if value is None else _names(value))
     for _ in makers:
         more = {name for name, sources in makers.items() if all(one is not None and one <= owned for one in sources)}
@@ -123,8 +122,8 @@ def _owned(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
     return frozenset(owned - {name for name in makers if name in _TYPES})
 
 
-def _bound(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
-    """The names that the check binds, each with what it comes from; `None` where that is not to be seen."""
+def _bindings(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
+    """Yield the names that the check binds, each with its source expression; `None` if that cannot be determined."""
     known: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.For | ast.comprehension):
@@ -144,8 +143,8 @@ def _names(node: ast.AST) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-class _Equalities(ast.NodeTransformer):
-    """Puts the helper where the truth of an equality is taken."""
+class _EqualityRewriter(ast.NodeTransformer):
+    """Inserts the helper wherever the truth of an equality is evaluated."""
 
     def __init__(self, owned: Set[str]) -> None:
         self.found = False
@@ -154,10 +153,10 @@ class _Equalities(ast.NodeTransformer):
         """Whether the wanted side of the latest equality is the left one."""
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """An assertion, with what came instead in its message."""
+        """Rewrite an assertion, and show the actual value in its message."""
         text, before = ast.unparse(node.test), self.found
         self.found = False
-        single = isinstance(node.test, ast.Compare) and _decides(node.test)
+        single = isinstance(node.test, ast.Compare) and _is_equality(node.test)
         node.test = self._truth(node.test, shown=single and node.msg is None)
         if self.found and node.msg is None:
             side = "right" if self._swapped else "left"
@@ -167,29 +166,29 @@ class _Equalities(ast.NodeTransformer):
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """The test is a truth."""
+        """Rewrite the test, which is evaluated for its truth."""
         node.test = self._truth(node.test)
         return self.generic_visit(node)
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        """The test is a truth."""
+        """Rewrite the test, which is evaluated for its truth."""
         node.test = self._truth(node.test)
         return self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """The test is a truth."""
+        """Rewrite the test, which is evaluated for its truth."""
         node.test = self._truth(node.test)
         return self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        """The operand of `not` is a truth."""
+        """Rewrite the operand of `not`, which is evaluated for its truth."""
         if isinstance(node.op, ast.Not):
             node.operand = self._truth(node.operand)
             return node
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`all` and `any` take the truths of what a comprehension gives."""
+        """Rewrite the elements of a comprehension in `all` and `any`, which are evaluated for their truth."""
         inner = node.args[0] if len(node.args) == 1 else None
         takes_truths = isinstance(node.func, ast.Name) and node.func.id in _QUANTIFIERS
         if takes_truths and isinstance(inner, ast.GeneratorExp | ast.ListComp):
@@ -200,30 +199,30 @@ class _Equalities(ast.NodeTransformer):
         if isinstance(node, ast.BoolOp):
             node.values = [self._truth(value) for value in node.values]
             return node
-        if not isinstance(node, ast.Compare) or not _decides(node):
+        if not isinstance(node, ast.Compare) or not _is_equality(node):
             changed: ast.expr = self.visit(node)
             return changed
         left, right = self.visit(node.left), self.visit(node.comparators[0])
         self.found, self._swapped = True, self._is_wanted(left) and not self._is_wanted(right)
         sides = ("wanted", "given") if self._swapped else ("given", "wanted")
         values = [
-            _named(value) if shown and side == "given" else value
+            _captured(value) if shown and side == "given" else value
             for side, value in zip(sides, (left, right), strict=True)
         ]
         keywords = [ast.keyword(side, value) for side, value in zip(sides, values, strict=True)]
-        call = ast.Call(ast.Name(_SAME, ast.Load()), [], keywords)
+        call = ast.Call(ast.Name(_HELPER_NAME, ast.Load()), [], keywords)
         return ast.UnaryOp(ast.Not(), call) if isinstance(node.ops[0], ast.NotEq) else call
 
     def _is_wanted(self, node: ast.expr) -> bool:
-        """Whether nothing that the program made is in it."""
+        """Whether the expression contains no value from the program."""
         return _names(node) <= self._owned
 
 
-def _named(node: ast.expr) -> ast.expr:
+def _captured(node: ast.expr) -> ast.expr:
     return ast.NamedExpr(ast.Name("_got", ast.Store()), node)
 
 
-def _decides(node: ast.Compare) -> bool:
-    """`a == b` or `a != b`; not `a == a`, which asks whether it equals itself."""
+def _is_equality(node: ast.Compare) -> bool:
+    """Whether it is `a == b` or `a != b`, but not `a == a`, which asks whether a value equals itself."""
     equality = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
     return equality and ast.dump(node.left) != ast.dump(node.comparators[0])

@@ -1,4 +1,4 @@
-"""The names that a check reads and that the task does not announce: a solution would bind them only by chance."""
+"""Finds names that a check reads but the task does not mention: a solution would bind them only by chance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from symtable import SymbolTable, symtable
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.solving.user_check import python_of
+from exploracoder_jupyter.pipeline.solving.user_check import check_source
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _ALIASES = {"np", "pd", "plt", "nx", "pl", "xr", "sns", "tf", "torch", "scipy", "numpy", "pandas", "pytest"}
@@ -20,23 +20,23 @@ _ALIASES = {"np", "pd", "plt", "nx", "pl", "xr", "sns", "tf", "torch", "scipy", 
 
 
 def unmentioned_names(task: Task) -> tuple[str, ...]:
-    """Names that the check of the task reads, and that neither the check itself binds nor the task mentions.
+    """Return names that the task's check reads, but that neither the check binds nor the task mentions.
 
-    Variables of the user that the task has, the function that the solution defines, builtins and modules are left out.
-    Empty where there is no check, or none that can be read.
+    Excludes the user's variables that the task may use, the function that the solution defines, builtins and modules.
+    Empty if there is no check, or none that can be parsed.
     """
     with suppress(UsageError, SyntaxError, ValueError, RecursionError, MemoryError):
-        code = python_of(task)
+        code = check_source(task)
         mentioned = {*_IDENTIFIER.findall(task.text), *task.uses, task.solution_name, *_module_names(task)}
-        free = _free(symtable(code, "check", "exec")) - set(dir(builtins)) - mentioned
-        uses = list(_uses(ast.parse(code)))
+        free = _free_names(symtable(code, "check", "exec")) - set(dir(builtins)) - mentioned
+        uses = list(_name_uses(ast.parse(code)))
         order = dict.fromkeys(name for name, _ in uses)
         return tuple(name for name in order if name in free and not _is_module(name, uses))
     return ()
 
 
 def missing_names_notice(task: Task) -> str:
-    """A sentence that says which those are and how to repair the task; empty where there are none."""
+    """Return a notice about these names and how to fix the task; empty if there are none."""
     names = [f"`{name}`" for name in unmentioned_names(task)]
     if not names:
         return ""
@@ -48,9 +48,9 @@ def missing_names_notice(task: Task) -> str:
     )
 
 
-def _free(table: SymbolTable) -> set[str]:
-    """The global names that are read in this scope or below it and bound in none of them."""
-    tables = list(_all(table))
+def _free_names(table: SymbolTable) -> set[str]:
+    """Return the global names that are read in this scope or below it and bound in none of them."""
+    tables = list(_all_scopes(table))
     symbols = [(symbol, one is table) for one in tables for symbol in one.get_symbols()]
     read = {one.get_name() for one, outer in symbols if one.is_referenced() and (outer or one.is_global())}
     bound = {
@@ -61,14 +61,14 @@ def _free(table: SymbolTable) -> set[str]:
     return read - bound - {"__name__", "__file__", "__doc__"}
 
 
-def _all(table: SymbolTable) -> Iterator[SymbolTable]:
+def _all_scopes(table: SymbolTable) -> Iterator[SymbolTable]:
     yield table
     for child in table.get_children():
-        yield from _all(child)
+        yield from _all_scopes(child)
 
 
-def _uses(tree: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Each name that is read, in the order of the text, and whether it is read for an attribute only."""
+def _name_uses(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+    """Yield each name that is read, in text order, and whether it is read only for an attribute."""
     found = [
         (child.lineno, child.col_offset, child.id, isinstance(node, ast.Attribute))
         for node in ast.walk(tree)
@@ -79,7 +79,7 @@ def _uses(tree: ast.AST) -> Iterator[tuple[str, bool]]:
 
 
 def _is_module(name: str, uses: list[tuple[str, bool]]) -> bool:
-    """Whether it is a well-known module by its name, and is used like one."""
+    """Whether the name is that of a well-known module and is used like one."""
     return name in {*sys.stdlib_module_names, *_ALIASES} and all(dotted for used, dotted in uses if used == name)
 
 

@@ -1,7 +1,7 @@
-"""Correctness testing: a solution that ran is tried on invented inputs, judged by its outputs, corrected, tried again.
+"""Correctness testing: runs a solution on generated inputs, has its outputs judged, corrects it, and tests it again.
 
 CoCoST, sections 3.2.1 and 3.2.2, with the user's check first: a correction has to pass it too. The rounds end when the
-outputs are judged right or cannot be judged, when the model has no other program to give, or when rounds or budget are
+outputs are judged right or cannot be judged, when the model has no other program to offer, or when rounds or budget are
 used up.
 """
 
@@ -20,35 +20,35 @@ from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.solving.output_judgement import invent, judge
 from exploracoder_jupyter.pipeline.solving.program_trial import SOLUTION, try_inputs, try_solution
 from exploracoder_jupyter.pipeline.solving.user_check import Probe
-from exploracoder_jupyter.pipeline.step_context import Run, State, still_wanted
+from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_cancelled
 
-_OFFLINE = "The offline model can neither write test inputs nor judge outputs: --tests is passed over."
-_UNSHARED = "Outputs are not shown to the model (--share none), so it cannot judge them: --tests is passed over."
+_OFFLINE = "The offline model can neither write test inputs nor judge outputs: --tests is ignored."
+_UNSHARED = "Outputs are not shown to the model (--share none), so it cannot judge them: --tests is ignored."
 _SPARE = 1.0
-"""Seconds that are left to the run for its end."""
+"""Seconds reserved for the end of the run."""
 
 
 @dataclass(slots=True)
-class Refined:
-    """What has become of a solution in the rounds."""
+class TestingResult:
+    """The outcome of testing a solution."""
 
-    kept: Experience
+    program: Experience
     """The last program that ran and passed the user's check."""
     inputs: tuple[InventedInput, ...] = ()
     results: tuple[InputRun, ...] = ()
-    """What the kept program gave, if it was tried."""
+    """What the program gave for the inputs, if it was tested."""
     judgement: Judgement | None = None
-    """Of the kept program, if it was judged."""
+    """The judgement of the program, if it was judged."""
     unusable: int = 0
-    """How many inputs failed by themselves."""
-    ended: str = ""
-    """Why there was no further round, if that was for want of something; part of a sentence."""
-    tried: list[Experience] = field(default_factory=list)
-    """All programs, the first one first."""
+    """How many inputs failed without the program."""
+    stop_reason: str = ""
+    """Why there was no further round, if something was lacking; part of a sentence."""
+    programs: list[Experience] = field(default_factory=list)
+    """All programs that ran, the first one first."""
 
 
 def can_test(run: Run) -> bool:
-    """Whether solutions are to be tried on inputs; a notice says so where that was asked for and cannot be done."""
+    """Whether solutions should be tested on inputs; emits a notice if that was requested but is impossible."""
     if not run.settings.tests:
         return False
     problem = _OFFLINE if run.model.name == OFFLINE else _UNSHARED if run.sharing == "none" else ""
@@ -57,80 +57,87 @@ def can_test(run: Run) -> bool:
     return not problem
 
 
-async def refine(run: Run, state: State, program: Experience, after: Probe | None) -> Refined:
-    """Go through the rounds, from a program that ran and passed the user's check; the end of the budget ends them."""
-    refined = Refined(program, tried=[program])
+async def refine_solution(run: Run, state: State, program: Experience, check: Probe | None) -> TestingResult:
+    """Run the rounds, starting from a program that ran and passed the user's check; a spent budget ends them."""
+    tested = TestingResult(program, programs=[program])
     with anyio.move_on_after(max(run.meter.seconds_left - _SPARE, 0.0)) as scope:
         try:
-            await _rounds(run, state, refined, after)
+            await _run_rounds(run, state, tested, check)
         except BudgetSpent as spent:
-            refined.ended = _clause(spent)
+            tested.stop_reason = _clause(spent)
     if scope.cancelled_caught:
-        refined.ended = _clause(run.meter.out_of_time())
-    return refined
+        tested.stop_reason = _clause(run.meter.out_of_time())
+    return tested
 
 
-async def _rounds(run: Run, state: State, refined: Refined, after: Probe | None) -> None:
-    program = refined.kept
+async def _run_rounds(run: Run, state: State, tested: TestingResult, check: Probe | None) -> None:
+    program = tested.program
     run.root.expect(run.settings.test_inputs)
-    refined.inputs = await invent(run, program)
+    tested.inputs = await invent(run, program)
     for round_ in range(run.settings.test_rounds + 1):
-        results = await _tried(run, refined, program)
+        results = await _run_on_inputs(run, tested, program)
         if not results:
             return
-        ruled = await judge(run, state, program, refined.inputs, results)
-        if program is refined.kept:
-            refined.results, refined.judgement = results, ruled.judgement
-        if ruled.code is None or round_ == run.settings.test_rounds:
+        parsed = await judge(run, state, program, tested.inputs, results)
+        if program is tested.program:
+            tested.results, tested.judgement = results, parsed.judgement
+        if parsed.code is None or round_ == run.settings.test_rounds:
             return
-        candidate = _candidate(run, round_ + 1, ruled.code, refined)
-        await still_wanted()
+        candidate = _candidate(run, round_ + 1, parsed.code, tested)
+        await raise_if_cancelled()
         run.emit(CandidateProposed(candidate))
         if candidate.duplicate_of:
-            refined.ended = "the model had no other program to give"
+            tested.stop_reason = "the model had no other program to offer"
             return
-        program = await _next(run, state, candidate, after, refined)
+        program = await _try_correction(run, state, candidate, check, tested)
 
 
-async def _tried(run: Run, refined: Refined, program: Experience) -> tuple[InputRun, ...]:
-    """What the program gives for the inputs; those that fail by themselves are told, and are tried no more."""
-    if not refined.inputs:
+async def _run_on_inputs(run: Run, tested: TestingResult, program: Experience) -> tuple[InputRun, ...]:
+    """Return what the program gives for the inputs; inputs that fail without the program are reported and dropped."""
+    if not tested.inputs:
         return ()
-    results = await try_inputs(run, program.candidate.code, refined.inputs)
-    await still_wanted()
+    results = await try_inputs(run, program.candidate.code, tested.inputs)
+    await raise_if_cancelled()
     run.emit(SolutionTested(program.candidate.id, results))
-    for given, result in zip(refined.inputs, results, strict=True):
+    for test_input, result in zip(tested.inputs, results, strict=True):
         if not result.usable:
-            _tell_unusable(run, given, result)
-    usable = [given for given, result in zip(refined.inputs, results, strict=True) if result.usable]
-    refined.unusable += len(refined.inputs) - len(usable)
-    refined.inputs = tuple(usable)
+            _report_unusable(run, test_input, result)
+    usable = [test_input for test_input, result in zip(tested.inputs, results, strict=True) if result.usable]
+    tested.unusable += len(tested.inputs) - len(usable)
+    tested.inputs = tuple(usable)
     return tuple(result for result in results if result.usable)
 
 
-def _tell_unusable(run: Run, given: InventedInput, result: InputRun) -> None:
-    seen = result.observation
-    why = seen.error.headline if seen.error else seen.note or seen.status
-    run.emit(Notice(f"The generated input “{given.title}” was left out: what it runs before the program fails: {why}"))
+def _report_unusable(run: Run, test_input: InventedInput, result: InputRun) -> None:
+    observation = result.observation
+    why = observation.error.headline if observation.error else observation.note or observation.status
+    run.emit(Notice(f"The generated input “{test_input.title}” was skipped because its setup code fails: {why}"))
 
 
-async def _next(run: Run, state: State, candidate: Candidate, after: Probe | None, refined: Refined) -> Experience:
-    """The corrected program, run as any solution is; it is kept from then on if it ran and passed the user's check."""
-    program = await try_solution(run, state, candidate, after)
-    await still_wanted()
-    refined.tried.append(program)
+async def _try_correction(
+    run: Run, state: State, candidate: Candidate, check: Probe | None, tested: TestingResult
+) -> Experience:
+    """Run the corrected program like any solution.
+
+    It replaces the previous program if it ran and passed the user's check.
+    """
+    program = await try_solution(run, state, candidate, check)
+    await raise_if_cancelled()
+    tested.programs.append(program)
     if program.observation.ran:
-        refined.kept, refined.results, refined.judgement = program, (), None
+        tested.program, tested.results, tested.judgement = program, (), None
     return program
 
 
-def _candidate(run: Run, round_: int, code: str, refined: Refined) -> Candidate:
+def _candidate(run: Run, round_: int, code: str, tested: TestingResult) -> Candidate:
     known = fingerprint(code)
-    twin = next((item.candidate.id for item in refined.tried if fingerprint(item.candidate.code) == known), None)
-    last: Sequence[Experience] = refined.tried[-1:]
-    first = refined.tried[0].candidate.round
-    id_ = f"s{run.agenda.number(SOLUTION.id)}"
-    return Candidate(id_, SOLUTION.id, code, first + round_, last[0].candidate.id, duplicate_of=twin)
+    duplicate_of = next(
+        (item.candidate.id for item in tested.programs if fingerprint(item.candidate.code) == known), None
+    )
+    last: Sequence[Experience] = tested.programs[-1:]
+    first = tested.programs[0].candidate.round
+    id_ = f"s{run.agenda.next_number(SOLUTION.id)}"
+    return Candidate(id_, SOLUTION.id, code, first + round_, last[0].candidate.id, duplicate_of=duplicate_of)
 
 
 def _clause(spent: BudgetSpent) -> str:

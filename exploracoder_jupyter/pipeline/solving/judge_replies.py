@@ -1,6 +1,6 @@
-"""The reply to `judge`: a verdict word on a line of its own, a line for each input, and perhaps a corrected program.
+"""Parses the reply to `judge`: a verdict word on its own line, a line for each input, and perhaps a corrected program.
 
-Where a reply can be read in two ways, the reading that trusts the program less is taken.
+If a reply is ambiguous, the reading that trusts the program less is used.
 """
 
 from __future__ import annotations
@@ -14,8 +14,18 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
 from exploracoder_jupyter.pipeline.heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_forms import encodable, parse_code, unreadable, without_thinking
-from exploracoder_jupyter.pipeline.prompting.reply_repair import blocks, plain, unfenced, values
+from exploracoder_jupyter.pipeline.prompting.reply_forms import (
+    encodable,
+    parse_code,
+    raise_unreadable,
+    without_thinking,
+)
+from exploracoder_jupyter.pipeline.prompting.reply_repair import (
+    blocks,
+    json_values,
+    strip_markdown,
+    without_fenced_blocks,
+)
 
 _WORDS: dict[Ruling, str] = {
     "wrong": r"wrong|incorrect|not (?:right|correct)|fail(?:s|ed)?",
@@ -24,15 +34,15 @@ _WORDS: dict[Ruling, str] = {
 }
 _ANY = "|".join(_WORDS.values())
 _LABEL = r"(?:(?:overall|final|my)\s+)?(?:verdict|judge?ment|conclusion|answer|overall)"
-_SAYS = rf"(?P<word>{_ANY})\b(?P<rest>.*)$"
+_WORD_AND_REST = rf"(?P<word>{_ANY})\b(?P<rest>.*)$"
 _ALONE = re.compile(rf"^\W*(?:{_LABEL}\W+(?:is\W+)?)?(?P<word>{_ANY})(?P<rest>[^\w:]*)$", re.I)
-"""Without a colon, for that introduces something: `Correct:` above a program."""
-_LABELLED = re.compile(rf"^\W*{_LABEL}\W+(?:is\W+)?{_SAYS}", re.I)
-_ONE = re.compile(rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=|—–-]*[:=|—–-]+\W*{_SAYS}", re.I)
-_BARE = re.compile(rf"^\W*{_SAYS}", re.I | re.S)
-"""A verdict below a heading, and in JSON."""
+"""No colon may follow, since that introduces something: `Correct:` above a program."""
+_LABELLED = re.compile(rf"^\W*{_LABEL}\W+(?:is\W+)?{_WORD_AND_REST}", re.I)
+_ONE = re.compile(rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=|—–-]*[:=|—–-]+\W*{_WORD_AND_REST}", re.I)
+_BARE = re.compile(rf"^\W*{_WORD_AND_REST}", re.I | re.S)
+"""A verdict below a heading, or in JSON."""
 _ENDED = re.compile(r"\W*$|[*_)\]\"']*(?:\s*[.:;,|!—–]|\s+[-(]|-\s|\s+(?:because|since|as)\b)")
-"""What may follow the word `right` where that is the verdict; `correct output would be 3` is none."""
+"""What may follow the word `right` if it is the verdict; `correct output would be 3` is none."""
 _DOUBT = re.compile(
     r"\b(?:except|only if|unless|as long as|provided|assuming|but|however|although|though|would|(?<!as it )should)\b"
     r"|\b(?:wrong|incorrect)\b"
@@ -40,41 +50,41 @@ _DOUBT = re.compile(
     re.I,
 )
 _HEADING = re.compile(r"^(?P<sign>#*)\s*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b(?P<rest>.*)$", re.I)
-_TWO_WAYS = "right is said of the whole, but not of every input"
+_TWO_WAYS = "the whole is judged right, but not every input"
 _PYTHON = ("python", "py", "python3", "ipython")
 _MOST_REASON = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Ruled:
-    """A judgement, and the program that is better, if one was given."""
+class ParsedJudgement:
+    """A judgement, and the corrected program if one was given."""
 
     judgement: Judgement
     code: str | None = None
 
 
-@heuristic("reading a reply", unreadable)
-def parse_ruling(text: str, ids: Sequence[str]) -> Ruled:
-    """The judgement in a reply about the inputs of these ids.
+@heuristic("reading a reply", raise_unreadable)
+def parse_judgement(text: str, ids: Sequence[str]) -> ParsedJudgement:
+    """Parse the judgement in a reply about the inputs with these ids.
 
-    A reply that says `right`, and of an input that it is not, is unsure, or wrong if it corrects the program.
+    A reply that calls the whole `right` but some input not right is unsure, or wrong if it corrects the program.
 
     Raises:
-        ReplyError: there is neither a verdict nor a program in it.
+        ReplyError: it contains neither a verdict nor a program.
     """
     text = without_thinking(encodable(text))
     code = _program(text)
-    said = _from_json(text, ids) or _from_lines(unfenced(text), ids)
-    ruling = _overall(said.ruling, said.opinions, corrected=code is not None)
+    parsed = _from_json(text, ids) or _from_lines(without_fenced_blocks(text), ids)
+    ruling = _overall(parsed.ruling, parsed.opinions, corrected=code is not None)
     if ruling is None:
         raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
-    own = said.reason if ruling == said.ruling else _TWO_WAYS if ruling == "unsure" else ""
-    reason = own or next((item.reason for item in said.opinions if item.ruling == ruling and item.reason), "")
-    return Ruled(Judgement(ruling, reason, said.opinions), code if ruling == "wrong" else None)
+    own = parsed.reason if ruling == parsed.ruling else _TWO_WAYS if ruling == "unsure" else ""
+    reason = own or next((item.reason for item in parsed.opinions if item.ruling == ruling and item.reason), "")
+    return ParsedJudgement(Judgement(ruling, reason, parsed.opinions), code if ruling == "wrong" else None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Verdict:
     ruling: Ruling | None
     reason: str
     opinions: tuple[Opinion, ...]
@@ -90,7 +100,7 @@ def _overall(ruling: Ruling | None, opinions: Sequence[Opinion], *, corrected: b
 
 
 def _program(text: str) -> str | None:
-    """The longest of the Python blocks, for a shorter one quotes a part; a verdict word in a block is no program."""
+    """Return the longest Python block, since a shorter one quotes a part. A lone verdict word is no program."""
     found = [block for block in blocks(text) if block.body.strip() and not _ALONE.match(block.body.strip())]
     marked = [block for block in found if block.language in _PYTHON] or [item for item in found if not item.language]
     if not marked:
@@ -101,44 +111,44 @@ def _program(text: str) -> str | None:
         return None
 
 
-def _from_lines(text: str, ids: Sequence[str]) -> _Said:
+def _from_lines(text: str, ids: Sequence[str]) -> _Verdict:
     verdicts, opinions = list[tuple[Ruling, str]](), list[Opinion]()
     below: str | None = None
-    for line in map(plain, text.splitlines()):
+    for line in map(strip_markdown, text.splitlines()):
         one, whole, bare = _ONE.match(line), _ALONE.match(line) or _LABELLED.match(line), _BARE.match(line)
-        id_ = _known(one["id"], ids) if one else None
+        id_ = _match_id(one["id"], ids) if one else None
         if one and id_:
-            opinions.append(Opinion(id_, *_meant(one)))
+            opinions.append(Opinion(id_, *_ruling_and_reason(one)))
         elif bare and below:
-            opinions.append(Opinion(below, *_meant(bare)))
+            opinions.append(Opinion(below, *_ruling_and_reason(bare)))
         elif whole:
-            verdicts.append(_meant(whole))
-        elif bare and _ruling(bare["word"]) != "right" and _ENDED.match(bare["rest"]):
-            verdicts.append(_meant(bare))
+            verdicts.append(_ruling_and_reason(whole))
+        elif bare and _parse_ruling(bare["word"]) != "right" and _ENDED.match(bare["rest"]):
+            verdicts.append(_ruling_and_reason(bare))
         below = None if one or (bare and below) else _heading(line, ids, below)
-    ruling, reason = _one_of(verdicts)
-    return _Said(ruling, reason, _of_each(opinions))
+    ruling, reason = _combine_verdicts(verdicts)
+    return _Verdict(ruling, reason, _combine_opinions(opinions))
 
 
-def _meant(found: re.Match[str]) -> tuple[Ruling, str]:
-    """What is said and why; `right` with an exception or a condition is unsure."""
+def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:
+    """Return the verdict and the reason; `right` with an exception or a condition becomes unsure."""
     rest: str = found["rest"]
-    ruling = _ruling(found["word"])
+    ruling = _parse_ruling(found["word"])
     if ruling == "right" and not (_ENDED.match(rest) and not _DOUBT.search(rest)):
         ruling = "unsure"
     return ruling, rest.lstrip(" .:;,*|—–-").rstrip(" |")[:_MOST_REASON]
 
 
-def _one_of(verdicts: Sequence[tuple[Ruling, str]]) -> tuple[Ruling | None, str]:
-    """The verdict on the whole; two that differ are unsure."""
+def _combine_verdicts(verdicts: Sequence[tuple[Ruling, str]]) -> tuple[Ruling | None, str]:
+    """Return the verdict on the whole; contradicting ones become unsure."""
     rulings = {ruling for ruling, _ in verdicts}
     if len(rulings) > 1:
         return "unsure", "different verdicts are given"
     return next(iter(rulings), None), next((reason for _, reason in reversed(verdicts) if reason), "")
 
 
-def _of_each(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
-    """One opinion on each input; of several the worst."""
+def _combine_opinions(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
+    """Return one opinion per input: the worst of several."""
     found = dict[str, Opinion]()
     for item in opinions:
         known = found.get(item.input)
@@ -152,26 +162,29 @@ def _worst(rulings: Iterable[Ruling]) -> Ruling:
 
 
 def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
-    """The input that what follows is about, if the line is a heading that names one; another heading ends that."""
+    """Return the input that the following lines are about, if the line is a heading that names one.
+
+    A heading that names no input ends the section.
+    """
     found = _HEADING.match(line)
     if found and (found["sign"] or not re.search(r"\w", found["rest"])):
-        return _known(found["id"], ids)
+        return _match_id(found["id"], ids)
     return None if line.startswith("#") or re.fullmatch(rf"\W*{_LABEL}\W*", line, re.I) else below
 
 
-def _from_json(text: str, ids: Sequence[str]) -> _Said | None:
-    """The same as JSON, which some models give whatever they are asked for."""
-    found = next((value for value in values(text) if isinstance(value, dict) and "verdict" in value), None)
+def _from_json(text: str, ids: Sequence[str]) -> _Verdict | None:
+    """Parse the reply as JSON, which some models write whatever the requested form."""
+    found = next((value for value in json_values(text) if isinstance(value, dict) and "verdict" in value), None)
     if found is None:
         return None
-    said = (_opinion(item, ids) for item in _items(found.get("tests") or found.get("inputs")))
-    ruling, reason = _stated(found["verdict"])
+    opinions = (_json_opinion(item, ids) for item in _json_items(found.get("tests") or found.get("inputs")))
+    ruling, reason = _json_verdict(found["verdict"])
     reason = str(found.get("reason") or reason)[:_MOST_REASON]
-    return _Said(ruling, reason, _of_each(item for item in said if item))
+    return _Verdict(ruling, reason, _combine_opinions(item for item in opinions if item))
 
 
-def _items(tests: JsonValue) -> list[JsonValue]:
-    """The opinions as objects; they may be given by the names of the inputs."""
+def _json_items(tests: JsonValue) -> list[JsonValue]:
+    """Return the opinions as objects; they may be keyed by the ids of the inputs."""
     if isinstance(tests, dict):
         return [
             {"verdict": value, "test": id_, **(value if isinstance(value, dict) else {})}
@@ -180,26 +193,26 @@ def _items(tests: JsonValue) -> list[JsonValue]:
     return tests if isinstance(tests, list) else []
 
 
-def _stated(verdict: JsonValue) -> tuple[Ruling | None, str]:
-    """The verdict in JSON; `None` without one, unsure where it is no verdict word."""
+def _json_verdict(verdict: JsonValue) -> tuple[Ruling | None, str]:
+    """Parse the verdict in JSON; `None` if there is none, unsure if it is not a verdict word."""
     found = _BARE.match(str(verdict or ""))
-    return _meant(found) if found else ("unsure" if verdict else None, "")
+    return _ruling_and_reason(found) if found else ("unsure" if verdict else None, "")
 
 
-def _opinion(item: JsonValue, ids: Sequence[str]) -> Opinion | None:
+def _json_opinion(item: JsonValue, ids: Sequence[str]) -> Opinion | None:
     if not isinstance(item, dict):
         return None
-    id_ = _known(str(item.get("test") or item.get("input") or item.get("id")), ids)
-    ruling, reason = _stated(item.get("verdict"))
+    id_ = _match_id(str(item.get("test") or item.get("input") or item.get("id")), ids)
+    ruling, reason = _json_verdict(item.get("verdict"))
     return Opinion(id_, ruling, str(item.get("reason") or reason)[:_MOST_REASON]) if id_ and ruling else None
 
 
-def _known(id_: str, ids: Sequence[str]) -> str | None:
-    """The id that is meant: `2` and `T2` are `t2`."""
+def _match_id(id_: str, ids: Sequence[str]) -> str | None:
+    """Return the matching id: `2` and `T2` mean `t2`."""
     meant = f"t{id_.lower().lstrip('t')}"
     return meant if meant in ids else None
 
 
-def _ruling(word: str) -> Ruling:
-    """The first that fits; `not right` is wrong."""
+def _parse_ruling(word: str) -> Ruling:
+    """Return the first ruling that matches; `not right` is wrong."""
     return next(ruling for ruling, forms in _WORDS.items() if re.fullmatch(forms, word, re.I))

@@ -1,7 +1,7 @@
-"""The model's part in correctness testing: it writes inputs, and judges what a program gives (CoCoST, section 3.2).
+"""The model's part in correctness testing: writing inputs and judging a program's outputs (CoCoST, section 3.2).
 
-Inputs only, never what is expected. A judgement comes with a corrected program where the output is wrong, in the same
-reply; the errors among the results are looked up beforehand.
+The model writes inputs only, never expected results. If the output is wrong, the judgement comes with a corrected
+program in the same reply; APIs for the errors among the results are looked up beforehand.
 """
 
 from __future__ import annotations
@@ -24,90 +24,98 @@ from exploracoder_jupyter.core.types import (
 )
 from exploracoder_jupyter.pipeline.heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import shared
+from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import InventInputs, JudgeInputs
-from exploracoder_jupyter.pipeline.solving.judge_replies import Ruled, parse_ruling
-from exploracoder_jupyter.pipeline.solving.test_inputs import InputReply, InventReply, cleaned, displaying, parse_inputs
-from exploracoder_jupyter.pipeline.step_context import Run, State, merged
+from exploracoder_jupyter.pipeline.solving.judge_replies import ParsedJudgement, parse_judgement
+from exploracoder_jupyter.pipeline.solving.test_inputs import (
+    InputReply,
+    InventReply,
+    display_last_value,
+    parse_inputs,
+    strip_assertions,
+)
+from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 _FOUND = 5
-"""APIs that an error is looked up to."""
+"""Number of APIs that are looked up for one error."""
 _MOST_ERRORS = 3
 _MOST_QUERY = 400
 _FAILING = re.compile(r"^-+>\s*\d+\s+(\S.*)$", re.MULTILINE)
-"""The line that a traceback of IPython points at."""
+"""The line that an IPython traceback points at."""
 PROGRAM_HERE = "# the program runs here"
 
 
 async def invent(run: Run, program: Experience) -> tuple[InventedInput, ...]:
-    """Inputs on which to try the program; none, and a notice, where the model gives none that can be used."""
+    """Return inputs on which to test the program; none, with a notice, if the model gives no usable ones."""
     inputs = InventInputs(run.task, program, run.settings.test_inputs)
     try:
         reply = await ask_parsed(run, "invent", inputs, parse_inputs, form=InventReply, subject=program.candidate.id)
     except ReplyError as error:
         run.emit(Notice(f"No test inputs could be read from the model's replies: {error.message}", "warning"))
         return ()
-    found = [item for number, one in enumerate(reply.tests, 1) if (item := _usable(run, one, number))]
+    found = [item for number, one in enumerate(reply.tests, 1) if (item := _clean_input(run, one, number))]
     found = [replace(item, id=f"t{number}") for number, item in enumerate(found[: run.settings.test_inputs], 1)]
     if found:
         run.emit(InputsInvented(tuple(found)))
     return tuple(found)
 
 
-def _usable(run: Run, reply: InputReply, number: int) -> InventedInput | None:
-    """The input without assertions; `None`, and a notice, if there is nothing in it to run."""
+def _clean_input(run: Run, reply: InputReply, number: int) -> InventedInput | None:
+    """Return the input without assertions; `None`, with a notice, if nothing in it can be run."""
     title = reply.title or f"input {number}"
-    before, after = cleaned(reply.before), cleaned(reply.after)
+    before, after = strip_assertions(reply.before), strip_assertions(reply.after)
     if before is None or after is None or not (before.code.strip() or after.code.strip()):
-        run.emit(Notice(f"The generated input “{title}” was left out: it is no Python that could be run.", "warning"))
+        run.emit(Notice(f"The generated input “{title}” was skipped: it contains no valid Python code.", "warning"))
         return None
     if before.stripped or after.stripped:
-        told = "what the model expects is not to be trusted, so it is shown what comes out instead"
-        run.emit(Notice(f"Assertions were taken out of the generated input “{title}”: {told}."))
-    return InventedInput("", title, before.code, displaying(after.code))
+        why = "the model's expectations are unreliable, so it is shown the actual results instead"
+        run.emit(Notice(f"Assertions were removed from the generated input “{title}”: {why}."))
+    return InventedInput("", title, before.code, display_last_value(after.code))
 
 
 async def judge(
     run: Run, state: State, program: Experience, inputs: Sequence[InventedInput], results: Sequence[InputRun]
-) -> Ruled:
-    """What the model says of the results; unsure, with a notice, where its replies cannot be read."""
-    told = tuple(_told(program, given, result) for given, result in zip(inputs, results, strict=True))
-    question = JudgeInputs(run.task, (), state.experience, program, told)
-    question = replace(question, apis=await _looked_up(run, question))
-    ids = [given.id for given in inputs]
+) -> ParsedJudgement:
+    """Return the model's judgement of the results; unsure, with a notice, if its replies cannot be parsed."""
+    experiences = tuple(
+        _as_experience(program, test_input, result) for test_input, result in zip(inputs, results, strict=True)
+    )
+    question = JudgeInputs(run.task, (), state.experience, program, experiences)
+    question = replace(question, apis=await _look_up_errors(run, question))
+    ids = [test_input.id for test_input in inputs]
     try:
-        ruled = await ask_parsed(
-            run, "judge", question, lambda text: parse_ruling(text, ids), subject=program.candidate.id
+        parsed = await ask_parsed(
+            run, "judge", question, lambda text: parse_judgement(text, ids), subject=program.candidate.id
         )
     except ReplyError as error:
-        run.emit(Notice(f"What the model said of the outputs could not be read: {error.message}", "warning"))
-        ruled = Ruled(Judgement("unsure", "the model's replies could not be read"))
-    run.emit(SolutionJudged(program.candidate.id, ruled.judgement))
-    return ruled
+        run.emit(Notice(f"The model's judgement of the outputs could not be parsed: {error.message}", "warning"))
+        parsed = ParsedJudgement(Judgement("unsure", "the model's replies could not be parsed"))
+    run.emit(SolutionJudged(program.candidate.id, parsed.judgement))
+    return parsed
 
 
-def around_program(given: InventedInput) -> str:
-    """The input as one piece of code, with a line where the program runs."""
-    return "\n\n".join(part.strip("\n") for part in (given.before, PROGRAM_HERE, given.after) if part.strip())
+def around_program(test_input: InventedInput) -> str:
+    """Return the input as one piece of code, with a line where the program runs."""
+    return "\n\n".join(part.strip("\n") for part in (test_input.before, PROGRAM_HERE, test_input.after) if part.strip())
 
 
-def _told(program: Experience, given: InventedInput, result: InputRun) -> Experience:
-    candidate = Candidate(given.id, program.candidate.subtask, around_program(given))
-    return Experience(Subtask(given.id, f"{given.id}: {given.title}"), candidate, result.observation)
+def _as_experience(program: Experience, test_input: InventedInput, result: InputRun) -> Experience:
+    candidate = Candidate(test_input.id, program.candidate.subtask, around_program(test_input))
+    return Experience(Subtask(test_input.id, f"{test_input.id}: {test_input.title}"), candidate, result.observation)
 
 
 @heuristic("searching the documentation", lambda run, question: ())
-async def _looked_up(run: Run, question: JudgeInputs) -> tuple[ApiDoc, ...]:
-    """The APIs nearest to each error among the results, as far as the errors may be shared."""
-    limited = shared(question, run.sharing)
-    assert isinstance(limited, JudgeInputs)
-    errors = [item.observation.error for item in (limited.program, *limited.results) if item.observation.error]
+async def _look_up_errors(run: Run, question: JudgeInputs) -> tuple[ApiDoc, ...]:
+    """Return the APIs nearest to each error among the results, as far as the errors may be shared."""
+    redacted = redact_inputs(question, run.sharing)
+    assert isinstance(redacted, JudgeInputs)
+    errors = [item.observation.error for item in (redacted.program, *redacted.results) if item.observation.error]
     queries = dict.fromkeys(_query(error) for error in errors)
     found = [await run.knowledge.search(query, _FOUND) for query in list(queries)[:_MOST_ERRORS]]
-    return merged(*(tuple(item.api for item in items) for items in found))[:_FOUND]
+    return merge_apis(*(tuple(item.api for item in items) for items in found))[:_FOUND]
 
 
 def _query(error: ErrorInfo) -> str:
-    """The error with the expression that failed."""
+    """Return the error with the expression that failed."""
     failing = _FAILING.search(error.report) or _FAILING.search(error.traceback)
     return f"{error.headline} {failing.group(1) if failing else ''}".strip()[:_MOST_QUERY]

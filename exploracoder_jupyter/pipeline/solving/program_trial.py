@@ -1,6 +1,6 @@
-"""Trying a program as a whole in a clean branch: as a solution, with what checks it, or on a generated input.
+"""Runs a whole program in a clean branch: as a solution, with its check, or on a generated input.
 
-Where branches turn out to be made in another way from then on, the trial is made again from the beginning.
+If the branching method changes during a trial, the trial is repeated from the beginning.
 """
 
 from __future__ import annotations
@@ -15,43 +15,45 @@ import anyio
 from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.core.events import CandidateObserved
 from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Observation, Subtask, Usage
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, keep_files, tell_change
-from exploracoder_jupyter.pipeline.exploring.called_apis import apis_used, known_types
+from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, keep_files, notify_branching_change
+from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.similar_apis import enriched
+from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.solving.user_check import Probe
 from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.pipeline.task_groups import task_group
 
 SOLUTION = Subtask("solution", "The whole task")
 RunCode = Callable[[str], Awaitable[Observation]]
-"""Runs code in one branch, which it changes."""
+"""Runs code in one branch, changing its state."""
 _T = TypeVar("_T")
 
 
-async def try_solution(run: Run, state: State, candidate: Candidate, after: Probe | None) -> Experience:
-    """Run a solution, and what checks it after it."""
-    observation = enriched(run, await _settled(run, partial(_checked, run, candidate, after)))
+async def try_solution(run: Run, state: State, candidate: Candidate, check: Probe | None) -> Experience:
+    """Run a solution, followed by its check."""
+    observation = add_suggestions(
+        run, await _retry_on_branching_change(run, partial(_run_solution, run, candidate, check))
+    )
     run.meter.charge("execute", Usage(seconds=observation.seconds))
     types = known_types(state.experience) | dict(observation.names)
-    apis = apis_used(candidate.code, run.knowledge, types=types)
+    apis = find_called_apis(candidate.code, run.knowledge, types=types)
     run.emit(CandidateObserved(candidate.id, observation, apis))
     return Experience(SOLUTION, candidate, observation, apis)
 
 
-async def passes_anyway(run: Run, after: Probe) -> bool:
-    """Whether the check passes before any solution was run, on variables that the user has already."""
+async def passes_without_solution(run: Run, check: Probe) -> bool:
+    """Whether the check passes before any solution has run, using variables that the user already has."""
     if not run.task.uses:
         return False
-    run.meter.check(executions=2 if after.before else 1)
+    run.meter.check(executions=2 if check.before else 1)
     try:
         [branch] = await run.root.fork(1)
-    except BranchingChanged:  # the first solution will be told the same
+    except BranchingChanged:  # the first solution will raise the same
         return False
     try:
-        if after.before:
-            await _step(run, branch, after.before)
-        return (await _step(run, branch, after.code)).ran
+        if check.before:
+            await _step(run, branch, check.before)
+        return (await _step(run, branch, check.code)).ran
     except BranchingChanged:
         return False
     finally:
@@ -59,32 +61,32 @@ async def passes_anyway(run: Run, after: Probe) -> bool:
 
 
 async def try_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
-    """Run the program on each input, each in a branch of its own."""
-    results = await _settled(run, partial(_on_inputs, run, program, inputs))
+    """Run the program on each input, each in its own branch."""
+    results = await _retry_on_branching_change(run, partial(_run_on_inputs, run, program, inputs))
     run.meter.charge("execute", Usage(seconds=sum(item.observation.seconds for item in results)))
     return results
 
 
-async def _settled(run: Run, work: Callable[[], Awaitable[_T]]) -> _T:
-    """What the work gives; done again where branches are then made in another way.
+async def _retry_on_branching_change(run: Run, work: Callable[[], Awaitable[_T]]) -> _T:
+    """Return the result of the work, repeating it if the branching method changes.
 
     Raises:
-        BranchingChanged: it has changed too often.
+        BranchingChanged: the method has changed too often.
     """
     for _ in range(MOST_CHANGES):
         try:
             return await work()
         except BranchingChanged as change:
-            tell_change(run, change)
+            notify_branching_change(run, change)
     return await work()
 
 
-async def _checked(run: Run, candidate: Candidate, after: Probe | None) -> Observation:
-    steps = (after.before, candidate.code, after.code) if after else ("", candidate.code, "")
+async def _run_solution(run: Run, candidate: Candidate, check: Probe | None) -> Observation:
+    steps = (check.before, candidate.code, check.code) if check else ("", candidate.code, "")
     run.meter.check(executions=sum(map(bool, steps)))
     [branch] = await run.root.fork(1)
     try:
-        observation = await with_check(partial(_step, run, branch), candidate.code, after)
+        observation = await with_check(partial(_step, run, branch), candidate.code, check)
         if observation.ran:
             await keep_files(run, branch)
         return observation
@@ -92,79 +94,79 @@ async def _checked(run: Run, candidate: Candidate, after: Probe | None) -> Obser
         await _close([branch])
 
 
-async def with_check(step: RunCode, code: str, after: Probe | None) -> Observation:
-    """Run a program and what checks it: failed if its check failed."""
-    lacking = await _kept(step, after) if after else ""
+async def with_check(step: RunCode, code: str, check: Probe | None) -> Observation:
+    """Run a program and its check; the observation is a failure if the check failed."""
+    lacking = await _run_before(step, check) if check else ""
     observation = await step(code)
-    if not (observation.ran and after):
+    if not (observation.ran and check):
         return observation
-    return _with_check(observation, await step(after.code), after, lacking)
+    return _add_check_result(observation, await step(check.code), check, lacking)
 
 
-async def on_input(step: RunCode, program: str, given: InventedInput) -> InputRun:
+async def on_input(step: RunCode, program: str, test_input: InventedInput) -> InputRun:
     """Run a program on a generated input."""
-    seen = Observation("ok")
-    for place, code in (("before", given.before), ("program", program), ("after", given.after)):
+    observation = Observation("ok")
+    for place, code in (("before", test_input.before), ("program", program), ("after", test_input.after)):
         if code.strip():
-            seen = _followed(seen, await step(code))
-        if not seen.ran:
-            return InputRun(given.id, seen, usable=place != "before")
-    return InputRun(given.id, seen)
+            observation = _concatenate(observation, await step(code))
+        if not observation.ran:
+            return InputRun(test_input.id, observation, usable=place != "before")
+    return InputRun(test_input.id, observation)
 
 
-async def _kept(step: RunCode, after: Probe) -> str:
-    """Run what goes before the solution; what it could not do, as a sentence, or nothing."""
-    before = await step(after.before) if after.before else None
+async def _run_before(step: RunCode, check: Probe) -> str:
+    """Run the code that precedes the solution; return what it could not do as a sentence, or an empty string."""
+    before = await step(check.before) if check.before else None
     if before is None or before.ran:
         return ""
     why = before.error.message if before.error and before.error.message else before.status
     return f"What it compares with could have been changed by the program: {why}."
 
 
-def _with_check(observation: Observation, checked: Observation, after: Probe, lacking: str) -> Observation:
-    """The solution's observation, failed if its check failed."""
+def _add_check_result(observation: Observation, checked: Observation, check: Probe, lacking: str) -> Observation:
+    """Add the result of the check to the solution's observation, which fails if the check failed."""
     seconds = observation.seconds + checked.seconds
     if checked.ran:
-        return replace(observation, seconds=seconds, note=f"{after.passed} {lacking}".strip())
+        return replace(observation, seconds=seconds, note=f"{check.passed} {lacking}".strip())
     return replace(
         observation,
         status=checked.status,
         error=checked.error,
         outputs=(*observation.outputs, *checked.outputs),
         seconds=seconds,
-        note=after.failed,
+        note=check.failed,
     )
 
 
-async def _on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
+async def _run_on_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
     branches = await run.root.fork(len(inputs))
     found: dict[str, InputRun] = {}
     limiter = anyio.CapacityLimiter(run.parallel)
 
-    async def one(branch: Branch, given: InventedInput) -> None:
+    async def one(branch: Branch, test_input: InventedInput) -> None:
         async with limiter:
-            found[given.id] = await on_input(partial(_step, run, branch), program, given)
+            found[test_input.id] = await on_input(partial(_step, run, branch), program, test_input)
 
     try:
         async with task_group() as group:
-            for branch, given in zip(branches, inputs, strict=True):
-                group.start_soon(one, branch, given)
+            for branch, test_input in zip(branches, inputs, strict=True):
+                group.start_soon(one, branch, test_input)
     finally:
         await _close(branches)
-    return tuple(found[given.id] for given in inputs)
+    return tuple(found[test_input.id] for test_input in inputs)
 
 
-def _followed(seen: Observation, then: Observation) -> Observation:
-    """Both as one: what was shown by both, what else the second tells."""
+def _concatenate(first: Observation, second: Observation) -> Observation:
+    """Join two observations: the output of both, otherwise the second."""
     return replace(
-        then,
-        outputs=(*seen.outputs, *then.outputs),
-        text="\n".join(text.strip("\n") for text in (seen.text, then.text) if text.strip()),
-        schema="\n".join(text.strip("\n") for text in (seen.schema, then.schema) if text.strip()),
-        warnings=(*seen.warnings, *then.warnings),
-        logs=(*seen.logs, *then.logs),
-        files=tuple(dict.fromkeys([*seen.files, *then.files])),
-        seconds=seen.seconds + then.seconds,
+        second,
+        outputs=(*first.outputs, *second.outputs),
+        text="\n".join(text.strip("\n") for text in (first.text, second.text) if text.strip()),
+        schema="\n".join(text.strip("\n") for text in (first.schema, second.schema) if text.strip()),
+        warnings=(*first.warnings, *second.warnings),
+        logs=(*first.logs, *second.logs),
+        files=tuple(dict.fromkeys([*first.files, *second.files])),
+        seconds=first.seconds + second.seconds,
     )
 
 

@@ -1,7 +1,7 @@
-"""The reply to `invent`: test inputs as JSON, or as fenced Python blocks below headings; freed of assertions.
+"""Parses the reply to `invent`: test inputs as JSON, or as fenced Python blocks below headings, without assertions.
 
-What a model expects of a program is not to be trusted, so an assertion about an input becomes a display of what the
-program gives for it.
+A model's expectations of a program are not reliable, so an assertion about an input becomes a display of the program's
+actual result.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from exploracoder_jupyter.pipeline.prompting.reply_forms import (
     encodable,
     parse_code,
     parse_json,
-    unreadable,
+    raise_unreadable,
     without_thinking,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_repair import fenced, plain
+from exploracoder_jupyter.pipeline.prompting.reply_repair import split_fenced, strip_markdown
 
 _HEADING = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]+|\*\*|(?:test|input|case)\b[ \t]*|\d+[.):])[ \t]*(?P<title>.*)$", re.I | re.M
@@ -45,7 +45,7 @@ class InputReply(BaseModel):
     @field_validator("title", mode="before")
     @classmethod
     def _one_line(cls, value: object) -> str:
-        return encodable(plain(str(value or "")))[:_MOST_TITLE]
+        return encodable(strip_markdown(str(value or "")))[:_MOST_TITLE]
 
     @field_validator("before", "after", mode="before")
     @classmethod
@@ -63,20 +63,20 @@ class InventReply(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaned:
+class StrippedCode:
     """Code without assertions."""
 
     code: str
     stripped: bool
-    """Whether there were any."""
+    """Whether assertions were removed."""
 
 
-@heuristic("reading a reply", unreadable)
+@heuristic("reading a reply", raise_unreadable)
 def parse_inputs(text: str) -> InventReply:
-    """The inputs of a reply.
+    """Parse the inputs of a reply.
 
     Raises:
-        ReplyError: there are none in it.
+        ReplyError: it contains none.
     """
     blocks = list(_blocks(without_thinking(text)))
     if blocks:
@@ -88,8 +88,8 @@ def parse_inputs(text: str) -> InventReply:
 
 
 @heuristic("removing assertions", lambda code: None)
-def cleaned(code: str) -> Cleaned | None:
-    """The code with displays in place of assertions; `None` if it is no Python."""
+def strip_assertions(code: str) -> StrippedCode | None:
+    """Replace assertions in the code by displays; `None` if it is not valid Python."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -97,15 +97,15 @@ def cleaned(code: str) -> Cleaned | None:
     stripper = _Stripper()
     tree.body = [stripper.visit(node) for node in tree.body]
     if not stripper.stripped:
-        return Cleaned(code, stripped=False)
+        return StrippedCode(code, stripped=False)
     last = len(tree.body) - 1
-    tree.body = [_printed(node) if at < last and node in stripper.shown else node for at, node in enumerate(tree.body)]
-    return Cleaned(ast.unparse(ast.fix_missing_locations(tree)), stripped=True)
+    tree.body = [_as_print(node) if at < last and node in stripper.shown else node for at, node in enumerate(tree.body)]
+    return StrippedCode(ast.unparse(ast.fix_missing_locations(tree)), stripped=True)
 
 
 @heuristic("displaying a result", lambda code: code)
-def displaying(code: str) -> str:
-    """The code so that its last value is displayed: a name that is assigned last is shown."""
+def display_last_value(code: str) -> str:
+    """Make the code display its last value: a name that is assigned last is shown."""
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body else None
     target = (
@@ -115,18 +115,18 @@ def displaying(code: str) -> str:
 
 
 class _Stripper(ast.NodeTransformer):
-    """Puts what is asserted about in the place of assertions."""
+    """Replaces assertions by the values that they are about."""
 
     def __init__(self) -> None:
         self.stripped = False
         self.shown: list[ast.AST] = []
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """`assert f(1) == 2` shows `f(1)`."""
-        return self._show(_subject(node.test))
+        """Replace `assert f(1) == 2` by `f(1)`."""
+        return self._show(_asserted_value(node.test))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """`assert_equal(f(1), 2)` shows `f(1)` too."""
+        """Replace `assert_equal(f(1), 2)` by `f(1)` too."""
         call = node.value
         if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2].startswith("assert") and call.args:
             return self._show(call.args[0])
@@ -139,12 +139,12 @@ class _Stripper(ast.NodeTransformer):
         return shown
 
 
-def _subject(test: ast.expr) -> ast.expr:
-    """What an assertion is about: of a comparison, the side that calls or names something."""
+def _asserted_value(test: ast.expr) -> ast.expr:
+    """Return what an assertion is about: of a comparison, the side that calls or names something."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _subject(test.operand)
+        return _asserted_value(test.operand)
     if isinstance(test, ast.BoolOp):
-        return _subject(test.values[0])
+        return _asserted_value(test.values[0])
     if isinstance(test, ast.Compare):
         sides = [test.left, *test.comparators]
         return next(
@@ -153,19 +153,19 @@ def _subject(test: ast.expr) -> ast.expr:
     return test
 
 
-def _printed(node: ast.stmt) -> ast.stmt:
+def _as_print(node: ast.stmt) -> ast.stmt:
     assert isinstance(node, ast.Expr)
     return ast.Expr(ast.Call(ast.Name("print", ast.Load()), [node.value], []))
 
 
 def _blocks(text: str) -> Iterator[InputReply]:
-    """Inputs from Python blocks: each heading begins a new one, and so does a block that is said to run before."""
+    """Yield inputs from Python blocks: each heading begins a new one, and so does a block labeled to run before."""
     section: list[tuple[str, str]] = []
     title = ""
-    for lead, block in fenced(text):
+    for lead, block in split_fenced(text):
         if block.language not in _PYTHON or not block.body.strip():
             continue
-        found = [name for heading in _HEADING.finditer(lead) if (name := _title(heading["title"]))]
+        found = [name for heading in _HEADING.finditer(lead) if (name := _clean_title(heading["title"]))]
         label = "after" if _AFTER.search(lead) else "before" if _BEFORE.search(lead) else ""
         if section and (found or label == "before"):
             yield from _inputs(title, section)
@@ -176,7 +176,7 @@ def _blocks(text: str) -> Iterator[InputReply]:
 
 
 def _inputs(title: str, section: list[tuple[str, str]]) -> Iterator[InputReply]:
-    """What the blocks of one section mean: of two the first runs before; more are an input each."""
+    """Interpret the blocks of one section: of two, the first runs before the program; more are one input each."""
     codes = [code for _, code in section]
     if any(label for label, _ in section):
         before = [code for label, code in section if label == "before"]
@@ -188,7 +188,7 @@ def _inputs(title: str, section: list[tuple[str, str]]) -> Iterator[InputReply]:
         yield from (InputReply(title=title, after=code) for code in codes)
 
 
-def _title(text: str) -> str:
-    """The words of a heading; none where it says no more than that something is run before or after."""
-    title = _NUMBERING.sub("", plain(text).strip("*:# "))
+def _clean_title(text: str) -> str:
+    """Return the words of a heading; empty if it only labels code that runs before or after."""
+    title = _NUMBERING.sub("", strip_markdown(text).strip("*:# "))
     return "" if _BEFORE.match(title) or _AFTER.match(title) else title

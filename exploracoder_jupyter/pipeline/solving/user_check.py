@@ -1,8 +1,9 @@
 """The user's check of a solution: assertions, `input -> output` pairs, a doctest or a pytest file.
 
-Each becomes plain code that runs after the solution in the same branch and raises AssertionError when the check fails.
-A check that could not fail is refused, so that `solved` is never said though nothing was checked. Equality is decided
-by content where it has no truth, and what the check compares with is kept from the program (see `equalities`).
+Each becomes plain code that runs after the solution in the same branch and raises AssertionError if the check fails. A
+check that cannot fail is rejected, so that a run is never `solved` without anything being checked. Equality without a
+truth value is decided by content, and the variables that the check compares with are protected from the program (see
+`check_equality`).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from textwrap import dedent
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.solving.assert_rewrite import asserting, can_fail, nothing_asserted
-from exploracoder_jupyter.pipeline.solving.check_equality import decided, goldens, keeping
+from exploracoder_jupyter.pipeline.solving.assert_rewrite import can_fail, no_assertion_error, rewrite_assertions
+from exploracoder_jupyter.pipeline.solving.check_equality import find_goldens, rewrite_equality, snapshot_code
 
 _RUN_DOCTESTS = """
 import doctest as _doctest
@@ -31,17 +32,17 @@ assert not _runner.failures, "".join(_report)
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Code that runs after a solution, in its branch, and what is said of its end."""
+    """Code that runs after a solution, in its branch, and the messages for its outcome."""
 
     code: str
     passed: str
     failed: str
     before: str = ""
-    """Code that runs before the solution. Where it fails it has done what it can; its message says what it lacks."""
+    """Code that runs before the solution. If it fails, its message names what it could not do."""
 
 
 def check_code(task: Task) -> str | None:
-    """The code that checks a solution of the task, or `None` if the task has no check.
+    """Return the code that checks a solution of the task, or `None` if the task has no check.
 
     Raises:
         UsageError: the check is neither Python, nor doctests, nor pairs (which need `--name`), or it asserts nothing.
@@ -49,44 +50,44 @@ def check_code(task: Task) -> str | None:
     code = readable_code(task)
     if code is None:
         return None
-    return _rewritten(lambda: decided(code, goldens(code, task)))
+    return _rewrite(lambda: rewrite_equality(code, find_goldens(code, task)))
 
 
 def readable_code(task: Task) -> str | None:
-    """The code of `check_code` as a person would write it: equality is that of the values themselves."""
+    """Return the code of `check_code` as a person would write it: with the plain equality of the values."""
     text = dedent(task.check or "").strip()
     if not text:
         return None
-    tree = _parsed(text)
+    tree = _parse(text)
     examples = _examples(text)
     if examples and not (tree and can_fail(tree)):
         return _doctests(text, examples)
-    return _rewritten(lambda: asserting(tree, text)) if tree else _pairs(text, task.solution_name)
+    return _rewrite(lambda: rewrite_assertions(tree, text)) if tree else _pairs(text, task.solution_name)
 
 
-def python_of(task: Task) -> str:
-    """The Python of the check as the user wrote it, of doctests that of their examples; empty where there is no check.
+def check_source(task: Task) -> str:
+    """Return the Python code of the check as the user wrote it, of doctests the examples; empty if there is no check.
 
     Raises:
         UsageError: the check cannot be used (see `check_code`).
     """
     text = dedent(task.check or "").strip()
-    tree, examples = _parsed(text), _examples(text)
+    tree, examples = _parse(text), _examples(text)
     if examples and not (tree and can_fail(tree)):
         return "".join(example.source for example in examples)
     return text if tree else readable_code(task) or ""
 
 
 def probe(task: Task) -> Probe | None:
-    """What to run after a solution: the check, else whether the named function is there.
+    """Return the code to run after a solution: the check, else a test that the named function exists.
 
     Raises:
         UsageError: the check cannot be used (see `check_code`).
     """
     check, name = check_code(task), task.solution_name
     if check:
-        kept = goldens(readable_code(task) or "", task)
-        before = keeping(kept) if kept else ""
+        compared = find_goldens(readable_code(task) or "", task)
+        before = snapshot_code(compared) if compared else ""
         return Probe(check, "The check passed.", "The program ran, but the check failed.", before)
     missing = f"The program ran, but defines no function {name}."
     return Probe(f"assert callable(globals().get({name!r})), {missing!r}", "", missing) if name else None
@@ -103,22 +104,22 @@ def _examples(text: str) -> list[doctest.Example]:
 
 def _doctests(text: str, examples: Sequence[doctest.Example]) -> str:
     examples = [example for example in examples if not example.options.get(doctest.SKIP)]
-    source = _parsed("".join(example.source for example in examples))
+    source = _parse("".join(example.source for example in examples))
     if not any(example.want for example in examples) and not (source and can_fail(source)):
-        raise nothing_asserted()
+        raise no_assertion_error()
     return _RUN_DOCTESTS.format(text=text + "\n")
 
 
-def _rewritten(rewrite: Callable[[], str]) -> str:
+def _rewrite(rewrite: Callable[[], str]) -> str:
     try:
         return rewrite()
     except (RecursionError, ValueError) as error:
         raise UsageError(
-            "The check is nested too deeply, or holds a number with too many digits.", remedy="Simplify the check."
+            "The check is nested too deeply, or contains a number with too many digits.", remedy="Simplify the check."
         ) from error
 
 
-def _unreadable(text: str) -> str:
+def _describe_unreadable(text: str) -> str:
     if re.match(r"assert\b|def |import |from ", text):
         try:
             ast.parse(text)
@@ -127,7 +128,7 @@ def _unreadable(text: str) -> str:
     return "The check is neither Python assertions, nor doctests, nor lines of the form `input -> output`."
 
 
-def _parsed(text: str) -> ast.Module | None:
+def _parse(text: str) -> ast.Module | None:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -137,13 +138,13 @@ def _parsed(text: str) -> ast.Module | None:
 def _pairs(text: str, name: str | None) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     pairs = [line.split("->") for line in lines]
-    if any(len(pair) != 2 or not (_parsed(f"_({pair[0]})") and _parsed(f"({pair[1]})")) for pair in pairs):
-        raise UsageError(_unreadable(text), remedy='Write for example --check "assert result == 3".')
+    if any(len(pair) != 2 or not (_parse(f"_({pair[0]})") and _parse(f"({pair[1]})")) for pair in pairs):
+        raise UsageError(_describe_unreadable(text), remedy='Write for example --check "assert result == 3".')
     if not name:
         raise UsageError("A check of `input -> output` lines needs a function.", remedy="Name it with --name.")
-    return "\n".join(_assertion(name, given.strip(), wanted.strip()) for given, wanted in pairs)
+    return "\n".join(_assertion(name, arguments.strip(), expected.strip()) for arguments, expected in pairs)
 
 
-def _assertion(name: str, given: str, wanted: str) -> str:
-    call = f"{name}({given})"
-    return f"_got = {call}\nassert _got == ({wanted}), {call!r} + f' gave {{_got!r}}'"
+def _assertion(name: str, arguments: str, expected: str) -> str:
+    call = f"{name}({arguments})"
+    return f"_got = {call}\nassert _got == ({expected}), {call!r} + f' gave {{_got!r}}'"

@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.settings import Budget, Retrieval
 from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Observation, Parameter, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.exploring.called_apis import called
+from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_names
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import error_query, web_query
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewPassages, a_run, api, happened
@@ -306,7 +306,7 @@ def test_what_runs_out_of_time_is_searched_by_its_calls():
     ],
 )
 def test_names_that_code_calls(code, names):
-    assert called(code) == names
+    assert find_called_names(code) == names
 
 
 async def test_files_of_the_user_are_searched_and_told_only_where_values_are_shared():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Parameter
-from exploracoder_jupyter.pipeline.prompting.api_description import in_full
+from exploracoder_jupyter.pipeline.prompting.api_description import describe_in_full
 from tests.unit.world import api
 
 PROSE = " ".join(f"Sentence {i} says something of it." for i in range(60))
@@ -20,12 +20,12 @@ LONG = replace(
 
 def test_what_is_short_is_told_whole():
     short = replace(LONG, description="Does it.\n\nParameters\n----------\np0 : int", examples=())
-    assert in_full(short, 500) == "### lib.f(x)\nDoes it.\n\nParameters\n----------\np0 : int"
+    assert describe_in_full(short, 500) == "### lib.f(x)\nDoes it.\n\nParameters\n----------\np0 : int"
 
 
 @pytest.mark.parametrize("most", [400, 700, 2200])
 def test_of_what_is_long_the_parameters_are_told_and_that_it_was_cut(most):
-    told = in_full(LONG, most)
+    told = describe_in_full(LONG, most)
     assert "\nDoes it. Sentence 0" in told and "----" not in told
     assert "- p0 (int): Number 0." in told
     assert all(one.name in told for one in PARAMETERS)
@@ -36,19 +36,19 @@ def test_of_what_is_long_the_parameters_are_told_and_that_it_was_cut(most):
 
 def test_parameters_are_told_with_all_that_fits_and_left_over_ones_by_name():
     few = replace(LONG, parameters=PARAMETERS[:2])
-    assert "Number 0. And more of it." in in_full(few, 2200)
-    assert "- p0 (int): Number 0.\n" in in_full(LONG, 700)
-    assert "- and p" in in_full(LONG, 200)
+    assert "Number 0. And more of it." in describe_in_full(few, 2200)
+    assert "- p0 (int): Number 0.\n" in describe_in_full(LONG, 700)
+    assert "- and p" in describe_in_full(LONG, 200)
 
 
 def test_the_first_example_that_fits_is_told():
-    assert in_full(LONG, 2200).count("```python") == 1 and "lib.f(7)" in in_full(LONG, 2200)
+    assert describe_in_full(LONG, 2200).count("```python") == 1 and "lib.f(7)" in describe_in_full(LONG, 2200)
 
 
 def test_without_parameters_head_and_tail_are_told():
-    told = in_full(replace(LONG, parameters=()), 600)
+    told = describe_in_full(replace(LONG, parameters=()), 600)
     assert "characters left out" in told and told.endswith("int")
 
 
 def test_what_is_deprecated_says_so():
-    assert "\nDeprecated: use g\n" in in_full(replace(LONG, deprecated="use g"), 700)
+    assert "\nDeprecated: use g\n" in describe_in_full(replace(LONG, deprecated="use g"), 700)

@@ -161,4 +161,4 @@ async def test_files_that_cannot_be_kept_cost_the_solution_nothing(tmp_path):
     (tmp_path / "f").mkdir()
     run = replace(a_run(answers(solve=WRITES)), files=tmp_path / "f")
     assert (await run_task(run)).verdict.outcome == "unchecked"
-    assert warnings(run)[0].startswith("The files of the solution could not be kept: ")
+    assert warnings(run)[0].startswith("The files of the solution could not be saved: ")

@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import Candidate, Experience, Observation, Subtask
-from exploracoder_jupyter.pipeline.exploring.called_apis import apis_used, known_types
+from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from tests.unit.world import FewApis, api
 
@@ -12,13 +12,13 @@ KNOWN = FewApis([api("nx.path"), api("nx.Graph", kind="class"), api("nx.Graph.ad
 
 def test_imports_are_resolved_with_their_aliases():
     code = "import nx as n\nfrom nx import path as p\nfrom nx.sub import deep\nn.Graph()\np(1)\ndeep()\nprint(1)"
-    assert apis_used(code, KNOWN) == ("nx.Graph", "nx.path", "nx.sub.deep")
+    assert find_called_apis(code, KNOWN) == ("nx.Graph", "nx.path", "nx.sub.deep")
 
 
 def test_methods_are_resolved_by_observed_types_then_by_recommendation():
-    assert apis_used("g.add(1)", KNOWN, types={"g": "nx.Graph"}) == ("nx.Graph.add",)
-    assert apis_used("g.add(1)", KNOWN, recommended=[api("nx.Graph.add", kind="method")]) == ("nx.Graph.add",)
-    assert apis_used("g.add(1)", KNOWN) == ()
+    assert find_called_apis("g.add(1)", KNOWN, types={"g": "nx.Graph"}) == ("nx.Graph.add",)
+    assert find_called_apis("g.add(1)", KNOWN, recommended=[api("nx.Graph.add", kind="method")]) == ("nx.Graph.add",)
+    assert find_called_apis("g.add(1)", KNOWN) == ()
 
 
 def test_types_are_known_from_what_ran():
@@ -29,17 +29,17 @@ def test_types_are_known_from_what_ran():
 
 
 def test_broken_code_calls_nothing():
-    assert apis_used("def (", KNOWN) == ()
+    assert find_called_apis("def (", KNOWN) == ()
 
 
 @pytest.mark.parametrize("code", ["x = " + "(" * 20_000, "x = " + "-" * 20_000 + "1", "x = 0" + " + 1" * 20_000])
 def test_bottomless_code_calls_nothing_and_is_its_own_fingerprint(code):
-    assert apis_used(code, KNOWN) == ()
+    assert find_called_apis(code, KNOWN) == ()
     assert fingerprint(code) == code
 
 
 def test_imports_of_cells_before_still_hold():
     before = ["import nx as n", "def (", "from nx import path"]
-    assert apis_used("n.Graph()\npath(1)", KNOWN, before=before) == ("nx.Graph", "nx.path")
-    assert apis_used("import other as n\nn.Graph()", KNOWN, before=before) == ()
-    assert apis_used("n.Graph()", KNOWN) == ()
+    assert find_called_apis("n.Graph()\npath(1)", KNOWN, before=before) == ("nx.Graph", "nx.path")
+    assert find_called_apis("import other as n\nn.Graph()", KNOWN, before=before) == ()
+    assert find_called_apis("n.Graph()", KNOWN) == ()

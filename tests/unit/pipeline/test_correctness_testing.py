@@ -127,7 +127,7 @@ async def test_the_same_program_again_ends_the_rounds_and_is_not_run_again():
     ending = await run_task(run)
     assert [(c.id, c.duplicate_of) for c in solutions(run)] == [("s1", None), ("s2", "s1")]
     assert ending.verdict.outcome == "unchecked"
-    assert "the model had no other program to give" in ending.verdict.reason
+    assert "the model had no other program to offer" in ending.verdict.reason
 
 
 @pytest.mark.parametrize("reply", ["unsure", "t1: unsure, cannot be seen\nVerdict: unsure", "wrong"])
@@ -142,7 +142,7 @@ async def test_replies_that_cannot_be_read_are_unsure_and_told():
     run = a_tested_run(judge=["I like it.", "I still like it."])
     ending = await run_task(run)
     assert ending.verdict.outcome == "unchecked"
-    assert any("could not be read" in event.text for event in happened(run, "notice"))
+    assert any("could not be parsed" in event.text for event in happened(run, "notice"))
 
 
 async def test_a_program_that_fails_the_users_check_is_repaired_before_anything_is_invented():
@@ -197,7 +197,7 @@ async def test_right_is_not_believed_where_no_input_ran_to_its_end():
     invent = json.dumps({"tests": [{"title": "text", "after": "root('nine')"}]})
     ending = await run_task(a_tested_run(invent=invent, judge="right"))
     assert ending.verdict.outcome == "unchecked"
-    assert "on no generated input it ran to its end" in ending.verdict.reason
+    assert "it ran to completion on no generated input" in ending.verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ async def test_right_is_not_believed_where_no_input_ran_to_its_end():
             "t1: right\nt2: not quite right\nright",
             "Judged right on 1 generated input (1 not judged); no check was given.",
         ),
-        ("right", "Judged right, but nothing was said of the inputs; no check was given."),
+        ("right", "Judged right, but no input was judged individually; no check was given."),
     ],
 )
 async def test_only_inputs_with_an_opinion_of_their_own_are_judged_right(reply, reason):
@@ -222,7 +222,7 @@ async def test_an_input_that_fails_by_itself_is_dropped_and_told():
     run = a_tested_run(invent=json.dumps({"tests": tests}), judge="t2: right\nright")
     ending = await run_task(run)
     assert [item.subtask.id for item in asked(run, "judge")[0].inputs.results] == ["t2"]
-    assert any("“broken” was left out" in event.text for event in happened(run, "notice"))
+    assert any("“broken” was skipped" in event.text for event in happened(run, "notice"))
     assert ending.verdict.reason == "Judged right on 1 generated input (1 could not be run); no check was given."
 
 
@@ -240,14 +240,16 @@ async def test_expected_values_are_taken_out_of_inputs_and_it_is_said():
     await run_task(run)
     [event] = happened(run, "inputs_invented")
     assert event.inputs[0].after == "print(root(9))\nroot(16)"
-    assert any("Assertions were taken out" in event.text for event in happened(run, "notice"))
+    assert any("Assertions were removed" in event.text for event in happened(run, "notice"))
 
 
 async def test_no_usable_reply_leaves_the_solution_as_it_is():
     run = a_tested_run(invent=["", ""], check="assert root(9) == 3")
     ending = await run_task(run)
     assert ending.verdict.outcome == "solved"
-    assert ending.verdict.reason == "Its check passed; its outputs were not judged, for no usable input was generated."
+    assert (
+        ending.verdict.reason == "Its check passed; its outputs were not judged, because no usable input was generated."
+    )
 
 
 async def test_at_most_so_many_inputs_are_tried():
@@ -319,7 +321,7 @@ async def test_the_offline_model_passes_tests_over_and_says_so_once():
     ending = await run_task(run)
     assert ending.verdict.outcome == "solved"
     told = [event.text for event in happened(run, "notice") if "--tests" in event.text]
-    assert told == ["The offline model can neither write test inputs nor judge outputs: --tests is passed over."]
+    assert told == ["The offline model can neither write test inputs nor judge outputs: --tests is ignored."]
 
 
 async def test_the_offline_model_lets_a_check_decide_between_documented_calls():
@@ -359,7 +361,7 @@ async def test_right_by_types_alone_is_not_solved():
     run = replace(a_tested_run(), sharing="schema")
     ending = await run_task(run)
     assert ending.verdict.outcome == "unchecked"
-    assert "by no value that it gave" in ending.verdict.reason
+    assert "without seeing any of its values" in ending.verdict.reason
 
 
 async def test_no_value_of_an_error_reaches_the_search_where_only_the_schema_is_shared():
@@ -382,7 +384,7 @@ async def test_a_check_that_passes_anyway_does_not_spoil_a_judgement():
     run = replace(run, task=replace(run.task, uses=("root",)), root=InlineBranch(["root = lambda x: 3"]))
     verdict = (await run_task(run)).verdict
     assert verdict.outcome == "solved"
-    assert verdict.reason == "Judged right on 2 generated inputs; its check passes without it as well."
+    assert verdict.reason == "Judged right on 2 generated inputs; its check also passes without it."
 
 
 def test_what_an_error_failed_at_is_searched_with_it():

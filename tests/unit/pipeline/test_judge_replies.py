@@ -5,8 +5,8 @@ import json
 import pytest
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.solving.judge_replies import parse_ruling
-from exploracoder_jupyter.pipeline.solving.test_inputs import cleaned, displaying, parse_inputs
+from exploracoder_jupyter.pipeline.solving.judge_replies import parse_judgement
+from exploracoder_jupyter.pipeline.solving.test_inputs import display_last_value, parse_inputs, strip_assertions
 
 IDS = ("t1", "t2", "t3")
 PROGRAM = "def f(x):\n    return x + 1"
@@ -66,25 +66,25 @@ def test_what_holds_no_input_is_refused(text):
     ],
 )
 def test_assertions_become_displays(code, shown):
-    found = cleaned(code)
+    found = strip_assertions(code)
     assert found.code == shown
     assert found.stripped is (code != shown)
 
 
 def test_what_is_no_python_cannot_be_used():
-    assert cleaned("f(1") is None
-    assert cleaned("%timeit f(1)") is None
+    assert strip_assertions("f(1") is None
+    assert strip_assertions("%timeit f(1)") is None
 
 
 def test_a_value_that_is_assigned_last_is_displayed():
-    assert displaying("y = f(1)") == "y = f(1)\ny"
-    assert displaying("y: int = f(1)") == "y: int = f(1)\ny"
-    assert displaying("f(1)") == "f(1)"
-    assert displaying("") == ""
+    assert display_last_value("y = f(1)") == "y = f(1)\ny"
+    assert display_last_value("y: int = f(1)") == "y: int = f(1)\ny"
+    assert display_last_value("f(1)") == "f(1)"
+    assert display_last_value("") == ""
 
 
 def said(text):
-    ruled = parse_ruling(text, IDS)
+    ruled = parse_judgement(text, IDS)
     judgement = ruled.judgement
     return judgement.ruling, {item.input: item.ruling for item in judgement.opinions}, ruled.code
 
@@ -130,7 +130,7 @@ def test_verdicts_are_read_in_many_forms(text, ruling):
 
 def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
     text = "- **t1**: right, as asked.\n- t2: WRONG — it pairs NaN with NaN.\n- t9: wrong\n\n**wrong**"
-    ruled = parse_ruling(text, IDS)
+    ruled = parse_judgement(text, IDS)
     assert [(item.input, item.ruling) for item in ruled.judgement.opinions] == [("t1", "right"), ("t2", "wrong")]
     assert ruled.judgement.reason == "it pairs NaN with NaN."
 
@@ -156,10 +156,10 @@ def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
 
 
 def test_why_a_reply_that_says_two_things_is_unsure_is_told():
-    assert parse_ruling("t1: right\nt2: wrong\nVerdict: right, as asked", IDS).judgement.reason.startswith(
-        "right is said of"
+    assert parse_judgement("t1: right\nt2: wrong\nVerdict: right, as asked", IDS).judgement.reason.startswith(
+        "the whole is judged right"
     )
-    assert parse_ruling("wrong\nright", IDS).judgement.reason == "different verdicts are given"
+    assert parse_judgement("wrong\nright", IDS).judgement.reason == "different verdicts are given"
 
 
 def test_a_verdict_in_a_fence_is_no_program():
@@ -192,4 +192,4 @@ def test_a_program_is_taken_with_a_verdict_of_wrong_only():
 @pytest.mark.parametrize("text", ["", "I like it.", "It may be right or wrong.", "t9: right", "```text\nright\n```"])
 def test_what_says_nothing_is_refused(text):
     with pytest.raises(ReplyError):
-        parse_ruling(text, IDS)
+        parse_judgement(text, IDS)

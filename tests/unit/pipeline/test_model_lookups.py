@@ -153,7 +153,7 @@ async def test_more_look_ups_than_there_are_get_no_answer_and_then_no_hearing():
 
     run = looking_up(ScriptedModel(["APISearch(a)"] * 9), lookups=1)
     [draft] = await drafts(run)
-    assert draft.problem == "it asks for more look-ups than there are"
+    assert draft.problem == "it asks for more look-ups than allowed"
     assert len(run.model.requests) == 3
 
 
@@ -211,7 +211,7 @@ async def test_a_draft_that_cannot_go_on_stops_no_other():
 
     good, bad = await drafts(looking_up(ScriptedModel(say)), n=2)
     assert good.code == "print(16 ** 0.5)"
-    assert "could not go on: The endpoint is gone." in bad.problem
+    assert "could not be completed: The endpoint is gone." in bad.problem
 
 
 async def test_a_run_that_is_stopped_ends_the_look_up_and_records_what_was_asked():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
-from exploracoder_jupyter.pipeline.prompting.observation_text import OBSERVATION, tell
+from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_experience
 
 REPORT = "KeyError: 'x'\n  line 1 of the cell: d['x']"
 FAILED = Observation(
@@ -39,7 +39,7 @@ def told(*observations, most=20_000, code="x"):
         Experience(Subtask("1", "count"), Candidate(f"1.{number}", "1", code), observation)
         for number, observation in enumerate(observations)
     ]
-    return tell(cells, most)
+    return format_experience(cells, most)
 
 
 def lines(observation, **more):
@@ -143,7 +143,7 @@ LONG = {
 def test_an_observation_has_a_budget_and_says_what_is_cut(observation, said):
     text = told(observation, most=100_000)
     assert said in text
-    assert len(text) < OBSERVATION * 1.2
+    assert len(text) < MOST_CHARACTERS * 1.2
 
 
 def test_every_part_is_told_however_much_there_is_of_the_first():

@@ -10,7 +10,7 @@ from exploracoder_jupyter.llm.request_body import strict
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.exploring.planning import make_plan, revise
 from exploracoder_jupyter.pipeline.prompting.reply_forms import MarkedReply, PlanReply, SearchingPlanReply, parse_json
-from exploracoder_jupyter.pipeline.retrieval.null_retriever import NoSoup
+from exploracoder_jupyter.pipeline.retrieval.null_retriever import NullSoup
 from tests.unit.world import a_run, happened
 
 PLAIN, QUERY = "Read the file", "haversine formula numpy"
@@ -23,7 +23,7 @@ def anyio_backend():
     return "asyncio"
 
 
-class Searched(NoSoup):
+class Searched(NullSoup):
     kinds = frozenset({"web"})
 
 
@@ -94,7 +94,7 @@ async def test_the_plan_keeps_the_queries_where_the_web_is_searched():
 
 @pytest.mark.anyio
 async def test_without_the_web_nobody_is_asked_for_queries():
-    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, NoSoup())
+    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, NullSoup())
     assert [subtask.online for subtask in plan.subtasks] == ["", ""]
     assert not request.inputs.online and "The web can be searched" not in request.messages[-1].content
 

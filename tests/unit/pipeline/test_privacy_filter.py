@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.types import (
     Subtask,
     Task,
 )
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import shared
+from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     DebugInputs,
     ExplainInputs,
@@ -100,7 +100,7 @@ def inputs():
 
 
 def prompt(level):
-    rendered = (render(step, shared(values, level)) for step, values in inputs().items())
+    rendered = (render(step, redact_inputs(values, level)) for step, values in inputs().items())
     return "".join(message.content for messages in rendered for message in messages)
 
 
@@ -137,7 +137,7 @@ def test_schema_keeps_what_is_known_without_values():
 
 
 def test_schema_keeps_of_a_report_what_is_of_the_code():
-    assert shared(SolveInputs(TASK, (), (SEEN,)), "schema").experience[0].observation.error.report == (
+    assert redact_inputs(SolveInputs(TASK, (), (SEEN,)), "schema").experience[0].observation.error.report == (
         """KeyError
   line 1 of the cell: df = load(rows["x"])
     failed in: rows['x']
@@ -162,7 +162,7 @@ def told(name, message, code="df = load(rows['x'])"):
     failed = replace(
         SEEN, candidate=candidate, observation=Observation("error", error=ErrorInfo(name, message, "secret"))
     )
-    [kept] = shared(SolveInputs(Task("t", ("m",)), (), (failed,)), "schema").experience
+    [kept] = redact_inputs(SolveInputs(Task("t", ("m",)), (), (failed,)), "schema").experience
     return kept.observation.error
 
 
@@ -237,14 +237,14 @@ def test_in_schema_a_name_that_is_not_in_the_code_is_left_out(name, message, cod
 def test_files_of_the_user_are_not_sent_below_values(level):
     file, page = (Passage(source, "t", "patient 4711", "o") for source in ("workspace", "documentation"))
     values = SolveInputs(TASK, (), (), (file, page))
-    assert shared(values, level).passages == (page,)
-    assert shared(values, "values").passages == (file, page)
+    assert redact_inputs(values, level).passages == (page,)
+    assert redact_inputs(values, "values").passages == (file, page)
 
 
 @pytest.mark.parametrize("step", inputs())
 def test_a_value_found_nowhere_but_in_the_data_is_in_no_prompt(step):
     def sent(level):
-        return "".join(message.content for message in render(step, shared(inputs()[step], level)))
+        return "".join(message.content for message in render(step, redact_inputs(inputs()[step], level)))
 
     assert DISTINCT in sent("values") and DISTINCT not in sent("schema") + sent("none")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.pipeline.prompting.similar_apis import enriched
+from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from tests.unit.world import a_run, api
 
 GRAPHS = (
@@ -19,7 +19,7 @@ GRAPHS = (
 
 def meant(name, message, *, nearest=()):
     error = ErrorInfo(name, message, nearest=nearest)
-    return enriched(a_run(None, apis=GRAPHS), Observation("error", error=error)).error.nearest
+    return add_suggestions(a_run(None, apis=GRAPHS), Observation("error", error=error)).error.nearest
 
 
 def test_apis_of_the_same_class_come_first():
@@ -78,4 +78,4 @@ def test_a_signature_that_the_sibling_told_is_enough():
 
 def test_what_ran_is_left_as_it_is():
     observation = Observation("ok", text="4")
-    assert enriched(a_run(None, apis=GRAPHS), observation) is observation
+    assert add_suggestions(a_run(None, apis=GRAPHS), observation) is observation

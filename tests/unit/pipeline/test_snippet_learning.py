@@ -9,7 +9,7 @@ import pytest
 from exploracoder_jupyter.core.settings import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import repeats, self_contained, whole
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import contained_in, is_self_contained, slice_dependencies
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewPassages, a_run, happened
 
@@ -121,9 +121,9 @@ def cell(code, *changed):
     ],
 )
 def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together):
-    code = whole(cells)
+    code = slice_dependencies(cells)
     assert together is None or code == together
-    assert self_contained(code)
+    assert is_self_contained(code)
     exec(code, {})
 
 
@@ -141,7 +141,7 @@ def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together
     ],
 )
 def test_code_that_lacks_something_is_told(code):
-    assert not self_contained(code)
+    assert not is_self_contained(code)
 
 
 @pytest.mark.parametrize(
@@ -157,13 +157,13 @@ def test_code_that_lacks_something_is_told(code):
     ],
 )
 def test_code_that_lacks_nothing_is_told(code):
-    assert self_contained(code)
+    assert is_self_contained(code)
 
 
 def test_code_repeats_another_where_all_its_statements_are_there():
-    assert repeats("math.floor( 2.5 )  # low", "import math\nmath.floor(2.5)")
-    assert not repeats("math.floor(2.5)\nmore()", "import math\nmath.floor(2.5)")
-    assert not repeats("", "x = 1") and not repeats("x =", "x =")
+    assert contained_in("math.floor( 2.5 )  # low", "import math\nmath.floor(2.5)")
+    assert not contained_in("math.floor(2.5)\nmore()", "import math\nmath.floor(2.5)")
+    assert not contained_in("", "x = 1") and not contained_in("x =", "x =")
 
 
 KEPT = Passage("snippet", "take the root", "import math\nprint(math.introot(16))", "snippet 1 of math", (), True)

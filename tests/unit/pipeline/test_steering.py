@@ -317,7 +317,7 @@ async def test_what_follows_a_retry_is_planned_again_even_what_was_skipped():
 async def test_what_has_not_begun_is_not_explored_again(subtask):
     run, _ = steered({("propose", "2"): [Retry(subtask)]}, holds=False)
     await run_task(run)
-    assert warnings(run) == [f"There is no subtask {subtask} that has begun: it cannot be explored again."]
+    assert warnings(run) == [f"No subtask {subtask} has started: it cannot be explored again."]
     assert happened(run, "steered") == []
 
 
@@ -400,7 +400,7 @@ async def test_a_candidate_whose_subtask_has_not_begun_again_is_refused():
     run, watch = steered({("propose", "3"): [Retry("1"), Choose("2.2")]})
     await run_task(run)
     assert watch.cancelled
-    assert warnings(run) == ["Candidate 2.2 cannot be carried forward: its subtask has not begun again."]
+    assert warnings(run) == ["Candidate 2.2 cannot be carried forward: its subtask has not started again."]
 
 
 async def test_a_chosen_candidate_that_fails_now_gives_way_to_exploring(monkeypatch):
@@ -413,7 +413,7 @@ async def test_a_chosen_candidate_that_fails_now_gives_way_to_exploring(monkeypa
 
     monkeypatch.setattr(InlineBranch, "run", flaky)
     await run_task(run)
-    assert warnings(run) == ["Candidate 1.2 does not run now: the subtask is explored."]
+    assert warnings(run) == ["Candidate 1.2 no longer runs: exploring its subtask instead."]
     assert texts(run)["1.3"] == "['1a']"
     assert ends(run) == [("1", "done"), ("1", "done"), ("2", "done"), ("3", "done")]
 
@@ -487,7 +487,7 @@ async def test_ids_of_subtasks_are_never_used_again():
 async def test_the_user_may_plan_more_than_the_model_but_not_without_end():
     run, _ = steered({("propose", "1"): [Replan(tuple("x" * n for n in range(1, 21)))]}, holds=False, subtasks=3)
     await run_task(run)
-    assert warnings(run) == ["A plan has at most 20 subtasks: nothing was changed."]
+    assert warnings(run) == ["A plan can have at most 20 subtasks: nothing was changed."]
     run, _ = steered({("propose", "1"): [Replan(("x", "y", "z"))]}, holds=False, subtasks=3)
     await run_task(run)
     assert len(plans(run)[-1]) == 4
@@ -575,7 +575,7 @@ async def test_a_control_that_comes_when_its_leg_is_ending_counts(monkeypatch, w
     assert asked
     if not happened(run, "steered"):
         assert (when, turns) == ("solved", 0), "there was time to take it"
-        assert warnings(run) == ["The run is over: nothing was changed."]
+        assert warnings(run) == ["The run has finished: nothing was changed."]
         return
     assert "candidate_selected" not in told_between(run, "retry", "subtask_started")
     assert "subtask_finished" not in told_between(run, "retry", "subtask_started")
@@ -693,8 +693,8 @@ async def test_a_plan_that_is_approved_as_it_is_is_no_other_plan():
 async def test_nothing_else_is_done_during_a_review_and_a_plan_has_a_subtask():
     run = reviewing(Skip("1"), Retry("1"), Replan(()), Replan(("a",)))
     await run_task(run)
-    waits = "The plan waits for your word: nothing else is done before."
-    assert warnings(run) == [waits, waits, "A plan has at least one subtask: nothing was changed."]
+    waits = "The plan is waiting for your review: accept or edit it first."
+    assert warnings(run) == [waits, waits, "A plan needs at least one subtask: nothing was changed."]
     assert ends(run) == [("1", "done")]
 
 
@@ -788,7 +788,7 @@ async def test_with_all_code_given_only_the_solution_is_asked_for():
 async def test_what_fails_now_is_explored():
     run, _ = steered(given=Given(("a", "b"), (Carried("1/0"), *first_marks("y"))))
     await run_task(run)
-    assert warnings(run) == ["Candidate 1.1 does not run now: the subtask is explored."]
+    assert warnings(run) == ["Candidate 1.1 no longer runs: exploring its subtask instead."]
     assert (texts(run)["1.2"], texts(run)["2.1"]) == ("['1a']", "['1a', 'y']")
 
 

@@ -96,12 +96,12 @@ async def unsolved(model_name, *solutions):
 
 @pytest.mark.parametrize(
     ("model", "kept", "step"),
-    [("offline", "s2", "Name a language model with --model"), ("some-model", "s4", "Put the task in other words")],
+    [("offline", "s2", "Choose a language model with --model"), ("some-model", "s4", "Rephrase the task")],
 )
 async def test_the_best_of_what_failed_is_kept_and_told_with_a_next_step(model, kept, step):
     ending = await unsolved(model, "1 / 0", "root = 2", "other = 5", "root = 4", "x = 1", "root = 1 / 0")
     assert ending.solution.candidate == kept
-    assert "(6 tried, 4 ran to their end); the best one gave AssertionError" in ending.verdict.reason
+    assert "(6 tried, 4 ran to completion); the best one ended with AssertionError" in ending.verdict.reason
     assert step in ending.verdict.reason
 
 

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Call
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import argument, asked, code_of, written
+from exploracoder_jupyter.pipeline.prompting.tool_call_text import (
+    argument,
+    asked,
+    parse_calls,
+    parse_code_without_calls,
+)
 
 QUERY = st.text(string.ascii_letters + string.digits + " .,_()'=-", min_size=1, max_size=60).filter(
     lambda text: any(letter.isalpha() for letter in text) and "->" not in text and text[0].isalpha()
@@ -75,19 +80,19 @@ def test_complete_code_waits_for_no_answer_unless_the_look_up_is_last(text, wait
 
 
 def test_look_ups_are_taken_out_of_the_code():
-    assert code_of("```python\nx = 1\nAPISearch(what next) ->\ny = 2\n```") == "x = 1\ny = 2"
-    assert code_of("x = 1\nAPISearch(what next)\ny = 2") == "x = 1\ny = 2"
-    assert code_of("x = 1") == "x = 1"
+    assert parse_code_without_calls("```python\nx = 1\nAPISearch(what next) ->\ny = 2\n```") == "x = 1\ny = 2"
+    assert parse_code_without_calls("x = 1\nAPISearch(what next)\ny = 2") == "x = 1\ny = 2"
+    assert parse_code_without_calls("x = 1") == "x = 1"
     with pytest.raises(ReplyError, match="no valid Python without"):
-        code_of("```python\nfor x in y:\n    APISearch(what next)\n```")
+        parse_code_without_calls("```python\nfor x in y:\n    APISearch(what next)\n```")
     with pytest.raises(ReplyError):
-        code_of("APISearch(what next)")
+        parse_code_without_calls("APISearch(what next)")
 
 
 @settings(max_examples=50)
 @given(QUERY)
 def test_any_query_alone_on_a_line_is_seen(query):
-    [call] = written(f"So:\nAPISearch({query})\n").calls
+    [call] = parse_calls(f"So:\nAPISearch({query})\n").calls
     assert call.argument and call.argument in query
 
 
@@ -97,14 +102,14 @@ def test_taking_look_ups_out_leaves_all_else_as_it_was(parts):
     text = "x = 0\n" + "".join(f"{line}\n" + (f"APISearch({query})\n" if query else "") for line, query in parts)
     code = "x = 0\n" + "".join(f"{line}\n" for line, _ in parts)
     ast.parse(code)
-    assert written(text).rest == code
-    assert len(written(text).calls) == sum(query is not None for _, query in parts)
+    assert parse_calls(text).rest == code
+    assert len(parse_calls(text).calls) == sum(query is not None for _, query in parts)
 
 
 @settings(max_examples=50)
 @given(st.text(max_size=200))
 def test_no_text_confuses_it(text):
-    reply = written(text)
+    reply = parse_calls(text)
     assert all(call.argument for call in reply.calls)
     assert set(asked(text)) <= set(reply.calls)
 

@@ -8,7 +8,7 @@ import pytest
 from exploracoder_jupyter.core.settings import Retrieval
 from exploracoder_jupyter.core.types import Parameter, Passage
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.retrieval.web_query_filter import sendable
+from exploracoder_jupyter.pipeline.retrieval.web_query_filter import filter_queries
 from tests.unit.pipeline.test_task_run import answers
 from tests.unit.world import FewApis, FewPassages, a_run, api, happened
 
@@ -53,11 +53,11 @@ def run_of(task=TASK, model=None, **more):
     ],
 )
 def test_a_query_keeps_words_of_the_task_and_of_the_library_alone(query, sent):
-    assert sendable(run_of(), [query]) == [sent]
+    assert filter_queries(run_of(), [query]) == [sent]
 
 
 def test_where_saved_pages_are_searched_nothing_is_sent_and_queries_stay():
-    assert sendable(run_of(retrieval=Retrieval(web="folder")), ["sales of Miller"]) == ["sales of Miller"]
+    assert filter_queries(run_of(retrieval=Retrieval(web="folder")), ["sales of Miller"]) == ["sales of Miller"]
 
 
 @pytest.mark.anyio
