@@ -26,7 +26,9 @@ def installer(tmp_path, monkeypatch):
         uv = folder / "uv"
         uv.write_text(f'#!/bin/sh\n{for_each}if [ "$1" = venv ]; then {VENV}; else {install}; fi\n')
         uv.chmod(0o700)
-        monkeypatch.setattr("exploracoder_jupyter.runs.trace_check.environment_builder.find_spec", lambda name: None)  # pip would come first
+        monkeypatch.setattr(
+            "exploracoder_jupyter.runs.trace_check.environment_builder.find_spec", lambda name: None
+        )  # pip would come first
 
     write()
     return write
