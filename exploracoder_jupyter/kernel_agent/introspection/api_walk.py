@@ -20,7 +20,7 @@ from exploracoder_jupyter.kernel_agent.introspection.module_locations import roo
 from exploracoder_jupyter.kernel_agent.introspection.object_walker import Walk
 from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_rows
-from exploracoder_jupyter.kernel_agent.reporting.call_guards import limited, silenced
+from exploracoder_jupyter.kernel_agent.reporting.call_guards import silence_standard_streams, time_limit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def walk(
     `beside`: other top-level modules whose objects are the library's own. `without`: modules that are not imported.
     """
     try:
-        with limited(seconds):
+        with time_limit(seconds):
             module = importlib.import_module(name)
     except KeyboardInterrupt:
         raise
@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=180.0, help="for each library")
     asked = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    with silenced() as stream:
+    with silence_standard_streams() as stream:
 
         def say(row: Mapping[str, Any]) -> None:
             stream.write(json.dumps(row) + "\n")

@@ -33,7 +33,7 @@ from exploracoder_jupyter.kernel_agent.introspection.api_scope import SKIPPED, S
 from exploracoder_jupyter.kernel_agent.introspection.class_members import functional, members
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import unmarked_packages
 from exploracoder_jupyter.kernel_agent.introspection.related_types import mentioned, returned
-from exploracoder_jupyter.kernel_agent.reporting.call_guards import limited
+from exploracoder_jupyter.kernel_agent.reporting.call_guards import time_limit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Walk:
     def run(self, module: types.ModuleType) -> None:
         """Walk from this module; stops at the deadline with what it has."""
         self.queue.append((self.scope.name, module, LISTED))
-        with limited(self.deadline - time.monotonic()), suppress(TimeoutError):
+        with time_limit(self.deadline - time.monotonic()), suppress(TimeoutError):
             self._drain()
             self.queue, self.later = self.later, deque()
             self._drain()
@@ -157,7 +157,7 @@ class Walk:
             return None
         self.say({"loading": full})
         try:
-            with limited(min(self.deadline - time.monotonic(), MODULE_SECONDS)):
+            with time_limit(min(self.deadline - time.monotonic(), MODULE_SECONDS)):
                 return importlib.import_module(full)
         except KeyboardInterrupt:
             raise

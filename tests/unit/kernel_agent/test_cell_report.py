@@ -12,8 +12,8 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from exploracoder_jupyter.kernel_agent.reporting import touched_files
-from exploracoder_jupyter.kernel_agent.reporting.captured_warnings import Caught
-from exploracoder_jupyter.kernel_agent.reporting.cell_report import MIME, Aftermath
+from exploracoder_jupyter.kernel_agent.reporting.captured_warnings import WarningCapture
+from exploracoder_jupyter.kernel_agent.reporting.cell_report import MIME, CellReporter
 from exploracoder_jupyter.kernel_agent.summaries.display_formatter import LLM, SCHEMA, install
 
 
@@ -45,14 +45,14 @@ def told(shell):
     """Runs code between the two events, and gives what is published."""
     published = []
     shell.display_pub.publish = published.append
-    shell.explora_aftermath = aftermath = Aftermath(shell)
+    shell.explora_cell_reporter = reporter = CellReporter(shell)
 
     def run(code, error=None):
         published.clear()
         cell = Cell(code, error)
-        aftermath._begin(cell.info)
+        reporter._start_cell(cell.info)
         exec(code, shell.user_ns)
-        aftermath._end(cell)
+        reporter._finish_cell(cell)
         return published[0][MIME] if published else None
 
     return run
@@ -66,9 +66,9 @@ def test_what_a_cell_runs_as_a_cell_is_part_of_it(told, shell):
     def run_inside(code):
         cell = Cell(code)
         if code:  # IPython ends an empty cell without having begun it
-            shell.explora_aftermath._begin(cell.info)
+            shell.explora_cell_reporter._start_cell(cell.info)
         exec(code, shell.user_ns)
-        shell.explora_aftermath._end(cell)
+        shell.explora_cell_reporter._finish_cell(cell)
 
     shell.user_ns["run_inside"] = run_inside
     content = told(
@@ -80,7 +80,7 @@ def test_what_a_cell_runs_as_a_cell_is_part_of_it(told, shell):
 
 def test_a_cell_that_was_never_ended_does_not_silence_the_next_one(told, shell):
     shell.parent_header = {"msg_id": "lost"}
-    shell.explora_aftermath._begin(Cell("lost"))
+    shell.explora_cell_reporter._start_cell(Cell("lost"))
     shell.parent_header = {"msg_id": "next"}
     assert [change["name"] for change in told("a = [1]")["changes"]] == ["a"]
 
@@ -207,7 +207,7 @@ def test_what_was_displayed_is_not_kept_alive(shell):
 
 @pytest.fixture
 def caught():
-    listener = Caught()
+    listener = WarningCapture()
     before = warnings.showwarning, logging.Logger.callHandlers
     yield listener
     listener.end()
@@ -299,7 +299,7 @@ def test_what_is_put_back_in_a_later_cell_does_not_count_twice(caught, monkeypat
 def watched(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old").write_text("old")
-    watcher = touched_files.Touched()
+    watcher = touched_files.FileTracker()
     watcher.begin()
     return watcher, tmp_path
 

@@ -20,7 +20,7 @@ from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME
     }.items(),
 )
 def test_names_bound_at_the_top_level(code, bound):
-    assert notebook_names.bound_by(code) == bound
+    assert notebook_names.bound_names(code) == bound
 
 
 class Rude:
@@ -42,11 +42,11 @@ def test_types_are_named_by_their_shortest_path_without_asking_the_value():
 
 def test_names_are_in_the_order_of_their_last_mention():
     code = "a = 1\nb = a + c\ndef f(): return d\nfor e in b: a = e"
-    assert notebook_names.mentioned_by(code) == ["c", "d", "f", "b", "e", "a"]
+    assert notebook_names.mentioned_names(code) == ["c", "d", "f", "b", "e", "a"]
 
 
 def test_imports_are_told_from_other_names():
-    assert notebook_names.imported_by("import a.b, c as d\nfrom e import f\ng = d") == {"a", "d", "f"}
+    assert notebook_names.imported_names("import a.b, c as d\nfrom e import f\ng = d") == {"a", "d", "f"}
 
 
 def test_changed_names_are_new_rebound_or_mutated():
