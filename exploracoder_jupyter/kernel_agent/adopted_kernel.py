@@ -61,7 +61,7 @@ class AdoptedKernel:
 
     def __init__(self, folder: str, limits: dict[str, int | None]) -> None:
         self._folder, self._limits = folder, limits
-        self._initial_state = written_archive.look(os.path.join(folder, "work"))
+        self._initial_state = written_archive.snapshot(os.path.join(folder, "work"))
         self._deadline = time.monotonic()
         self._program: subprocess.Popen[bytes] | None = None
         self._output_path, self._errors_path, self._offset = "", "", 0

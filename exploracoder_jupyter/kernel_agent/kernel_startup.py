@@ -22,7 +22,7 @@ from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_rep
 def serve(options: dict[str, Any], arguments: list[str]) -> None:
     """Run the kernel until it is shut down."""
     resource_limits.lead_own_group()
-    lifeline.hold()
+    lifeline.watch_starter()
     if options.get("reap"):
         resource_limits.adopt_orphans()
     _remove_own_package()

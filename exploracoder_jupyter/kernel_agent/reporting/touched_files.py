@@ -10,7 +10,7 @@ import os
 import time
 from collections import Counter
 
-from exploracoder_jupyter.kernel_agent.confinement.written_archive import CACHES, States, states
+from exploracoder_jupyter.kernel_agent.confinement.written_archive import CACHES, FileStates, file_states
 
 _SKIPPED = CACHES | {".git"}
 _MAX_ENTRIES = 2_000
@@ -25,7 +25,7 @@ class FileTracker:
 
     def __init__(self) -> None:
         self._folder = ""
-        self._initial: States | None = None
+        self._initial: FileStates | None = None
         self._skipped_folders: set[str] = set()
         self._slow_scans: Counter[str] = Counter()
 
@@ -44,7 +44,7 @@ class FileTracker:
             return []
         return sorted(path for path, state in after.items() if self._initial.get(path) != state)[:_MAX_FILES]
 
-    def _scan(self) -> States | None:
+    def _scan(self) -> FileStates | None:
         if not self._folder or self._folder in self._skipped_folders:
             return None
         try:
@@ -59,7 +59,7 @@ class FileTracker:
         return None
 
 
-def _scan(folder: str) -> States:
+def _scan(folder: str) -> FileStates:
     """Return the states of the regular files below the folder.
 
     Raises:
@@ -67,7 +67,7 @@ def _scan(folder: str) -> States:
         TimeoutError: the scan takes too long.
     """
     deadline, entries = time.monotonic() + _MAX_SECONDS, 0
-    result: States = {}
+    result: FileStates = {}
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in _SKIPPED]
         entries += len(folders) + len(names)
@@ -75,5 +75,5 @@ def _scan(folder: str) -> States:
             raise OverflowError
         if time.monotonic() > deadline:
             raise TimeoutError
-        result |= states(folder, parent, names)
+        result |= file_states(folder, parent, names)
     return result
