@@ -97,7 +97,7 @@ class AdoptedKernel:
     def read(self) -> str:
         """Return the program's new output, up to a megabyte, as base64 of compressed JSON.
 
-        Fields: `data` (base64), `status` (null while the program runs or output remains), `message` (its last line of
+        Fields: `data` (base64), `status` (null while the program runs or output remains), `words` (its last line of
         standard error).
         """
         assert self._program is not None

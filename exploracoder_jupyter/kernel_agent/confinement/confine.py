@@ -110,7 +110,10 @@ def build_view(order: dict[str, Any]) -> int | None:
 
 
 def give_up_privileges() -> None:
-    """Drop all capabilities. Only root with CAP_SETFCAP can create a user namespace that maps root (Linux 5.12)."""
+    """Drop all capabilities, except CAP_SETFCAP for root.
+
+    Only root with CAP_SETFCAP can create a user namespace that maps root (Linux 5.12).
+    """
     syscalls.drop_capabilities(keep=1 << syscalls.CAP_SETFCAP if os.getuid() == 0 else 0)
 
 

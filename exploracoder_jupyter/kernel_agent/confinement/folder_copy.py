@@ -17,7 +17,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def copy_tree(source: str, target: str, *, exclude: Collection[str] = ()) -> None:
-    """Copy the content of one folder into another, existing one, except for these top-level names.
+    """Copy the content of one folder into another, which exists, except for these top-level names.
 
     Links are copied as links; sockets are skipped. Files that their owner may not read are copied as well.
 

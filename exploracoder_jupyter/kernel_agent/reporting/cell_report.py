@@ -53,7 +53,7 @@ class CellReporter:
     @classmethod
     def of(cls, shell: Any) -> CellReporter:
         """Return the shell's reporter, creating it if there is none."""
-        if not hasattr(shell, "explora_aftermath"):
+        if not hasattr(shell, "explora_cell_reporter"):
             shell.explora_cell_reporter = cls(shell)
         reporter: CellReporter = shell.explora_cell_reporter
         return reporter
