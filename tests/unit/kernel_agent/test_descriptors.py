@@ -415,9 +415,9 @@ def test_sockets_of_the_kernel_are_found_by_their_addresses(tmp_path):
         local.bind(path)
         with socket.create_connection(("127.0.0.1", port)) as client, socket.socket() as other:
             inherited = InheritedDescriptors.survey([])
-            assert inherited.at({port}) == {server.fileno(), client.fileno()}
-            assert inherited.at({path}) == {local.fileno()}
-            assert other.fileno() in {one.number for one in inherited.found}
+            assert inherited.sockets_at({port}) == {server.fileno(), client.fileno()}
+            assert inherited.sockets_at({path}) == {local.fileno()}
+            assert other.fileno() in {one.number for one in inherited.descriptors}
 
 
 def test_local_sockets_are_named_by_their_path(tmp_path):
