@@ -1,1 +1,1 @@
-"""Code that runs inside kernels: standard library only, imports nothing of the rest, sent there as a zip."""
+"""Code that runs inside kernels, sent there as a zip: standard library only, imports no other part of the package."""

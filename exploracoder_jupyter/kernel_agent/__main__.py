@@ -1,11 +1,9 @@
 """Entry point of the zip that is sent to other interpreters: `python inside.zip LIMITS MODULE ARGUMENT...`.
 
-Sets the limits (JSON, see `resource_limits.apply`; `filter` is a system call filter in base64, if there is one), then
-runs the
-module of this folder that has that name as the main program.
-The zip holds this folder under its usual package path, so that modules find one another there as they do here. The
-working directory comes last on the import path, so that a `queue.py` in it is not taken for the real one; a kernel puts
-it where notebooks have it, when its own imports are done.
+Applies the limits (JSON, see `resource_limits.apply`; the optional `filter` is a system call filter in base64), then
+runs the module of that name in this package as the main program. The zip contains this package under its usual path, so
+that imports between modules work unchanged. The working directory comes last on the import path, so that a `queue.py`
+in it does not shadow the standard one; a kernel moves it to the position it has in notebooks after its own imports.
 """
 
 import base64
@@ -17,18 +15,18 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.confinement import resource_limits
 
 
-def confine(bounds: dict[str, Any]) -> None:
-    """Bound this process and all that it starts, for good."""
-    program = bounds.pop("filter", None)
-    resource_limits.apply(bounds)
+def apply_limits(limits: dict[str, Any]) -> None:
+    """Apply the limits permanently to this process and all its descendants."""
+    program = limits.pop("filter", None)
+    resource_limits.apply(limits)
     if program:
-        from exploracoder_jupyter.kernel_agent.confinement import syscalls  # Linux's alone
+        from exploracoder_jupyter.kernel_agent.confinement import syscalls  # Linux only
 
         syscalls.install_program(base64.b64decode(program))
 
 
 if __name__ == "__main__":
-    confine(json.loads(sys.argv[1]))
+    apply_limits(json.loads(sys.argv[1]))
     module = sys.argv[2]
     del sys.argv[1:3]
     if module != "kernel_startup":

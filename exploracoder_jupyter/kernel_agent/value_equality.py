@@ -1,9 +1,9 @@
-"""Equality as a check means it: `==` where that has a truth, content where it has none, NaN equal to NaN.
+"""Equality for checks: `==` where it yields a truth value, comparison by content otherwise; NaN equals NaN.
 
-`same(given, wanted)` is what `given == wanted` becomes in a check. The wanted side decides, for the given one was made
-by the program under test: an object that says it equals everything equals nothing here, on whichever side it stands,
-for not every check tells which side is the wanted one. `unittest.mock.ANY` may be wanted. The source of this file runs
-in the branch, after the program: standard library only, other libraries only where they are loaded already.
+`same(actual, expected)` replaces `actual == expected` in a check. The expected side decides, because the actual value
+comes from the program under test: an object that claims to equal everything equals nothing here, on either side, as not
+every check reveals which side is the expected one. `unittest.mock.ANY` is allowed as the expected value. The source of
+this file runs in the branch, after the program: standard library only, other libraries only if already loaded.
 """
 
 from __future__ import annotations
@@ -13,59 +13,59 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
-_LOOSE = {"check_exact": True, "check_dtype": False, "check_names": False, "check_categorical": False}
-_TABLES = {"DataFrame": {"check_column_type": False}, "Series": {}, "Index": {}}
+_PANDAS_OPTIONS = {"check_exact": True, "check_dtype": False, "check_names": False, "check_categorical": False}
+_PANDAS_TYPES = {"DataFrame": {"check_column_type": False}, "Series": {}, "Index": {}}
 
 
-def same(given: Any, wanted: Any) -> bool:
-    """Whether the given value equals the wanted one.
+def same(actual: Any, expected: Any) -> bool:
+    """Return whether the actual value equals the expected one.
 
     Lists, tuples and dicts are compared by their items; arrays, frames and tensors by shape and content.
 
     Raises:
-        Exception: whatever `==` raises, where the content cannot decide.
+        Exception: whatever `==` raises, if the contents do not decide either.
     """
-    if given is wanted or (_missing(given) and _missing(wanted) and _alike(given, wanted)):
+    if actual is expected or (_is_missing(actual) and _is_missing(expected) and _comparable_types(actual, expected)):
         return True
-    for kind, compare in _BY_ITEMS:
-        if isinstance(given, kind) and isinstance(wanted, kind):
-            return compare(given, wanted)
-    answer, problem = _asked(given, wanted)
-    if isinstance(answer, bool) or type(answer).__name__ in ("bool", "bool_"):
-        return bool(answer)
-    decided = _by_content(given, wanted)
-    if decided is None and problem:
-        raise problem
-    return bool(answer) if decided is None else decided
+    for kind, compare in _CONTAINERS:
+        if isinstance(actual, kind) and isinstance(expected, kind):
+            return compare(actual, expected)
+    result, error = _compare_by_operator(actual, expected)
+    if isinstance(result, bool) or type(result).__name__ in ("bool", "bool_"):
+        return bool(result)
+    equal = _compare_contents(actual, expected)
+    if equal is None and error:
+        raise error
+    return bool(result) if equal is None else equal
 
 
-def _asked(given: Any, wanted: Any) -> tuple[Any, Exception | None]:
-    """What `==` says, asked of the wanted side first; a side that equals just anything is not asked."""
-    wanted_kind, given_kind = _kind(wanted), _kind(given)
-    believed = wanted_kind.__module__ == "unittest.mock" or not _equals_anything(wanted)
+def _compare_by_operator(actual: Any, expected: Any) -> tuple[Any, Exception | None]:
+    """Return the result of `==`, evaluated by the expected side first, skipping sides that equal anything."""
+    expected_type, actual_type = _type_of(expected), _type_of(actual)
+    trusted = expected_type.__module__ == "unittest.mock" or not _equals_anything(expected)
     try:
-        answer = wanted_kind.__eq__(wanted, given) if believed else NotImplemented
-        if answer is NotImplemented and not _equals_anything(given):
-            answer = given_kind.__eq__(given, wanted)
-    except Exception as problem:
-        return None, problem
-    return (False if answer is NotImplemented else answer), None
+        result = expected_type.__eq__(expected, actual) if trusted else NotImplemented
+        if result is NotImplemented and not _equals_anything(actual):
+            result = actual_type.__eq__(actual, expected)
+    except Exception as error:
+        return None, error
+    return (False if result is NotImplemented else result), None
 
 
 def _equals_anything(value: Any) -> bool:
     try:
-        answer = _kind(value).__eq__(value, object())
-        return answer is not NotImplemented and not hasattr(answer, "__len__") and bool(answer)
+        result = _type_of(value).__eq__(value, object())
+        return result is not NotImplemented and not hasattr(result, "__len__") and bool(result)
     except Exception:
         return False
 
 
-def _kind(value: Any) -> Any:
+def _type_of(value: Any) -> Any:
     return type(value)
 
 
-def _missing(value: Any) -> bool:
-    """Whether it is one of the values that do not equal themselves: NaN, NaT, NA."""
+def _is_missing(value: Any) -> bool:
+    """Return whether this is a value that does not equal itself: NaN, NaT, NA."""
     if not (isinstance(value, Number) or type(value).__name__ in ("NaTType", "NAType", "datetime64", "timedelta64")):
         return False
     try:
@@ -74,110 +74,110 @@ def _missing(value: Any) -> bool:
         return False
 
 
-def _alike(given: Any, wanted: Any) -> bool:
-    return type(given) is type(wanted) or (isinstance(given, Number) and isinstance(wanted, Number))
+def _comparable_types(actual: Any, expected: Any) -> bool:
+    return type(actual) is type(expected) or (isinstance(actual, Number) and isinstance(expected, Number))
 
 
-def _sequences(given: Any, wanted: Any) -> bool:
-    kind = list if isinstance(wanted, list) else tuple
-    one, other = list(kind.__iter__(given)), list(kind.__iter__(wanted))
+def _equal_sequences(actual: Any, expected: Any) -> bool:
+    kind = list if isinstance(expected, list) else tuple
+    one, other = list(kind.__iter__(actual)), list(kind.__iter__(expected))
     return len(one) == len(other) and all(map(same, one, other))
 
 
-def _mappings(given: Any, wanted: Any) -> bool:
-    one, other = dict(dict.items(given)), dict(dict.items(wanted))
+def _equal_mappings(actual: Any, expected: Any) -> bool:
+    one, other = dict(dict.items(actual)), dict(dict.items(expected))
     return len(one) == len(other) and all(key in one and same(one[key], other[key]) for key in other)
 
 
-_BY_ITEMS: tuple[tuple[type, Callable[[Any, Any], bool]], ...] = (
-    (list, _sequences),
-    (tuple, _sequences),
-    (dict, _mappings),
+_CONTAINERS: tuple[tuple[type, Callable[[Any, Any], bool]], ...] = (
+    (list, _equal_sequences),
+    (tuple, _equal_sequences),
+    (dict, _equal_mappings),
 )
 
 
-def _by_content(given: Any, wanted: Any) -> bool | None:
-    """What shape and content say; `None` where they say nothing."""
-    for decide in (_pandas, _polars, _torch, _own_equals, _arrays):
-        decided = decide(given, wanted)
-        if decided is not None:
-            return decided
+def _compare_contents(actual: Any, expected: Any) -> bool | None:
+    """Compare by shape and content; `None` if that does not apply."""
+    for compare in (_compare_pandas, _compare_polars, _compare_torch, _compare_by_equals_method, _compare_arrays):
+        equal = compare(actual, expected)
+        if equal is not None:
+            return equal
     return None
 
 
-def _pandas(given: Any, wanted: Any) -> bool | None:
+def _compare_pandas(actual: Any, expected: Any) -> bool | None:
     pandas: Any = sys.modules.get("pandas")
-    for name, more in _TABLES.items() if pandas else ():
+    for name, more in _PANDAS_TYPES.items() if pandas else ():
         kind = getattr(pandas, name)
-        if isinstance(wanted, kind):
+        if isinstance(expected, kind):
             assertion = getattr(pandas.testing, f"assert_{'frame' if name == 'DataFrame' else name.lower()}_equal")
-            return isinstance(given, kind) and _holds(assertion, given, wanted, {**_options(name), **more})
+            return isinstance(actual, kind) and _passes(assertion, actual, expected, {**_pandas_options(name), **more})
     return None
 
 
-def _options(name: str) -> dict[str, Any]:
+def _pandas_options(name: str) -> dict[str, Any]:
     if name == "Index":
         return {"exact": False, "check_names": False, "check_exact": True, "check_categorical": False}
-    return {**_LOOSE, "check_index_type": False, "check_freq": False, "check_flags": False}
+    return {**_PANDAS_OPTIONS, "check_index_type": False, "check_freq": False, "check_flags": False}
 
 
-def _polars(given: Any, wanted: Any) -> bool | None:
+def _compare_polars(actual: Any, expected: Any) -> bool | None:
     polars: Any = sys.modules.get("polars")
-    if polars and isinstance(wanted, (polars.DataFrame, polars.Series)):
+    if polars and isinstance(expected, (polars.DataFrame, polars.Series)):
         from polars import testing
 
-        frames = isinstance(wanted, polars.DataFrame)
+        frames = isinstance(expected, polars.DataFrame)
         exact = {"check_exact": True, "check_dtypes": False, **({} if frames else {"check_names": False})}
         assertion = testing.assert_frame_equal if frames else testing.assert_series_equal
-        return type(given) is type(wanted) and _holds(assertion, given, wanted, exact)
+        return type(actual) is type(expected) and _passes(assertion, actual, expected, exact)
     return None
 
 
-def _torch(given: Any, wanted: Any) -> bool | None:
+def _compare_torch(actual: Any, expected: Any) -> bool | None:
     torch: Any = sys.modules.get("torch")
-    if torch and isinstance(wanted, torch.Tensor):
-        if not isinstance(given, torch.Tensor) or given.shape != wanted.shape:
+    if torch and isinstance(expected, torch.Tensor):
+        if not isinstance(actual, torch.Tensor) or actual.shape != expected.shape:
             return False
-        given, wanted = given.detach().cpu(), wanted.detach().cpu()
-        return bool(((given == wanted) | ((given != given) & (wanted != wanted))).all())
+        actual, expected = actual.detach().cpu(), expected.detach().cpu()
+        return bool(((actual == expected) | ((actual != actual) & (expected != expected))).all())
     return None
 
 
-def _own_equals(given: Any, wanted: Any) -> bool | None:
-    """What a library's own `equals` says of two of its objects: xarray, pyarrow and others."""
-    kind = type(wanted)
-    if isinstance(given, kind) and kind.__module__ != "__main__" and callable(getattr(kind, "equals", None)):
-        return kind.equals(wanted, given) is True
+def _compare_by_equals_method(actual: Any, expected: Any) -> bool | None:
+    """Use the `equals` method of the library's own type: xarray, pyarrow and others."""
+    kind = type(expected)
+    if isinstance(actual, kind) and kind.__module__ != "__main__" and callable(getattr(kind, "equals", None)):
+        return kind.equals(expected, actual) is True
     return None
 
 
-def _arrays(given: Any, wanted: Any) -> bool | None:
+def _compare_arrays(actual: Any, expected: Any) -> bool | None:
     numpy: Any = sys.modules.get("numpy")
-    if not numpy or not (hasattr(wanted, "__array__") or hasattr(given, "__array__")):
+    if not numpy or not (hasattr(expected, "__array__") or hasattr(actual, "__array__")):
         return None
-    one, other = numpy.asarray(given), numpy.asarray(wanted)
+    one, other = numpy.asarray(actual), numpy.asarray(expected)
     if one.size == other.size == 1:
         one, other = one.ravel(), other.ravel()
     if one.shape != other.shape:
         return False
     kinds = {one.dtype.kind, other.dtype.kind}
     if "O" in kinds:
-        return _sequences(list(one.flat), list(other.flat))
-    mixed = len(kinds) > 1 and bool(kinds & {"M", "m"})  # times have the numbers behind them for items
-    return not mixed and _plain(one, other)
+        return _equal_sequences(list(one.flat), list(other.flat))
+    mixed = len(kinds) > 1 and bool(kinds & {"M", "m"})  # `tolist` turns times into plain numbers
+    return not mixed and _equal_arrays(one, other)
 
 
-def _plain(one: Any, other: Any) -> bool:
+def _equal_arrays(one: Any, other: Any) -> bool:
     numpy: Any = sys.modules["numpy"]
     try:
         return bool(numpy.array_equal(one, other, equal_nan=True))
-    except TypeError:  # of strings and of records there is no NaN to ask for
-        return _sequences(one.tolist(), other.tolist())
+    except TypeError:  # strings and records do not support `equal_nan`
+        return _equal_sequences(one.tolist(), other.tolist())
 
 
-def _holds(assertion: Callable[..., None], given: Any, wanted: Any, options: dict[str, Any]) -> bool:
+def _passes(assertion: Callable[..., None], actual: Any, expected: Any, options: dict[str, Any]) -> bool:
     try:
-        assertion(given, wanted, **options)
+        assertion(actual, expected, **options)
     except AssertionError:
         return False
     return True

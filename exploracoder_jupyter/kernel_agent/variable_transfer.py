@@ -1,9 +1,10 @@
-"""Carries values of one kernel to another through a folder of plain files; nothing is pickled unless that is asked for.
+"""Transfers values from one kernel to another through a folder of plain files, without pickles unless allowed.
 
-`dump` runs in the user's kernel, `load` in a sibling, which may have another interpreter. Each variable is a JSON
-document; containers are tagged in it (`{"tuple": [...]}`), so that they come back as what they were; arrays are `.npy`
-files beside it, tables Parquet where pyarrow is installed, else JSON with pandas' table schema. With `pickled`, what
-has no such form is a pickle beside it, and only a `load` that is told so reads it: reading a pickle runs what it says.
+`dump` runs in the user's kernel, `load` in a sibling, which may use another interpreter. Each variable is a JSON
+document, with tagged containers (`{"tuple": [...]}`) so that their types survive; arrays are `.npy` files beside it,
+tables are Parquet where pyarrow is installed and otherwise JSON with pandas' table schema. With `pickled`, values
+without such a form are pickled beside it, and `load` only reads them with `pickled` too: loading a pickle runs the code
+in it.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ _SEQUENCES: dict[str, Callable[[list[Value]], Value]] = {
 
 
 class CannotSend(ValueError):
-    """A variable cannot be carried over. The message is one sentence that names it and its type."""
+    """A variable cannot be transferred. The message is one sentence with its name and type."""
 
 
 def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, pickled: bool = False) -> None:
-    """Write the named variables into the folder, which is made if need be.
+    """Write the named variables into the folder, which is created if necessary.
 
     Raises:
-        CannotSend: a name is unknown, or its value is of a type that is not carried.
+        CannotSend: a name is unknown, or the type of its value is not supported.
     """
     os.makedirs(folder, exist_ok=True)
     for name in names:
@@ -47,11 +48,11 @@ def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, p
 
 
 def load(folder: str, *, pickled: bool = False) -> dict[str, Value]:
-    """The variables of a folder written by `dump`.
+    """Load the variables from a folder written by `dump`.
 
     Raises:
         ImportError: a table, an array or a pickle needs a library that this interpreter lacks.
-        ValueError: there is a pickle, and none is allowed.
+        ValueError: there is a pickle, and pickles are not allowed.
     """
     found = {}
     for entry in sorted(os.listdir(folder)):
@@ -63,7 +64,7 @@ def load(folder: str, *, pickled: bool = False) -> dict[str, Value]:
 
 
 class _Writer:
-    """Encodes one variable; its arrays and tables become files of their own."""
+    """Encodes one variable; arrays and tables go into separate files."""
 
     def __init__(self, name: str, folder: str, pickled: bool) -> None:
         self._name, self._folder, self._pickled, self._files = name, folder, pickled, 0
@@ -81,62 +82,62 @@ class _Writer:
     def _encode_library_value(self, value: Value) -> Value:
         numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
         if numpy and (type(value) is numpy.ndarray or isinstance(value, numpy.generic)):
-            return self._array(numpy, value)
+            return self._encode_array(numpy, value)
         if pandas and type(value) is pandas.Series:
             name = self.encode(value.name)
-            return {"series": [self._table(value.to_frame("values")), name]}
+            return {"series": [self._encode_table(value.to_frame("values")), name]}
         if pandas and type(value) is pandas.DataFrame:
-            return self._table(value)
-        return self._pickle(value, "")
+            return self._encode_table(value)
+        return self._encode_pickle(value, "")
 
-    def _pickle(self, value: Value, why: str) -> Value:
-        """The last resort; `why` says what speaks against the plain forms."""
+    def _encode_pickle(self, value: Value, why: str) -> Value:
+        """Pickle as a last resort; `why` is the reason why the plain forms do not work."""
         if not self._pickled:
-            raise self._refusal(value, why)
-        file = self._next("pickle")
+            raise self._transfer_error(value, why)
+        file = self._next_file("pickle")
         try:
             with open(os.path.join(self._folder, file), "wb") as target:
                 _Pickler(target, pickle.HIGHEST_PROTOCOL).dump(value)
-        except Exception as error:  # a value's own code runs here, and may raise anything
-            raise self._refusal(value, f"it cannot be pickled: {error}") from error
+        except Exception as error:  # runs the value's own code, which may raise anything
+            raise self._transfer_error(value, f"it cannot be pickled: {error}") from error
         return {"pickle": file}
 
-    def _array(self, numpy: Any, value: Value) -> Value:
-        file = self._next("npy")
+    def _encode_array(self, numpy: Any, value: Value) -> Value:
+        file = self._next_file("npy")
         try:
             numpy.save(os.path.join(self._folder, file), value, allow_pickle=False)
         except ValueError:
-            return self._pickle(value, f"its dtype is {value.dtype}")
+            return self._encode_pickle(value, f"its dtype is {value.dtype}")
         return {"array" if type(value) is numpy.ndarray else "scalar": file}
 
-    def _table(self, table: Value) -> Value:
+    def _encode_table(self, table: Value) -> Value:
         try:
-            return self._parquet(table)
+            return self._encode_parquet(table)
         except ImportError:
-            return self._json_table(table)
-        except Exception as error:  # pyarrow has errors of its own for each kind of column
-            return self._pickle(table, str(error))
+            return self._encode_json_table(table)
+        except Exception as error:  # pyarrow raises different errors for different kinds of columns
+            return self._encode_pickle(table, str(error))
 
-    def _parquet(self, table: Value) -> Value:
+    def _encode_parquet(self, table: Value) -> Value:
         importlib.import_module("pyarrow")
 
-        file = self._next("parquet")
+        file = self._next_file("parquet")
         table.to_parquet(os.path.join(self._folder, file), engine="pyarrow")
         return {"parquet": file}
 
-    def _json_table(self, table: Value) -> Value:
-        file = self._next("table")
+    def _encode_json_table(self, table: Value) -> Value:
+        file = self._next_file("table")
         try:
             table.to_json(os.path.join(self._folder, file), orient="table", double_precision=15)
         except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
-            return self._pickle(table, str(error))
+            return self._encode_pickle(table, str(error))
         return {"table": file}
 
-    def _next(self, extension: str) -> str:
+    def _next_file(self, extension: str) -> str:
         self._files += 1
         return f"{self._name}.{self._files}.{extension}"
 
-    def _refusal(self, value: Value, why: str = "") -> CannotSend:
+    def _transfer_error(self, value: Value, why: str = "") -> CannotSend:
         cls = type(value)
         reason = f" ({why})" if why else ""
         return CannotSend(
@@ -146,7 +147,7 @@ class _Writer:
 
 
 class _Pickler(pickle.Pickler):
-    """Refuses what is defined in the notebook itself: another kernel has no such class, and could not read it back."""
+    """Refuses anything defined in the notebook: another kernel lacks the class and could not load it."""
 
     def reducer_override(self, value: Value) -> Any:
         if isinstance(value, (type, FunctionType)) and value.__module__ == "__main__":
@@ -186,6 +187,6 @@ class _Reader:
 
     def _unpickle(self, path: str) -> Value:
         if not self._pickled:
-            raise ValueError("There is a pickle among the variables, and none is allowed.")
+            raise ValueError("The variables include a pickle, but pickles are not allowed.")
         with open(path, "rb") as file:
             return pickle.load(file)

@@ -28,17 +28,17 @@ _FORK = f"__import__({_MODULE!r}, fromlist=['_']).fork(get_ipython(), {{address!
 _SERVE = """
 def _():
     import socket, threading
-    from exploracoder_jupyter.kernel_agent import branching, context
+    from exploracoder_jupyter.kernel_agent.forking import context_variables, kernel_fork
     shell, server = get_ipython(), socket.socket(socket.AF_UNIX)
     server.bind({address!r})
     server.listen()
-    context.follow(shell)
+    context_variables.follow(shell)
     def serve():
         while True:
             caller, _ = server.accept()
             with caller:
                 try:
-                    branching.fork(shell, caller.recv(4096).decode())
+                    kernel_fork.fork(shell, caller.recv(4096).decode())
                     caller.sendall(b"forked")
                 except Exception as error:
                     caller.sendall(repr(error).encode())

@@ -14,7 +14,7 @@ from tests.patience import patience
 
 PROGRAM = """
 import os, sys
-from exploracoder_jupyter.kernel_agent import confine, probe, syscalls
+from exploracoder_jupyter.kernel_agent.confinement import confine, sandbox_probe, syscalls
 
 def attempt(what, function, *arguments):
     try:
@@ -45,19 +45,21 @@ def mount_proc():
 def with_own_groups():
     attempt("control groups", syscalls.unshare, syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | 0x2000000)
 
-def view(order, then):
+def view(order, nested):
     proc = confine.build_view(order)
     os.chdir(order["workdir"])
     confine.give_up_privileges()
-    if then is not None:
-        probe._in_child(lambda: probe._generation({**then, "first": False}, then=None, proc=proc))
+    if nested is not None:
+        sandbox_probe._in_child(
+            lambda: sandbox_probe._enter_generation({**nested, "first": False}, nested=None, proc=proc)
+        )
         return
     print("proc left over", os.path.exists("/run/explora.self"), flush=True)
     in_child(with_own_proc)
     in_child(with_own_groups)
 
-probe._look_around = view
-probe._generations(sys.argv[1], overlay=True)
+sandbox_probe._test_view = view
+sandbox_probe._test_generations(sys.argv[1], overlay=True)
 """
 
 

@@ -145,7 +145,9 @@ async def test_a_branch_that_cannot_be_forked_listens_on(root, hinder, clear):
 
 async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_only(tmp_path):
     async with live_kernel(tmp_path) as kernel:
-        await kernel.run("from exploracoder_jupyter.kernel_agent import branching; branching._ORDER_SECONDS = 0.5")
+        await kernel.run(
+            "from exploracoder_jupyter.kernel_agent.forking import kernel_fork; kernel_fork._ORDER_SECONDS = 0.5"
+        )
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as engine:
             engine.bind(str(tmp_path / "call"))
             engine.listen(1)
@@ -161,9 +163,9 @@ async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_o
 async def test_what_the_kernel_has_warned_of_once_is_not_told_again(tmp_path):
     async with live_kernel(tmp_path) as kernel:
         await kernel.run(
-            "import warnings\nfrom exploracoder_jupyter.kernel_agent import branching\n"
+            "import warnings\nfrom exploracoder_jupyter.kernel_agent.forking import kernel_fork\n"
             "def warn(): warnings.warn('once a place')"
         )
-        forked = await kernel.run(f"warn(); branching.fork(get_ipython(), {str(tmp_path / 'nobody')!r}); warn()")
+        forked = await kernel.run(f"warn(); kernel_fork.fork(get_ipython(), {str(tmp_path / 'nobody')!r}); warn()")
         assert forked.said == "ok"
         assert forked.printed.count("UserWarning: once a place") == 1

@@ -10,7 +10,7 @@ from jupyter_client.manager import KernelManager
 from tests.patience import patience
 
 LOOK = """
-from exploracoder_jupyter.kernel_agent import hazards as _hazards
+from exploracoder_jupyter.kernel_agent.forking import fork_hazards as _hazards
 import time as _time
 _hazards.find(globals()); _began = _time.perf_counter()
 _answer = (_hazards.find(globals()), _hazards.secretive(globals()), _time.perf_counter() - _began)

@@ -69,7 +69,7 @@ for one in gc.get_objects():
         signer = one.copy()
         signer.update(b"message")
         signed.append(signer.hexdigest())
-users = sys.modules["exploracoder_jupyter.kernel_agent.forking.rebuilt_kernel"]._KEPT[0][1]
+users = sys.modules["exploracoder_jupyter.kernel_agent.forking.rebuilt_kernel"]._UNCOLLECTED[0][1]
 found = [str(one) for one in (users.session.key, users.session.auth, users.connection_file) if one]
 """
 

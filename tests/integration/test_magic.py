@@ -133,7 +133,7 @@ def fresh(kernel):
 
 FORKABLE = """
 import sys, types
-import exploracoder_jupyter.kernel_agent as inside
+import exploracoder_jupyter.kernel_agent.forking as forking
 from pathlib import Path
 
 def fork(shell, address):
@@ -145,9 +145,10 @@ def find(namespace):
     return [{"kind": "warn", "library": "", "what": f"{'mine' in namespace} threads"}]
 
 refusal = ""
-inside.branching = sys.modules[inside.__name__ + ".branching"] = types.SimpleNamespace(fork=fork)
+forking.kernel_fork = sys.modules[forking.__name__ + ".kernel_fork"] = types.SimpleNamespace(fork=fork)
 secretive = lambda namespace: ["api_key"]
-inside.hazards = sys.modules[inside.__name__ + ".hazards"] = types.SimpleNamespace(find=find, secretive=secretive)
+hazards = types.SimpleNamespace(find=find, secretive=secretive)
+forking.fork_hazards = sys.modules[forking.__name__ + ".fork_hazards"] = hazards
 """
 
 

@@ -1,1 +1,1 @@
-"""How a process confines itself before it runs code of a model, and ends with the process that started it."""
+"""Confinement of a process before it runs code of a model, and its termination with the process that started it."""

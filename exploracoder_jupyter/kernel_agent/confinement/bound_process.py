@@ -1,6 +1,6 @@
-"""Runs another program of this folder, tied to whoever started it (`lifeline`): `... tied MODULE ARGUMENT...`.
+"""Runs another program of this package, tied to its starter (`lifeline`): `... confinement.bound_process MODULE ...`.
 
-For programs that nobody ends when their starter is killed; a kernel ties itself, at a moment of its own.
+For programs that nothing else would end if their starter is killed; kernels set up their own lifeline, at another time.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ from exploracoder_jupyter.kernel_agent.confinement import lifeline, resource_lim
 
 if __name__ == "__main__":
     resource_limits.lead_own_group()
-    lifeline.hold()
+    lifeline.watch_starter()
     module = sys.argv.pop(1)
     runpy.run_module(f"exploracoder_jupyter.kernel_agent.{module}", run_name="__main__", alter_sys=True)

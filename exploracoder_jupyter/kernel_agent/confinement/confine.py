@@ -1,20 +1,22 @@
-"""Puts a process that has just been forked into its own view of the machine, for good.
+"""Gives a freshly forked process its own view of the machine, permanently.
 
-Generation 1 is a child of a kernel that is not confined: everything becomes read-only, what the plan hides is hidden.
-Every generation, its descendants too, gets files, processes and network of its own. A private tmpfs, the *home*, holds
-all that a branch can write: the upper layer of an overlay at the working directory, `/tmp`, shared memory, sockets. It
-starts as a copy of the parent's, so that files follow the branch tree, and vanishes with the process.
+Generation 1 is a child of an unconfined kernel: everything becomes read-only, and paths that the plan hides are hidden.
+Every generation, including later descendants, gets its own files, processes and network. A private tmpfs, the *home*,
+contains everything that a branch can write: the upper layer of an overlay at the working directory, `/tmp`, shared
+memory, sockets. It starts as a copy of the parent's home, so that files follow the branch tree, and vanishes with the
+process.
 
-What all generations have in common (empty folders in the place of what is hidden, `/run`, `/dev`) can be written by
-none of them: siblings would find there what the others wrote.
+What all generations share (the empty folders over hidden paths, `/run`, `/dev`) is writable for none of them, as
+siblings could otherwise see what others wrote.
 
-Nothing of it can be undone from within: mounts made before a user namespace was entered are locked in it, and each
-generation enters a new one and then gives up its capabilities. Tried for 32 generations, which is where user namespaces
-end. Needs Linux 5.12; `probe` finds out whether it works.
+None of this can be undone from within: mounts made before a user namespace was entered are locked in it, and each
+generation enters a new one and then gives up its capabilities. Tested with 32 generations, the nesting limit of user
+namespaces. Needs Linux 5.12; `sandbox_probe` finds out whether it works.
 
-Whoever enters a user namespace must write its map of users into a writable `/proc`. Where the view has one, the kernel
-allows further ones, with all of `/proc/sys`, to anybody who gets a user namespace. So the first generation makes one
-that is mounted nowhere, and the engine passes its descriptor to each fork for as long as the fork needs it.
+A process that enters a user namespace must write its user map into a writable `/proc`. If the view contained one, the
+operating system would let any process with a user namespace mount more, with all of `/proc/sys`. So the first
+generation creates one that is mounted nowhere, and the engine passes its descriptor to each fork while the fork
+needs it.
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ from exploracoder_jupyter.kernel_agent.confinement import syscalls
 from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
 
 HOME = "/run/explora"
-"""Where a branch finds its own files. The path beside it holds the next home while it is made."""
-_NEXT = f"{HOME}.next"
-PRIVATE = ("/tmp", "/var/tmp", "/dev/shm")
-"""Folders whose content each branch has for itself, a copy of its parent's."""
-_FOLDERS = ("up", "over", "work", "tmp", "shm", "ipython", "matplotlib", "k")
-_NOT_INHERITED = ("k", "over")
+"""Path of a branch's own files. The path beside it is used while the next home is being set up."""
+_NEXT_HOME = f"{HOME}.next"
+PRIVATE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
+"""Folders that are private to each branch and start as a copy of its parent's."""
+_HOME_FOLDERS = ("up", "over", "work", "tmp", "shm", "ipython", "matplotlib", "k")
+_NOT_COPIED = ("k", "over")
 _NAMESPACES = (
     syscalls.CLONE_NEWUSER
     | syscalls.CLONE_NEWNS
@@ -45,30 +47,30 @@ _NAMESPACES = (
     | syscalls.CLONE_NEWIPC
     | syscalls.CLONE_NEWUTS
 )
-_PLAIN = syscalls.MS_NOSUID | syscalls.MS_NODEV
-_PROC = _PLAIN | syscalls.MS_NOEXEC
+_MOUNT_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV
+_PROC_FLAGS = _MOUNT_FLAGS | syscalls.MS_NOEXEC
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
-class _Step:
+class _MountStep:
     """One mount of the plan, `[kind, source, target]`; see `kernels.sandbox.isolation.Mount`."""
 
     def __init__(self, kind: str, source: str, target: str) -> None:
         self.kind, self.source, self.target = kind, source, target
         self.tree: int | None = None
 
-    def fetch(self) -> None:
-        """Take hold of what is to be shown, before anything is mounted over it. What does not exist is left out."""
+    def clone_source(self) -> None:
+        """Clone the mount to show before anything is mounted over it. Skips paths that do not exist."""
         if self.kind in ("bind", "device") and os.path.exists(self.source):
             self.tree = syscalls.clone_tree(self.source)
 
 
 def enter_namespaces(*, network: bool, proc: int | None = None, permit: int | None = None) -> None:
-    """Leave the parent's namespaces; the next child begins a process namespace of its own. One thread only.
+    """Leave the parent's namespaces; the next child starts a new process namespace. Needs a process with one thread.
 
-    `proc` is what `build_view` returned to the first generation, `permit` a file with the words that the system call
-    filter of the parent wants to see; the first generation needs neither.
+    `proc` is what `build_view` returned in the first generation, `permit` a file with the words that the parent's
+    system call filter requires; the first generation needs neither.
     """
     uid, gid = os.getuid(), os.getgid()
     syscalls.unshare(_NAMESPACES | (0 if network else syscalls.CLONE_NEWNET), permit)
@@ -82,146 +84,151 @@ def enter_namespaces(*, network: bool, proc: int | None = None, permit: int | No
 
 
 def build_view(order: dict[str, Any]) -> int | None:
-    """Mount this generation's view. To be called by the first process of the new process namespace but the reaper.
+    """Mount this generation's view. Called by the first process of the new process namespace after the reaper.
 
-    Returns for the first generation a descriptor of a `/proc` that is mounted nowhere, for `enter_namespaces`.
+    In the first generation, returns a descriptor of a `/proc` that is mounted nowhere, for `enter_namespaces`.
 
     Keys of the order: `first`, `size` (bytes of home), `workdir`, `lower` (the snapshot), `borrowed` (paths in the
-    working directory that are shown as they are), `overlay` (else the working directory is a copy), `network`; for the
-    first generation also `plan` and `after`, what is to be done before and after the working directory is shown, and
+    working directory that are shown as they are), `overlay` (otherwise the working directory is a copy), `network`; in
+    the first generation also `plan` and `after`, the steps before and after the working directory is shown, and
     `fonts`.
     """
     if not order["network"]:
-        _loopback_up()
+        _enable_loopback()
     borrowed = [(path, syscalls.clone_tree(path)) for path in order["borrowed"] if os.path.exists(path)]
-    proc = _own_proc() if order["first"] else None
-    rest = _begin(order) if order["first"] else _renew(order)
-    _show_working_directory(order)
+    proc = _create_proc() if order["first"] else None
+    remaining = _cover_machine(order) if order["first"] else _renew_home(order)
+    _mount_working_directory(order)
     for path, tree in borrowed:
         syscalls.make_read_only(tree)
-        syscalls.attach(tree, _made(path, like=tree))
-    for step in rest:
-        _carry_out(step)
+        syscalls.attach(tree, _ensure_exists(path, like=tree))
+    for step in remaining:
+        _mount_step(step)
     if order["first"]:
-        _close_what_is_shared([*order["plan"], *order["after"]])
+        _make_shared_mounts_read_only([*order["plan"], *order["after"]])
     return proc
 
 
 def give_up_privileges() -> None:
-    """Keep no capability. A user namespace that maps root can only be made by root with CAP_SETFCAP (Linux 5.12)."""
+    """Drop all capabilities, except CAP_SETFCAP for root.
+
+    Only root with CAP_SETFCAP can create a user namespace that maps root (Linux 5.12).
+    """
     syscalls.drop_capabilities(keep=1 << syscalls.CAP_SETFCAP if os.getuid() == 0 else 0)
 
 
-def _own_proc() -> int:
-    """A writable `/proc`, mounted nowhere, in which a process finds itself and nothing of the machine."""
-    return syscalls.detached_mount("proc", _PROC, {"subset": "pid", "hidepid": "ptraceable"})
+def _create_proc() -> int:
+    """Create a writable `/proc`, mounted nowhere, in which a process sees itself and nothing of the machine."""
+    return syscalls.detached_mount("proc", _PROC_FLAGS, {"subset": "pid", "hidepid": "ptraceable"})
 
 
-def _forbid_control_groups() -> None:
-    """Nobody in this user namespace or below may make a namespace of control groups: it would allow to mount their file
-    system, which is writable for whom it belongs to."""
+def _forbid_cgroup_namespaces() -> None:
+    """Forbid control group namespaces in this user namespace and below.
+
+    They would allow mounting the control group file system, which is writable for its owner.
+    """
     with contextlib.suppress(FileNotFoundError), open("/proc/sys/user/max_cgroup_namespaces", "w") as file:
         file.write("0")
 
 
-def _begin(order: dict[str, Any]) -> list[_Step]:
-    """Cover the whole machine; the steps that are left for when the working directory is shown."""
-    _forbid_control_groups()
+def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
+    """Cover the whole machine; return the steps to carry out after the working directory is shown."""
+    _forbid_cgroup_namespaces()
     syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
-    plan, after = ([_Step(*step) for step in order[name]] for name in ("plan", "after"))
+    plan, after = ([_MountStep(*step) for step in order[name]] for name in ("plan", "after"))
     for step in (*plan, *after):
-        step.fetch()
+        step.clone_source()
     syscalls.make_read_only("/")
-    syscalls.mount("tmpfs", "/run", "tmpfs", _PLAIN, "size=1m,mode=755")
-    for folder in (HOME, _NEXT):
+    syscalls.mount("tmpfs", "/run", "tmpfs", _MOUNT_FLAGS, "size=1m,mode=755")
+    for folder in (HOME, _NEXT_HOME):
         os.mkdir(folder, 0o700)
     _mount_home(HOME, order["size"])
-    for folder in _FOLDERS:
+    for folder in _HOME_FOLDERS:
         os.mkdir(f"{HOME}/{folder}", 0o700)
     for fonts in order["fonts"]:
         shutil.copy(fonts, f"{HOME}/matplotlib")
     if not order["overlay"]:
         copy_tree(order["lower"], f"{HOME}/work")
     for step in plan:
-        _carry_out(step)
+        _mount_step(step)
     return after
 
 
-def _close_what_is_shared(steps: list[list[str]]) -> None:
-    """No generation may write to what the later ones inherit as it is: everything mounted here but the home."""
+def _make_shared_mounts_read_only(steps: list[list[str]]) -> None:
+    """Make everything mounted here read-only except the home: no generation may write what later ones inherit."""
     home = os.stat(HOME).st_dev
-    made = [target for kind, _, target in steps if kind in ("tmpfs", "dev")]
-    for place in dict.fromkeys(["/run", *made]):
-        if os.stat(place).st_dev != home:
-            syscalls.make_read_only(place, below=False)
+    mounted = [target for kind, _, target in steps if kind in ("tmpfs", "dev")]
+    for mount_point in dict.fromkeys(["/run", *mounted]):
+        if os.stat(mount_point).st_dev != home:
+            syscalls.make_read_only(mount_point, recursive=False)
 
 
-def _renew(order: dict[str, Any]) -> list[_Step]:
-    """Cover what is the parent's: its home, and the processes that it sees."""
-    _mount_home(_NEXT, order["size"])
-    copy_tree(HOME, _NEXT, leave_out=_NOT_INHERITED)
-    for name in _NOT_INHERITED:
-        os.mkdir(f"{_NEXT}/{name}", 0o700)
-    syscalls.mount(_NEXT, HOME, flags=syscalls.MS_MOVE)
-    syscalls.mount("proc", "/proc", "proc", _PROC | syscalls.MS_RDONLY)
+def _renew_home(order: dict[str, Any]) -> list[_MountStep]:
+    """Replace what is the parent's: its home, and the processes that it sees."""
+    _mount_home(_NEXT_HOME, order["size"])
+    copy_tree(HOME, _NEXT_HOME, exclude=_NOT_COPIED)
+    for name in _NOT_COPIED:
+        os.mkdir(f"{_NEXT_HOME}/{name}", 0o700)
+    syscalls.mount(_NEXT_HOME, HOME, flags=syscalls.MS_MOVE)
+    syscalls.mount("proc", "/proc", "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
     if os.path.isdir("/dev/pts"):
         _mount_terminals("/dev/pts")
-    shown = [(path, syscalls.clone_tree(path)) for path in _mounted_in_private(order["workdir"])]
-    for folder, name in zip(PRIVATE, ("tmp", "tmp", "shm"), strict=True):
+    shown = [(path, syscalls.clone_tree(path)) for path in _mounts_in_private_folders(order["workdir"])]
+    for folder, name in zip(PRIVATE_FOLDERS, ("tmp", "tmp", "shm"), strict=True):
         if os.path.isdir(folder):
             syscalls.attach(syscalls.clone_tree(f"{HOME}/{name}"), folder)
     for path, tree in shown:
-        syscalls.attach(tree, _made(path, like=tree))
+        syscalls.attach(tree, _ensure_exists(path, like=tree))
     return []
 
 
-def _mounted_in_private(workdir: str) -> list[str]:
-    """What is shown within the private folders (environments, the snapshot), but for the working directory."""
+def _mounts_in_private_folders(workdir: str) -> list[str]:
+    """Return the mounts within the private folders (environments, the snapshot) except the working directory."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
         mounts = [line.split()[:5] for line in file]
-    uppermost = {_unescaped(point): number for number, _, _, _, point in mounts}
-    private = {uppermost[folder] for folder in PRIVATE if folder in uppermost}
-    shown = {_unescaped(point) for _, parent, _, _, point in mounts if parent in private}
+    topmost = {_unescape(point): number for number, _, _, _, point in mounts}
+    private = {topmost[folder] for folder in PRIVATE_FOLDERS if folder in topmost}
+    shown = {_unescape(point) for _, parent, _, _, point in mounts if parent in private}
     return sorted(shown - {workdir})
 
 
-def _unescaped(path: str) -> str:
+def _unescape(path: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), path)
 
 
 def _mount_home(target: str, size: int) -> None:
-    syscalls.mount("tmpfs", target, "tmpfs", _PLAIN, f"size={size},mode=700")
+    syscalls.mount("tmpfs", target, "tmpfs", _MOUNT_FLAGS, f"size={size},mode=700")
 
 
-def _show_working_directory(order: dict[str, Any]) -> None:
-    workdir = _made(order["workdir"])
+def _mount_working_directory(order: dict[str, Any]) -> None:
+    workdir = _ensure_exists(order["workdir"])
     if order["overlay"]:
         layers = f"lowerdir={order['lower']},upperdir={HOME}/up,workdir={HOME}/over,userxattr"
-        syscalls.mount("overlay", workdir, "overlay", _PLAIN, layers)
+        syscalls.mount("overlay", workdir, "overlay", _MOUNT_FLAGS, layers)
     else:
         syscalls.attach(syscalls.clone_tree(f"{HOME}/work"), workdir)
 
 
-def _carry_out(step: _Step) -> None:
+def _mount_step(step: _MountStep) -> None:
     source, target = step.source, step.target
     match step.kind:
         case "tmpfs":
-            syscalls.mount("tmpfs", _made(target), "tmpfs", _PLAIN, source)
+            syscalls.mount("tmpfs", _ensure_exists(target), "tmpfs", _MOUNT_FLAGS, source)
         case "null":
             syscalls.attach(syscalls.clone_tree("/dev/null"), target)
         case "proc":
-            syscalls.mount("proc", target, "proc", _PROC | syscalls.MS_RDONLY)
+            syscalls.mount("proc", target, "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
         case "dev":
             _make_devices(target)
         case "home":
-            syscalls.attach(syscalls.clone_tree(f"{HOME}/{source}"), _made(target))
+            syscalls.attach(syscalls.clone_tree(f"{HOME}/{source}"), _ensure_exists(target))
         case "bind" | "device" if step.tree is not None:
-            syscalls.make_read_only(step.tree)  # devices in it can be written all the same
-            syscalls.attach(step.tree, _made(target, like=step.tree))
+            syscalls.make_read_only(step.tree)  # devices in it stay writable
+            syscalls.attach(step.tree, _ensure_exists(target, like=step.tree))
 
 
-def _made(target: str, *, like: int | None = None) -> str:
-    """The target, made if it is missing: an empty folder, or an empty file where a file is to be shown."""
+def _ensure_exists(target: str, *, like: int | None = None) -> str:
+    """Return the target, creating it if missing: an empty folder, or an empty file if a file is to be shown."""
     if not os.path.lexists(target):
         if like is None or os.path.isdir(f"/proc/self/fd/{like}"):
             os.makedirs(target, exist_ok=True)
@@ -232,11 +239,11 @@ def _made(target: str, *, like: int | None = None) -> str:
 
 
 def _make_devices(folder: str) -> None:
-    """A `/dev` with the few devices that every program needs."""
-    kept = [(name, syscalls.clone_tree(f"/dev/{name}")) for name in _DEVICES if os.path.exists(f"/dev/{name}")]
+    """Mount a `/dev` with the few devices that every program needs."""
+    devices = [(name, syscalls.clone_tree(f"/dev/{name}")) for name in _DEVICES if os.path.exists(f"/dev/{name}")]
     syscalls.mount("tmpfs", folder, "tmpfs", syscalls.MS_NOSUID, "size=1m,mode=755")
-    for name, tree in kept:
-        syscalls.attach(tree, _made(f"{folder}/{name}", like=tree))
+    for name, tree in devices:
+        syscalls.attach(tree, _ensure_exists(f"{folder}/{name}", like=tree))
     for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(f"/proc/self/{target}", f"{folder}/{name}")
     for name in ("shm", "pts"):
@@ -246,9 +253,9 @@ def _make_devices(folder: str) -> None:
 
 
 def _mount_terminals(folder: str) -> None:
-    syscalls.mount("devpts", folder, "devpts", _PROC & ~syscalls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620")
+    syscalls.mount("devpts", folder, "devpts", _PROC_FLAGS & ~syscalls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620")
 
 
-def _loopback_up() -> None:
+def _enable_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))

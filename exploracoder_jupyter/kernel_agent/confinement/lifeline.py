@@ -1,8 +1,8 @@
-"""Ties this process to the one that started it.
+"""Ends this process when the process that started it is gone.
 
-Standard input is a socket that nobody writes to; its end shows that the starter is gone, however it went. Afterwards
-standard input is empty, as code in a kernel expects. (A death signal alone leaves a gap: a starter that dies before the
-signal is asked for.)
+Standard input is a socket that nobody writes to; its end of file shows that the starter is gone for whatever reason.
+Afterwards standard input is empty, as code in a kernel expects. (A parent-death signal alone leaves a gap: the starter
+may die before the signal is requested.)
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import signal
 import threading
 
 
-def hold() -> None:
-    """Begin to watch; returns at once."""
-    line = os.dup(0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    threading.Thread(target=_end_with_starter, args=(line,), daemon=True, name="lifeline").start()
+def watch_starter() -> None:
+    """Start watching in a thread; returns at once."""
+    starter_socket = os.dup(0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    threading.Thread(target=_exit_with_starter, args=(starter_socket,), daemon=True, name="lifeline").start()
 
 
-def _end_with_starter(line: int) -> None:
-    while os.read(line, 1):
+def _exit_with_starter(starter_socket: int) -> None:
+    while os.read(starter_socket, 1):
         pass
     with contextlib.suppress(OSError):
-        os.killpg(0, signal.SIGKILL)  # this process leads its group: see limits.lead_own_group
+        os.killpg(0, signal.SIGKILL)  # this process leads its group: see `resource_limits.lead_own_group`
     os._exit(1)

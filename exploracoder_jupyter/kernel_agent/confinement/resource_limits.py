@@ -1,7 +1,7 @@
-"""Limits that a process puts on itself before it runs anything written by a model.
+"""Limits that a process sets on itself before it runs code of a model.
 
-They are inherited by everything it starts and cannot be raised again. What cannot be set here (an older system, a lower
-hard limit) is skipped: the processes outside watch memory and process counts as well.
+They are inherited by all its descendants and cannot be raised again. Limits that cannot be set here (an older system, a
+lower hard limit) are skipped: processes outside watch memory and process counts as well.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _PR_SET_CHILD_SUBREAPER = 36
 def apply(limits: dict[str, int | None]) -> None:
     """Set the limits of this process.
 
-    Keys, each optional: `memory` and `file` in bytes, `cpu` in seconds, `processes` (threads included) and `open`
-    (files) as counts, `beyond`: whether `memory` is what may be used beyond what is used already.
+    Keys, each optional: `memory` and `file` in bytes, `cpu` in seconds, `processes` (including threads) and `open`
+    (files) as counts, and `beyond`: whether `memory` counts from the current use.
     """
     try:
         import resource
     except ImportError:  # not a POSIX system
         return
-    # DATA and not AS: libraries reserve address space by the gigabyte and touch little of it.
+    # DATA rather than AS: libraries reserve address space by the gigabyte and touch little of it.
     memory = limits.get("memory")
     if memory is not None and limits.get("beyond"):
         memory += _data_size()
@@ -38,20 +38,20 @@ def apply(limits: dict[str, int | None]) -> None:
 
 
 def _data_size() -> int:
-    """Bytes of this process that the limit on data counts."""
+    """Return this process's bytes that count towards the limit on data."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _set(which: int, value: int | None) -> None:
+def _set(limit: int, value: int | None) -> None:
     import resource
 
     if value is None:
         return
-    hard = resource.getrlimit(which)[1]
+    hard = resource.getrlimit(limit)[1]
     soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(which, (soft, soft))
+        resource.setrlimit(limit, (soft, soft))
 
 
 def adopt_orphans() -> None:
@@ -62,6 +62,6 @@ def adopt_orphans() -> None:
 
 
 def lead_own_group() -> None:
-    """Lead a process group, so that an interrupt of the kernel reaches the commands it has started."""
+    """Lead a process group, so that an interrupt of the kernel reaches the commands that it has started."""
     with contextlib.suppress(OSError, AttributeError):
         os.setpgid(0, 0)

@@ -1,7 +1,7 @@
-"""Tries, in a child of its own, how far a forked process can be confined here; prints one line of JSON.
+"""Tests in a child process how far a forked process can be confined here; prints one line of JSON.
 
-`namespaces`: empty if two generations of it work, else why not. `overlay`: whether an overlay on memory keeps what is
-needed for a folder that was removed and made again (Linux 6.6). `landlock`: version of its interface, 0 without.
+`namespaces`: empty if two nested generations work, otherwise the reason. `overlay`: whether an overlay on a tmpfs
+supports removing a folder and creating it again (Linux 6.6). `landlock`: version of its interface, 0 if unavailable.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from exploracoder_jupyter.kernel_agent.confinement import confine, landlock
 _PLAN = [["dev", "", "/dev"], ["proc", "", "/proc"], ["home", "shm", "/dev/shm"], ["home", "tmp", "/tmp"]]
 
 
-def find(folder: str) -> dict[str, Any]:
-    """What works, tried in this folder."""
+def probe_sandbox(folder: str) -> dict[str, Any]:
+    """Return what works, using this folder for the test."""
     for name in ("files/sub", "work"):
         os.makedirs(os.path.join(folder, name))
-    best = _tried(lambda: _generations(folder, overlay=True))
-    plain = best and _tried(lambda: _generations(folder, overlay=False))
-    return {"namespaces": plain, "overlay": not best, "landlock": landlock.version()}
+    overlay_failure = _failure_of(lambda: _test_generations(folder, overlay=True))
+    copy_failure = overlay_failure and _failure_of(lambda: _test_generations(folder, overlay=False))
+    return {"namespaces": copy_failure, "overlay": not overlay_failure, "landlock": landlock.version()}
 
 
-def _generations(folder: str, *, overlay: bool) -> None:
+def _test_generations(folder: str, *, overlay: bool) -> None:
     order = {
         "first": True,
         "plan": [*_PLAN, ["tmpfs", "size=64k", folder], ["bind", f"{folder}/files", f"{folder}/files"]],
@@ -40,55 +40,55 @@ def _generations(folder: str, *, overlay: bool) -> None:
         "overlay": overlay,
         "network": False,
     }
-    _generation(order, then=order)
+    _enter_generation(order, nested=order)
 
 
-def _generation(order: dict[str, Any], *, then: dict[str, Any] | None, proc: int | None = None) -> None:
+def _enter_generation(order: dict[str, Any], *, nested: dict[str, Any] | None, proc: int | None = None) -> None:
     confine.enter_namespaces(network=False, proc=proc)
-    _in_child(lambda: _look_around(order, then))
+    _in_child(lambda: _test_view(order, nested))
 
 
-def _look_around(order: dict[str, Any], then: dict[str, Any] | None) -> None:
+def _test_view(order: dict[str, Any], nested: dict[str, Any] | None) -> None:
     proc = confine.build_view(order)
     os.chdir(order["workdir"])
     os.rmdir("sub")
     os.mkdir("sub")
     confine.give_up_privileges()
-    if then is not None:
-        _in_child(lambda: _generation({**then, "first": False}, then=None, proc=proc))
+    if nested is not None:
+        _in_child(lambda: _enter_generation({**nested, "first": False}, nested=None, proc=proc))
 
 
-def _tried(work: Callable[[], None]) -> str:
-    """Why the work failed in a child process, or nothing."""
+def _failure_of(function: Callable[[], None]) -> str:
+    """Return why the function failed in a child process, or an empty string."""
     try:
-        _in_child(work)
+        _in_child(function)
     except OSError as error:
         return str(error)
     return ""
 
 
-def _in_child(work: Callable[[], None]) -> None:
-    theirs, ours = os.pipe()
+def _in_child(function: Callable[[], None]) -> None:
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _report(work, ours)
-    os.close(ours)
-    with os.fdopen(theirs) as said:
-        problem = said.read()
+        _run_and_report(function, writing)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        outcome = pipe.read()
     os.waitpid(child, 0)
-    if problem != "done":
-        raise OSError(problem or "the process was ended")
+    if outcome != "done":
+        raise OSError(outcome or "the process was killed")
 
 
-def _report(work: Callable[[], None], to: int) -> NoReturn:
+def _run_and_report(function: Callable[[], None], descriptor: int) -> NoReturn:
     try:
-        work()
-        os.write(to, b"done")
+        function()
+        os.write(descriptor, b"done")
     except BaseException as error:
-        os.write(to, str(error).encode()[:500] or b"unknown")
+        os.write(descriptor, str(error).encode()[:500] or b"unknown")
     os._exit(0)
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as place:
-        sys.stdout.write(json.dumps(find(os.path.realpath(place))) + "\n")
+    with tempfile.TemporaryDirectory() as folder:
+        sys.stdout.write(json.dumps(probe_sandbox(os.path.realpath(folder))) + "\n")

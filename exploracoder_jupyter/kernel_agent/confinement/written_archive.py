@@ -1,4 +1,4 @@
-"""Packs what was written below a folder since it was looked at first, to be fetched from another machine."""
+"""Packs the files that were written below a folder since a snapshot, to be fetched from another machine."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import stat
 import tarfile
 
 CACHES = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache"])
-_MOST_FILES = 1000
+_MAX_FILES = 1000
 
 
-States = dict[str, tuple[int, int]]
-"""Size and time of change, in nanoseconds, of each file, by relative path."""
+FileStates = dict[str, tuple[int, int]]
+"""Size and modification time in nanoseconds of each file, by relative path."""
 
 
-def look(folder: str) -> States:
-    """The regular files below the folder."""
-    found: States = {}
+def snapshot(folder: str) -> FileStates:
+    """Return the states of the regular files below the folder."""
+    result: FileStates = {}
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in CACHES]
-        found |= states(folder, parent, names)
-    return found
+        result |= file_states(folder, parent, names)
+    return result
 
 
-def states(folder: str, parent: str, names: list[str]) -> States:
-    """What `look` tells, of these entries of one folder below it."""
-    found: States = {}
+def file_states(folder: str, parent: str, names: list[str]) -> FileStates:
+    """Return the states of these entries in one folder below it, as `snapshot` does."""
+    result: FileStates = {}
     for name in names:
         path = os.path.join(parent, name)
         try:
@@ -33,16 +33,16 @@ def states(folder: str, parent: str, names: list[str]) -> States:
         except OSError:
             continue
         if stat.S_ISREG(state.st_mode):
-            found[os.path.relpath(path, folder)] = (state.st_size, state.st_mtime_ns)
-    return found
+            result[os.path.relpath(path, folder)] = (state.st_size, state.st_mtime_ns)
+    return result
 
 
-def pack(folder: str, before: States, archive: str, most: int) -> None:
-    """Write an archive of the files that are new or changed, small ones first, `most` bytes in all."""
-    new = [(size, path) for path, (size, changed) in look(folder).items() if before.get(path) != (size, changed)]
-    with tarfile.open(archive, "w:gz", compresslevel=1) as packed:
-        for size, path in sorted(new)[:_MOST_FILES]:
-            most -= size
-            if most < 0:
+def pack(folder: str, initial: FileStates, archive: str, limit: int) -> None:
+    """Write an archive of the new or changed files, small ones first, at most `limit` bytes in total."""
+    new = [(size, path) for path, (size, modified) in snapshot(folder).items() if initial.get(path) != (size, modified)]
+    with tarfile.open(archive, "w:gz", compresslevel=1) as output:
+        for size, path in sorted(new)[:_MAX_FILES]:
+            limit -= size
+            if limit < 0:
                 return
-            packed.add(os.path.join(folder, path), path, recursive=False)
+            output.add(os.path.join(folder, path), path, recursive=False)

@@ -1,1 +1,1 @@
-"""How a kernel is forked into another kernel with the same memory."""
+"""Forking a kernel into another kernel with the same memory."""

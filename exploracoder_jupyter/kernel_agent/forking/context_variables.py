@@ -1,7 +1,7 @@
-"""The context variables of the user's code: a fork that another thread makes starts from them, too.
+"""Makes the context variables of the user's code available to forks that another thread makes.
 
-Python tells a thread nothing of another's context. So the thread that runs the cells leaves a copy with the shell after
-each of them; what a cell that is still running has set is not in it.
+A Python thread cannot read another thread's context. So the thread that runs the cells stores a copy in the shell after
+each cell; this copy does not include what a running cell has set.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any
 
 
 def follow(shell: Any) -> None:
-    """Note the context now and after every cell. For the thread that runs the cells. May be called again."""
+    """Store the context now and after every cell. Call this in the thread that runs the cells; repeating is fine."""
     if not hasattr(shell, "explora_context"):
 
-        def note(_result: Any) -> None:
+        def store(_result: Any) -> None:
             shell.explora_context = copy_context()
 
-        shell.events.register("post_run_cell", note)
+        shell.events.register("post_run_cell", store)
     shell.explora_context = copy_context()
 
 
-def latest(shell: Any) -> Context:
-    """A copy of the context that the next cell will run in, as far as this thread can know."""
-    noted = getattr(shell, "explora_context", None)
-    if isinstance(noted, Context) and threading.current_thread() is not threading.main_thread():
-        return noted.copy()
+def latest_context(shell: Any) -> Context:
+    """Return a copy of the context for the next cell, as far as this thread can know it."""
+    context = getattr(shell, "explora_context", None)
+    if isinstance(context, Context) and threading.current_thread() is not threading.main_thread():
+        return context.copy()
     return copy_context()

@@ -1,10 +1,10 @@
-"""Cuts a freshly forked process off from the descriptors that it shares with its parent.
+"""Isolates a freshly forked process from the descriptors that it shares with its parent.
 
 A fork inherits every descriptor, and with it the open file description: its offset, its flags, the other end of a pipe.
-`Inherited.survey` notes what there is right after the fork, while paths still mean what they meant in the parent;
-`Inherited.restore`, once the process has its own view of the files, puts something of its own at each number: the same
-file opened again where it was, a copy in memory, or `/dev/null`. Nothing that was opened under the parent's mounts is
-kept, not even for reading: through `/proc/self/fd` it could be opened again for writing.
+`InheritedDescriptors.survey` records all descriptors right after the fork, while paths still mean what they meant in
+the parent. Once the process has its own view of the files, `InheritedDescriptors.replace_all` replaces each descriptor
+by the same file reopened at the same offset, a copy in memory, or `/dev/null`. Nothing opened under the parent's mounts
+is kept, not even for reading, as it could be reopened for writing through `/proc/self/fd`.
 """
 
 from __future__ import annotations
@@ -27,42 +27,42 @@ if TYPE_CHECKING:
 
 _KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272, "ppc64le": 354, "s390x": 343}.get(os.uname().machine)
 _KCMP_FILE = 0
-_ANSWERS = {0: 0, 1: -1, 2: 1}
+_KCMP_RESULTS = {0: 0, 1: -1, 2: 1}
 _libc = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Inherited:
-    """The descriptors of this process that are its parent's as well."""
+class InheritedDescriptors:
+    """The descriptors that this process shares with its parent."""
 
-    found: tuple[descriptor_replacements.Found, ...]
+    descriptors: tuple[descriptor_replacements.Descriptor, ...]
 
     @classmethod
-    def survey(cls, keep: Collection[int]) -> Inherited:
-        """Note every descriptor that is not in `keep`, with its offset.
+    def survey(cls, keep: Collection[int]) -> InheritedDescriptors:
+        """Record every descriptor that is not in `keep`, with its offset.
 
-        For a process with one thread, as soon after the fork as can be: until then the parent may move an offset. It
-        changes nothing and needs a `/proc` that shows this process.
+        Call this while the process has one thread, as soon as possible after the fork: until then the parent may move
+        an offset. Changes nothing, and needs a `/proc` that shows this process.
         """
         kept = frozenset(keep)
         numbers = sorted(number for number in map(int, os.listdir("/proc/self/fd")) if number not in kept)
-        found = [one for number in numbers if (one := _look(number)) is not None]
-        return cls(tuple(_with_twins(found)))
+        descriptors = [descriptor for number in numbers if (descriptor := _inspect(number)) is not None]
+        return cls(tuple(_mark_duplicates(descriptors)))
 
-    def at(self, addresses: Collection[int | str]) -> set[int]:
-        """Which of them are sockets with one of these ports or paths at an end, as a kernel's own are: for `quiet`."""
-        sockets = [one.number for one in self.found if stat.S_ISSOCK(one.status.st_mode)]
-        return {number for number in sockets if not connection_peers.ends(number).isdisjoint(addresses)}
+    def sockets_at(self, addresses: Collection[int | str]) -> set[int]:
+        """Return the sockets with one of these ports or paths at either end, such as a kernel's own: for `quiet`."""
+        sockets = [descriptor.number for descriptor in self.descriptors if stat.S_ISSOCK(descriptor.status.st_mode)]
+        return {number for number in sockets if not connection_peers.endpoints(number).isdisjoint(addresses)}
 
-    def below(self, *paths: str) -> set[int]:
-        """Which of them are files whose path begins so, as a kernel's history is: for `quiet`."""
-        return {one.number for one in self.found if one.path.startswith(paths)}
+    def files_below(self, *paths: str) -> set[int]:
+        """Return the files whose path starts with one of these, such as a kernel's history: for `quiet`."""
+        return {descriptor.number for descriptor in self.descriptors if descriptor.path.startswith(paths)}
 
     def pipes(self) -> set[int]:
-        """Which of them are pipes: as a rule those to a kernel's own helpers, and for `quiet`."""
-        return {one.number for one in self.found if stat.S_ISFIFO(one.status.st_mode)}
+        """Return the pipes, usually to a kernel's own helper processes: for `quiet`."""
+        return {descriptor.number for descriptor in self.descriptors if stat.S_ISFIFO(descriptor.status.st_mode)}
 
-    def restore(
+    def replace_all(
         self,
         carried: Sequence[str] | Mapping[str, str],
         *,
@@ -70,83 +70,86 @@ class Inherited:
         shown: Collection[str] = (),
         quiet: Collection[int] = (),
     ) -> list[str]:
-        """Replace everything noted, and tell people what is no longer what it was, one clause a thing.
+        """Replace all recorded descriptors; return one clause for the user for each that has lost its function.
 
-        `carried` are the real paths of folders of which this process has its own copy, at the same path or, as a
-        mapping, at another. What is at or below one of `hidden` is not given back, unless the innermost of these
-        folders and of `shown` around it is shown. `quiet` are descriptors nobody is
-        told of. A number that means something else by now is left alone. Raises OSError when `/dev/null` cannot be
-        opened: then this process must not go on.
+        `carried` are the real paths of folders of which this process has its own copy, at the same path or, given a
+        mapping, at another. Files at or below one of `hidden` are not reopened, unless the innermost folder around them
+        from both `hidden` and `shown` is one of `shown`. Descriptors in `quiet` are not reported. A descriptor that
+        has changed since is left alone. Raises OSError if `/dev/null` cannot be opened: this process must then exit.
         """
-        places = carried if isinstance(carried, Mapping) else {folder: folder for folder in carried}
-        same = [one for one in self.found if _unchanged(one)]
+        copied_folders = carried if isinstance(carried, Mapping) else {folder: folder for folder in carried}
+        unchanged = [descriptor for descriptor in self.descriptors if _is_unchanged(descriptor)]
         clauses = []
-        workshop = descriptor_replacements.Workshop(same, places=places, hidden=hidden, shown=shown)
+        replacer = descriptor_replacements.DescriptorReplacer(
+            unchanged, copied_folders=copied_folders, hidden=hidden, shown=shown
+        )
         try:
-            for one in same:
-                clause = workshop.replace(one)
-                if clause and one.number not in quiet:
+            for descriptor in unchanged:
+                clause = replacer.replace(descriptor)
+                if clause and descriptor.number not in quiet:
                     clauses.append(clause)
         finally:
-            workshop.close()
+            replacer.close()
         return list(dict.fromkeys(clauses))
 
 
-def _look(number: int) -> descriptor_replacements.Found | None:
-    """What is known of a descriptor; None when there is none, as for the one that listed them."""
+def _inspect(number: int) -> descriptor_replacements.Descriptor | None:
+    """Inspect a descriptor; None if it is closed, such as the one that listed them."""
     try:
         status, flags = os.fstat(number), fcntl.fcntl(number, fcntl.F_GETFL)
         path = os.readlink(f"/proc/self/fd/{number}")
         inheritable = os.get_inheritable(number)
-    except OSError as problem:
-        if problem.errno in (errno.EBADF, errno.ENOENT):
+    except OSError as error:
+        if error.errno in (errno.EBADF, errno.ENOENT):
             return None
         raise
     offset = 0
     if stat.S_IFMT(status.st_mode) in (stat.S_IFREG, stat.S_IFDIR):
         offset = _offset(number)
-    return descriptor_replacements.Found(number, status, flags, path, offset, inheritable)
+    return descriptor_replacements.Descriptor(number, status, flags, path, offset, inheritable)
 
 
 def _offset(number: int) -> int:
     try:
         return os.lseek(number, 0, os.SEEK_CUR)
     except OSError:
-        return 0  # opened with O_PATH, or a file of the kernel's that has no offset
+        return 0  # opened with O_PATH, or a kernel file without an offset
 
 
-def _unchanged(one: descriptor_replacements.Found) -> bool:
+def _is_unchanged(descriptor: descriptor_replacements.Descriptor) -> bool:
     try:
-        return os.path.samestat(os.fstat(one.number), one.status)
+        return os.path.samestat(os.fstat(descriptor.number), descriptor.status)
     except OSError:
         return False
 
 
-def _with_twins(found: list[descriptor_replacements.Found]) -> list[descriptor_replacements.Found]:
-    """Note of duplicates, as `dup` makes them, whose they are: they share an offset, and shall share the new one.
+def _mark_duplicates(descriptors: list[descriptor_replacements.Descriptor]) -> list[descriptor_replacements.Descriptor]:
+    """Mark descriptors duplicated by `dup`: they share an offset, and must share the new description.
 
-    Only what agrees in file, flags and offset can be one. The system calls of one description are ordered, so sorting
-    puts duplicates side by side, however many descriptors there are.
+    Only descriptors with equal file, flags and offset can be duplicates. `kcmp` orders open file descriptions, so
+    sorting puts duplicates side by side, however many descriptors there are.
     """
-    alike: dict[object, list[descriptor_replacements.Found]] = {}
-    for one in found:
-        if one.is_file or one.is_folder:
-            alike.setdefault((one.file, one.flags, one.offset), []).append(one)
-    first: dict[int, int] = {}
-    for group in alike.values():
+    candidates: dict[object, list[descriptor_replacements.Descriptor]] = {}
+    for descriptor in descriptors:
+        if descriptor.is_file or descriptor.is_folder:
+            candidates.setdefault((descriptor.file, descriptor.flags, descriptor.offset), []).append(descriptor)
+    originals: dict[int, int] = {}
+    for group in candidates.values():
         if len(group) > 1:
-            numbers = sorted((one.number for one in group), key=functools.cmp_to_key(_order))
+            numbers = sorted(
+                (descriptor.number for descriptor in group), key=functools.cmp_to_key(_compare_descriptions)
+            )
             for left, right in pairwise(numbers):
-                if _order(left, right) == 0:
-                    first[right] = first.get(left, left)
-    return [replace(one, twin=first.get(one.number)) for one in found]
+                if _compare_descriptions(left, right) == 0:
+                    originals[right] = originals.get(left, left)
+    return [replace(descriptor, duplicate_of=originals.get(descriptor.number)) for descriptor in descriptors]
 
 
-def _order(left: int, right: int) -> int:
-    """0 for the same description, else their order; by number, so never the same, where the system does not say."""
+def _compare_descriptions(left: int, right: int) -> int:
+    """Compare two open file descriptions, 0 if identical; by number, so never equal, if `kcmp` is unavailable."""
     if _KCMP is not None:
         me = os.getpid()
-        answer = int(_libc.syscall(_KCMP, me, me, _KCMP_FILE, left, right))
-        if answer in _ANSWERS:
-            return _ANSWERS[answer]
+        result = int(_libc.syscall(_KCMP, me, me, _KCMP_FILE, left, right))
+        if result in _KCMP_RESULTS:
+            return _KCMP_RESULTS[result]
     return left - right

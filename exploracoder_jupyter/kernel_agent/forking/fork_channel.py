@@ -1,7 +1,7 @@
-"""The line between a branch and whoever started it: a UNIX socket of packets that carries JSON and descriptors.
+"""The channel between a branch and the process that started it: a UNIX socket of packets with JSON and descriptors.
 
-The engine's end learns the true process id of the sender from the kernel, whatever namespaces lie between. Its end of
-file tells a branch that nobody holds it any more.
+The engine's end receives the sender's true process id from the operating system, across namespaces. An end of file
+means for a branch that its owner is gone.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ import socket
 from collections.abc import Sequence
 from typing import Any
 
-_MOST_BYTES, _MOST_DESCRIPTORS = 1 << 20, 8
+_MAX_BYTES, _MAX_DESCRIPTORS = 1 << 20, 8
 
 
 def connect(address: str) -> socket.socket:
-    """The line to a listening engine."""
-    line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    line.connect(address)
-    return line
+    """Connect to a listening engine."""
+    channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    channel.connect(address)
+    return channel
 
 
-def send(line: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-    """Send one message, with these descriptors."""
-    socket.send_fds(line, [json.dumps(message).encode()], list(descriptors))
+def send(channel: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+    """Send one message with these descriptors."""
+    socket.send_fds(channel, [json.dumps(message).encode()], list(descriptors))
 
 
-def receive(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """The next message and its descriptors, which are not inherited by programs.
+def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Receive the next message and its descriptors, which are made non-inheritable.
 
     Raises:
         EOFError: the other end is closed.
     """
-    content, descriptors, _, _ = socket.recv_fds(line, _MOST_BYTES, _MOST_DESCRIPTORS)
+    content, descriptors, _, _ = socket.recv_fds(channel, _MAX_BYTES, _MAX_DESCRIPTORS)
     for descriptor in descriptors:
         os.set_inheritable(descriptor, False)
     if not content:
@@ -42,7 +42,7 @@ def receive(line: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return json.loads(content), list(descriptors)
 
 
-def tell(line: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-    """Send, unless nobody is there any more."""
+def send_if_open(channel: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+    """Send, unless the other end is closed."""
     with contextlib.suppress(OSError):
-        send(line, message, descriptors)
+        send(channel, message, descriptors)

@@ -1,4 +1,4 @@
-"""What a running kernel answers to others who want to fork it: they reach it by Jupyter messages only."""
+"""What a running kernel answers to other processes that want to fork it, which only reach it by Jupyter messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from exploracoder_jupyter.kernel_agent.forking import fork_hazards, kernel_fork
 
 
 def tell() -> str:
-    """JSON: `folder`, the working directory, and `refused`, why this kernel must not be forked (else empty)."""
+    """Return JSON: `folder`, the working directory, and `refused`, why this kernel must not be forked (or empty)."""
     from IPython import get_ipython
 
     shell = get_ipython()
@@ -21,7 +21,7 @@ def tell() -> str:
 
 
 def fork(address: str) -> str:
-    """Fork this kernel; see `kernel_fork.fork`. To be called by the thread that runs its cells."""
+    """Fork this kernel; see `kernel_fork.fork`. Call this in the thread that runs its cells."""
     from IPython import get_ipython
 
     kernel_fork.fork(get_ipython(), address)

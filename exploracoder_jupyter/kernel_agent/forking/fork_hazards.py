@@ -1,10 +1,10 @@
-"""What in this kernel a fork cannot carry, and which of its variables look like credentials.
+"""Finds what a fork of this kernel would lose or break, and variables that look like credentials.
 
-Runs in a kernel just before it is forked, in a few milliseconds. It looks and never acts: no library is imported or
-initialised, no method of a value runs, descriptors and locks are left as they are. `refuse` is said of what was seen
-to hang, to be killed, or to reach through the fork into what the kernel uses; `warn` of what experiments merely lack.
-Libraries that are loaded but harmless when forked from a helper thread (numpy, pyarrow, scikit-learn, torch on the CPU,
-duckdb) are not told here; `loaded` names them when a fork hangs all the same.
+Runs in a kernel just before it is forked, within a few milliseconds. It only inspects: no library is imported or
+initialised, no method of a value runs, descriptors and locks are left as they are. Hazards of kind `refuse` have been
+observed to hang, to be killed, or to affect through the fork what the kernel uses; hazards of kind `warn` are merely
+missing in experiments. Libraries that are loaded but harmless when forked from a helper thread (numpy, pyarrow,
+scikit-learn, torch on the CPU, duckdb) are not reported here; `loaded` names them if a fork hangs nevertheless.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RISKY = (
     *("lightgbm", "xgboost", "catboost", "sklearn", "faiss", "datafusion", "lancedb", "duckdb", "pyarrow", "cv2"),
     *("dask", "joblib", "numexpr", "mkl", "scipy"),
 )
-"""Libraries with threads of their own, the likeliest to hang a fork first."""
+"""Libraries that run their own threads, most likely to hang a fork first."""
 _CLIENTS = {
     *("MySQLdb", "aiohttp", "asyncpg", "cassandra", "clickhouse_driver", "confluent_kafka", "cx_Oracle", "httpx"),
     *("ipyparallel", "kafka", "mysql", "oracledb", "paramiko", "pika", "psycopg", "psycopg2", "py4j", "pymongo"),
@@ -42,22 +42,28 @@ _SQLITE = ("sqlite3", "Connection")
 
 
 def find(namespace: Mapping[str, object], *, ours: Collection[int] = ()) -> list[Hazard]:
-    """Hazards of forking this process now, those that refuse first, each as `{"kind", "library", "what"}`.
+    """Return the hazards of forking this process now, refusals first, each as `{"kind", "library", "what"}`.
 
-    `namespace`: the user's variables, of which only types are looked at, locks and known containers excepted.
-    `ours`: descriptors that belong to the machinery of branches.
+    `namespace`: the user's variables; only types are inspected, except for locks and known containers.
+    `ours`: descriptors used for branching itself.
     """
     if not sys.platform.startswith("linux"):
         return [_refuse("", "forks of a running kernel work on Linux only")]
-    kinds = _kinds(namespace)
-    found = [*_initialised(), *_running(), *_open(kinds, ours), *_locks(namespace), *_loaders(namespace)]
-    found += [*_interactive(kinds), *_tasks()]
-    unique = {tuple(hazard.values()): hazard for hazard in found}
+    variables = _variables_by_type(namespace)
+    hazards = [
+        *_initialized_libraries(),
+        *_lost_workers(),
+        *_open_resources(variables, ours),
+        *_held_locks(namespace),
+        *_data_loaders(namespace),
+    ]
+    hazards += [*_kernel_bound_objects(variables), *_asyncio_tasks()]
+    unique = {tuple(hazard.values()): hazard for hazard in hazards}
     return sorted(unique.values(), key=lambda hazard: hazard["kind"] != "refuse")
 
 
 def loaded(modules: Collection[str]) -> list[str]:
-    """Those of the modules that keep threads of their own, the likeliest to hang a fork first."""
+    """Return the modules that run their own threads, most likely to hang a fork first."""
     return [name for name in RISKY if name in modules]
 
 
@@ -69,30 +75,30 @@ def _warn(library: str, what: str) -> Hazard:
     return {"kind": "warn", "library": library, "what": what}
 
 
-def _kinds(namespace: Mapping[str, object]) -> dict[tuple[str, str], str]:
-    """Module and name of the classes of all values, base classes included, each with a variable that has it."""
+def _variables_by_type(namespace: Mapping[str, object]) -> dict[tuple[str, str], str]:
+    """Map module and name of the classes of all values, including base classes, to a variable of that class."""
     first = {type(value): name for name, value in reversed(list(namespace.items())) if type(name) is str}
     bases = type.__dict__["__mro__"].__get__
     found = {}
     for kind, name in first.items():
         for base in bases(kind):
-            module, own = (type.__getattribute__(base, key) for key in ("__module__", "__qualname__"))
-            if type(module) is str and type(own) is str:
-                found[module, own] = name
+            module, qualified_name = (type.__getattribute__(base, key) for key in ("__module__", "__qualname__"))
+            if type(module) is str and type(qualified_name) is str:
+                found[module, qualified_name] = name
     return found
 
 
-def _initialised() -> Iterator[Hazard]:
-    """Libraries whose native threads or connections are up."""
+def _initialized_libraries() -> Iterator[Hazard]:
+    """Yield libraries with running native threads or connections."""
     pool = "keeps a thread pool that does not survive a fork"
-    native = _native_threads()
-    for library, applies in _STATES.items():
-        if applies(native):
-            yield _refuse(library, f"{library} {_OWN_CLAUSE.get(library, pool)}")
+    threads = _native_threads()
+    for library, check in _LIBRARY_CHECKS.items():
+        if check(threads):
+            yield _refuse(library, f"{library} {_CLAUSES.get(library, pool)}")
 
 
 def _native_threads() -> set[str]:
-    """Names of this process's threads, those of no Python included; libraries name theirs."""
+    """Return the names of this process's threads, including native ones; libraries name theirs."""
     found = set()
     for path in glob.iglob("/proc/self/task/*/comm"):
         try:
@@ -103,26 +109,29 @@ def _native_threads() -> set[str]:
     return found
 
 
-def _has(native: Iterable[str], prefix: str) -> bool:
-    return any(name.startswith(prefix) for name in native)
+def _has_thread(threads: Iterable[str], prefix: str) -> bool:
+    return any(name.startswith(prefix) for name in threads)
 
 
-def _held(module: str, variable: str) -> object:
+def _module_variable(module: str, variable: str) -> object:
     return lost_workers.module_variables(module).get(variable)
 
 
 def _ray_runs() -> bool:
-    return lost_workers.attributes(_held("ray._private.worker", "global_worker")).get("mode") is not None
+    worker = _module_variable("ray._private.worker", "global_worker")
+    return lost_workers.instance_attributes(worker).get("mode") is not None
 
 
 def _jvm_runs() -> bool:
-    started = _held("_jpype", "isStarted")
+    started = _module_variable("_jpype", "isStarted")
     return type(started) is types.BuiltinFunctionType and bool(started())
 
 
 def _spark_runs() -> bool:
-    contexts = (_held(module, "SparkContext") for module in ("pyspark.core.context", "pyspark.context"))
-    return any(lost_workers.attributes(context).get("_active_spark_context") for context in contexts if context)
+    contexts = (_module_variable(module, "SparkContext") for module in ("pyspark.core.context", "pyspark.context"))
+    return any(
+        lost_workers.instance_attributes(context).get("_active_spark_context") for context in contexts if context
+    )
 
 
 def _numba_uses_openmp() -> bool:
@@ -130,18 +139,18 @@ def _numba_uses_openmp() -> bool:
     return bool(parallel.get("_is_initialized")) and parallel.get("_threading_layer") == "omp"
 
 
-_STATES: dict[str, Callable[[set[str]], bool]] = {
-    "polars": lambda native: "polars" in sys.modules and _has(native, "polars-0"),
-    "jax": lambda _: bool(_held("jax._src.xla_bridge", "_backends")),
-    "tensorflow": lambda native: "tensorflow" in sys.modules and _has(native, "tf_"),
+_LIBRARY_CHECKS: dict[str, Callable[[set[str]], bool]] = {
+    "polars": lambda threads: "polars" in sys.modules and _has_thread(threads, "polars-0"),
+    "jax": lambda _: bool(_module_variable("jax._src.xla_bridge", "_backends")),
+    "tensorflow": lambda threads: "tensorflow" in sys.modules and _has_thread(threads, "tf_"),
     "numba": lambda _: _numba_uses_openmp(),
-    "torch": lambda _: bool(_held("torch.cuda", "_initialized")),
+    "torch": lambda _: bool(_module_variable("torch.cuda", "_initialized")),
     "ray": lambda _: _ray_runs(),
-    "dask": lambda _: len(_held("distributed.client", "_global_clients") or ()) > 0,  # type: ignore[arg-type]
+    "dask": lambda _: len(_module_variable("distributed.client", "_global_clients") or ()) > 0,  # type: ignore[arg-type]
     "jpype": lambda _: _jvm_runs(),
     "pyspark": lambda _: _spark_runs(),
 }
-_OWN_CLAUSE = {
+_CLAUSES = {
     "numba": "has used GNU OpenMP, which ends a process that is forked afterwards",
     "torch": "has opened CUDA, which cannot be used in a fork",
     "ray": "is connected to its cluster, which a fork cannot share",
@@ -151,43 +160,43 @@ _OWN_CLAUSE = {
 }
 
 
-def _running() -> Iterator[Hazard]:
-    """Pools, threads and processes that stay behind."""
-    work = lost_workers.look()
-    for library, pool in work.pools:
-        yield _refuse(library, f"{pool} is open, whose workers a fork leaves behind: using it there waits for ever")
-    if work.threads:
-        yield _warn("", f"experiments lack the background {_listed('thread', work.threads)}")
-    if work.processes:
-        yield _warn("", f"experiments cannot wait for the {_listed('process', work.processes)}")
+def _lost_workers() -> Iterator[Hazard]:
+    """Yield pools, threads and processes that a fork loses."""
+    workers = lost_workers.find_workers()
+    for library, pool in workers.pools:
+        yield _refuse(library, f"{pool} is open, whose workers a fork leaves behind: using it there would wait forever")
+    if workers.threads:
+        yield _warn("", f"experiments lack the background {_format_names('thread', workers.threads)}")
+    if workers.processes:
+        yield _warn("", f"experiments cannot wait for the {_format_names('process', workers.processes)}")
 
 
-def _listed(word: str, names: list[str]) -> str:
+def _format_names(word: str, names: list[str]) -> str:
     plural = {"thread": "threads", "process": "processes"}[word]
-    shown = ", ".join(sorted(names)[:3]) + (", ..." if len(names) > 3 else "")
-    return f"{word if len(names) == 1 else plural} {shown}"
+    listed = ", ".join(sorted(names)[:3]) + (", ..." if len(names) > 3 else "")
+    return f"{word if len(names) == 1 else plural} {listed}"
 
 
-def _open(kinds: Collection[tuple[str, str]], ours: Collection[int]) -> Iterator[Hazard]:
-    """Connections, databases and GPUs."""
-    seen = open_connections.look(ports=_kernel_ports(), ours=ours)
-    for interface in seen.gpus:
+def _open_resources(variables: Collection[tuple[str, str]], ours: Collection[int]) -> Iterator[Hazard]:
+    """Yield connections, databases and GPUs in use."""
+    resources = open_connections.find_open_resources(ports=_kernel_ports(), ours=ours)
+    for interface in resources.gpus:
         yield _refuse("", f"a GPU is in use through {interface}, which a fork cannot use")
-    clients = sorted({module.partition(".")[0] for module, _ in kinds} & _CLIENTS)
-    for connection in seen.connections:
-        where = f"{connection.service} at {connection.peer}" if connection.service else connection.peer
-        if connection.heals:
-            yield _warn("", f"experiments lack the connection to {where}")
+    clients = sorted({module.partition(".")[0] for module, _ in variables} & _CLIENTS)
+    for connection in resources.connections:
+        peer = f"{connection.service} at {connection.peer}" if connection.service else connection.peer
+        if connection.reconnects:
+            yield _warn("", f"experiments lack the connection to {peer}")
         else:
             library = clients[0] if len(clients) == 1 else ""
-            yield _refuse(library, f"a connection to {where} is open, which a fork cannot share")
-    for kind, path in seen.databases:
-        if path != _history_file() and not (kind == "SQLite" and _SQLITE in kinds):
-            yield _warn(kind.lower(), f"the {kind} file {path} is open: what experiments write to it stays with them")
+            yield _refuse(library, f"a connection to {peer} is open, which a fork cannot share")
+    for kind, path in resources.databases:
+        if path != _history_file() and not (kind == "SQLite" and _SQLITE in variables):
+            yield _warn(kind.lower(), f"the {kind} file {path} is open: writes to it by experiments remain private")
 
 
 def _application() -> object:
-    kind = _held("ipykernel.kernelapp", "IPKernelApp")
+    kind = _module_variable("ipykernel.kernelapp", "IPKernelApp")
     return kind.__dict__.get("_instance") if isinstance(kind, type) else None
 
 
@@ -201,13 +210,13 @@ def _history_file() -> str:
     return str(getattr(history, "hist_file", ""))
 
 
-def _locks(namespace: Mapping[str, object]) -> Iterator[Hazard]:
-    """Locks that nobody is left to release: of variables, and of imports that other threads are at."""
-    others = bool(lost_workers.look().threads)
+def _held_locks(namespace: Mapping[str, object]) -> Iterator[Hazard]:
+    """Yield locks that no thread of a fork could release: in variables, and import locks of other threads."""
+    other_threads = bool(lost_workers.find_workers().threads)
     for name, value in list(namespace.items()):
-        held = type(value) is _thread.RLock and repr(value).startswith("<locked")  # its owner is a thread that ends
-        if held or (type(value) is _thread.LockType and others and value.locked()):
-            yield _refuse("", f"the lock {name} is held, and nobody is left to release it in a fork")
+        orphaned = type(value) is _thread.RLock and repr(value).startswith("<locked")  # a fork lacks the owning thread
+        if orphaned or (type(value) is _thread.LockType and other_threads and value.locked()):
+            yield _refuse("", f"the lock {name} is held, and no thread in a fork could release it")
     if _imp.lock_held() or _importing():
         yield _refuse("", "another thread is importing a module")
 
@@ -219,30 +228,30 @@ def _importing() -> bool:
     return bool(owners)
 
 
-def _loaders(namespace: Mapping[str, object]) -> Iterator[Hazard]:
-    """torch's loaders with processes that they keep: in a fork they raise."""
-    kind = _held("torch.utils.data", "DataLoader")
+def _data_loaders(namespace: Mapping[str, object]) -> Iterator[Hazard]:
+    """Yield torch's data loaders with persistent workers, which raise in a fork."""
+    kind = _module_variable("torch.utils.data", "DataLoader")
     for name, value in list(namespace.items()):
-        if type(value) is kind and lost_workers.attributes(value).get("_iterator") is not None:
+        if type(value) is kind and lost_workers.instance_attributes(value).get("_iterator") is not None:
             yield _refuse("torch", f"the DataLoader {name} keeps worker processes, which a fork cannot use")
 
 
-def _interactive(kinds: Mapping[tuple[str, str], str]) -> Iterator[Hazard]:
-    """What belongs to the front end, the debugger, or the thread that made it."""
-    if _SQLITE in kinds:
-        told = "an experiment connects anew and keeps what it writes; one in memory is out of its reach"
-        yield _warn("sqlite3", f"sqlite connections such as {kinds[_SQLITE]} work in your kernel alone: {told}")
-    if ("ipywidgets.widgets.widget", "Widget") in kinds:
+def _kernel_bound_objects(variables: Mapping[tuple[str, str], str]) -> Iterator[Hazard]:
+    """Yield objects bound to the front end, the debugger, or the thread that created them."""
+    if _SQLITE in variables:
+        advice = "experiments open new ones and keep their writes private; in-memory databases are unavailable"
+        yield _warn("sqlite3", f"sqlite connections such as {variables[_SQLITE]} only work in your kernel: {advice}")
+    if ("ipywidgets.widgets.widget", "Widget") in variables:
         yield _warn("ipywidgets", "widgets do not react in experiments")
     if getattr(getattr(_application(), "kernel", None), "eventloop", None) is not None:
         yield _warn("", "experiments lack the event loop of windows")
-    debugged = getattr(_held("_pydevd_bundle.pydevd_constants", "GlobalDebuggerHolder"), "global_dbg", None)
+    debugged = getattr(_module_variable("_pydevd_bundle.pydevd_constants", "GlobalDebuggerHolder"), "global_dbg", None)
     if sys.gettrace() or threading.gettrace() or debugged:
-        yield _warn("", "a debugger or tracer is attached, which does not follow into experiments")
+        yield _warn("", "a debugger or tracer is attached, which is not active in experiments")
 
 
-def _tasks() -> Iterator[Hazard]:
-    """Tasks of the user on the kernel's event loop; those of Jupyter are made anew."""
+def _asyncio_tasks() -> Iterator[Hazard]:
+    """Yield the user's tasks on the kernel's event loop; those of Jupyter are recreated."""
     asyncio = sys.modules.get("asyncio")
     loop = getattr(getattr(getattr(_application(), "kernel", None), "io_loop", None), "asyncio_loop", None)
     if asyncio is None or loop is None:

@@ -1,10 +1,10 @@
-"""Cuts a freshly forked process off from the memory that it shares with its parent.
+"""Isolates a freshly forked process from the memory that it shares with its parent.
 
-After a fork, memory is shared until written, except for what was mapped as shared: maps of files (`numpy.memmap`,
-databases) and memory for several processes. A map of a file becomes a private map of the same file at the same
-address: nothing is copied until it is written, and the writing stays here. Memory without a file is copied to memory
-of our own, shared with processes that we start and with no other. Maps opened only to be read are treated alike, since
-native code could make them writable. A process whose maps are all private already pays for reading one small file.
+After a fork, memory is shared until written, except for shared mappings: mapped files (`numpy.memmap`, databases) and
+memory for several processes. A mapped file becomes a private mapping of the same file at the same address: nothing is
+copied until it is written, and writes stay in this process. Memory without a file is copied to new memory, shared only
+with processes that this one starts. Read-only mappings are treated alike, since native code could make them writable.
+If all mappings are private already, this costs only reading one small file.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-COPIED = 256 * 2**20
-"""Bytes of shared memory that are copied, all of one process together."""
+MAX_COPIED_BYTES = 256 * 2**20
+"""Bytes of shared memory that are copied, in total for one process."""
 
 _MAP_FIXED = 0x10
 _MAP_NORESERVE = 0x4000
 _DELETED = " (deleted)"
-_WHY_NOT = f"more than {COPIED // 2**20} MB are not copied"
+_TOO_LARGE = f"more than {MAX_COPIED_BYTES // 2**20} MB are not copied"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
@@ -38,8 +38,8 @@ _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
-    """A part of the address space that is shared with others: a line of `/proc/self/maps`."""
+class _SharedMapping:
+    """A shared part of the address space: a line of `/proc/self/maps`."""
 
     start: int
     size: int
@@ -51,150 +51,151 @@ class _Shared:
 
     @property
     def source(self) -> tuple[int, ...]:
-        """What is mapped. Files of the kernel's own making share one inode, so there each part is by itself."""
+        """Identity of what is mapped. Anonymous inodes of the kernel share one number, so each part is separate."""
         return (self.start,) if self.name.startswith("anon_inode:") else (self.device, self.inode)
 
     @property
     def in_memory(self) -> bool:
-        """Whether no path leads to it that will outlive the process."""
+        """Whether it has no path that will outlive the process."""
         return not self.name.startswith("/") or self.name.endswith(_DELETED) or self.name.startswith("/dev/shm/")
 
     @property
     def is_device(self) -> bool:
-        """Whether a driver is behind it: its memory is not ours to move."""
+        """Whether it belongs to a driver: such memory cannot be moved."""
         return self.name.startswith(("/dev/", "/dmabuf")) and not self.in_memory
 
 
 def make_private() -> list[str]:
-    """Cut every shared mapping off from the parent, at the same address and with the same content.
+    """Detach every shared mapping from the parent, keeping address and content.
 
-    For a process with one thread, before it changes its view of files, its descriptors or its limits: the files behind
-    are found by their paths and through open descriptors. A clause for people is returned for each that could not be
-    cut off, because a driver is behind it, the system refuses, or it is too large to copy (this one can only be read
-    from now on, until native code says otherwise). Unless the list is empty, the process is not safe for others' code.
+    Call this while the process has one thread, before it changes its view of files, its descriptors or its limits: the
+    mapped files are found by their paths and through open descriptors. Returns a clause for the user for each mapping
+    that could not be detached because it belongs to a driver, the system refuses, or it is too large to copy (such a
+    mapping becomes read-only, until native code changes that). Unless the list is empty, the process is not safe for
+    untrusted code.
     """
-    left, clauses = COPIED, []
-    with _no_collection():
-        for parts in _sources(_listed()):
+    remaining, clauses = MAX_COPIED_BYTES, []
+    with _gc_disabled():
+        for parts in _group_by_source(_read_shared_mappings()):
             if parts[0].is_device:
                 clauses.append(f"the memory of {parts[0].name} is shared")
                 continue
             size = sum(part.size for part in parts)
-            problem, copied = _cut(parts, may_copy=size <= left)
-            left -= size if copied else 0
+            problem, copied = _detach(parts, may_copy=size <= remaining)
+            remaining -= size if copied else 0
             if problem:
-                clauses.append(f"{_called(parts[0])} is shared: {problem}")
+                clauses.append(f"{_display_name(parts[0])} is shared: {problem}")
     return clauses
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
-    """Nothing may be unmapped while we work by address, as by the end of an object in a cycle."""
-    before = gc.isenabled()
+def _gc_disabled() -> Iterator[None]:
+    """Disable garbage collection: nothing may be unmapped while we work with addresses."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if before:
+        if was_enabled:
             gc.enable()
 
 
-def _listed() -> Iterator[_Shared]:
+def _read_shared_mappings() -> Iterator[_SharedMapping]:
     with open("/proc/self/maps", "rb") as lines:
         shared = [line for line in lines if line[line.index(b" ") + 4 :].startswith(b"s")]
     for line in shared:
-        span, rights, offset, device, inode, *name = line.rstrip(b"\n").split(maxsplit=5)
-        start, end = (int(each, 16) for each in span.split(b"-"))
-        major, minor = (int(each, 16) for each in device.split(b":"))
+        span, permissions, offset, device, inode, *name = line.rstrip(b"\n").split(maxsplit=5)
+        start, end = (int(value, 16) for value in span.split(b"-"))
+        major, minor = (int(value, 16) for value in device.split(b":"))
         text = os.fsdecode(name[0].replace(b"\\012", b"\n")) if name else ""
-        protection = sum(bit for letter, bit in zip(rights, (1, 2, 4), strict=False) if letter != ord("-"))
-        where = os.makedev(major, minor)
-        yield _Shared(start, end - start, protection, int(offset, 16), where, int(inode), text)
+        protection = sum(bit for flag, bit in zip(permissions, (1, 2, 4), strict=False) if flag != ord("-"))
+        device_number = os.makedev(major, minor)
+        yield _SharedMapping(start, end - start, protection, int(offset, 16), device_number, int(inode), text)
 
 
-def _sources(parts: Iterable[_Shared]) -> list[list[_Shared]]:
-    """Parts of the same file together: they must go on seeing each other's changes."""
-    together: dict[tuple[int, ...], list[_Shared]] = {}
+def _group_by_source(parts: Iterable[_SharedMapping]) -> list[list[_SharedMapping]]:
+    """Group the parts of the same file, which must still see each other's changes."""
+    groups: dict[tuple[int, ...], list[_SharedMapping]] = {}
     for part in parts:
-        together.setdefault(part.source, []).append(part)
-    return list(together.values())
+        groups.setdefault(part.source, []).append(part)
+    return list(groups.values())
 
 
-def _cut(parts: list[_Shared], *, may_copy: bool) -> tuple[str, bool]:
-    """Take the first way that works. Returns why none did, and whether it was copied."""
-    ways = [_copy, _map_again] if parts[0].in_memory else [_map_again, _copy]
+def _detach(parts: list[_SharedMapping], *, may_copy: bool) -> tuple[str, bool]:
+    """Use the first method that works. Returns why none did, and whether memory was copied."""
+    methods = [_map_copy, _map_privately] if parts[0].in_memory else [_map_privately, _map_copy]
     problem = ""
-    for way in ways:
-        if way is _copy and not may_copy:
-            problem = _WHY_NOT
+    for method in methods:
+        if method is _map_copy and not may_copy:
+            problem = _TOO_LARGE
             continue
         try:
-            way(parts)
+            method(parts)
         except OSError as error:
             problem = problem or os.strerror(error.errno or errno.EIO)
         else:
-            return "", way is _copy
+            return "", method is _map_copy
     for part in parts:
         _libc.mprotect(part.start, part.size, part.protection & ~mmap.PROT_WRITE)
     return (problem, False) if any(part.protection & mmap.PROT_WRITE for part in parts) else ("", False)
 
 
-def _copy(parts: list[_Shared]) -> None:
-    """Map a copy in memory, still shared, so that processes started from here go on sharing it with us."""
+def _map_copy(parts: list[_SharedMapping]) -> None:
+    """Map a copy in memory, still shared, so that processes started from here share it with this one."""
     copy = os.memfd_create("shared", os.MFD_CLOEXEC)
     try:
         os.ftruncate(copy, max(part.offset + part.size for part in parts))
         for part in parts:
-            _pour(part, copy)
+            _write_content(part, copy)
         for part in parts:
-            _place(part, copy, mmap.MAP_SHARED)
+            _map_at_address(part, copy, mmap.MAP_SHARED)
     finally:
         os.close(copy)
 
 
-def _pour(part: _Shared, copy: int) -> None:
-    """Write what can be read; the system looks, so that a hole in the mapping is an error and not our end."""
+def _write_content(part: _SharedMapping, copy: int) -> None:
+    """Write what is readable; `pwrite` turns a hole in the mapping into an error instead of a crash."""
     memory = memoryview((ctypes.c_char * part.size).from_address(part.start))
-    done = 0
-    while done < part.size:
+    written = 0
+    while written < part.size:
         try:
-            done += os.pwrite(copy, memory[done:], part.offset + done)
+            written += os.pwrite(copy, memory[written:], part.offset + written)
         except OSError as error:
-            if error.errno == errno.EFAULT and (done or not part.protection & mmap.PROT_READ):
-                return  # beyond the end of a file that was cut, or not to be read by anybody
+            if error.errno == errno.EFAULT and (written or not part.protection & mmap.PROT_READ):
+                return  # beyond the end of a truncated file, or memory that is not readable at all
             raise
 
 
-def _map_again(parts: list[_Shared]) -> None:
+def _map_privately(parts: list[_SharedMapping]) -> None:
     """Map the same file privately."""
     for part in parts:
-        file, ours = _opened(part)
+        file, opened = _open_source(part)
         try:
-            _place(part, file, mmap.MAP_PRIVATE | _MAP_NORESERVE)
+            _map_at_address(part, file, mmap.MAP_PRIVATE | _MAP_NORESERVE)
         finally:
-            if ours:
+            if opened:
                 os.close(file)
 
 
-def _opened(part: _Shared) -> tuple[int, bool]:
-    """A descriptor of the file behind, and whether it is for us to close. Raises OSError when nothing leads to it."""
-    span = f"/proc/self/map_files/{part.start:x}-{part.start + part.size:x}"  # for the privileged only
+def _open_source(part: _SharedMapping) -> tuple[int, bool]:
+    """Return a descriptor of the mapped file and whether to close it. Raises OSError if there is none."""
+    span = f"/proc/self/map_files/{part.start:x}-{part.start + part.size:x}"  # needs privileges
     for path in (part.name, span):
         try:
             file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             continue
-        if _is_behind(part, os.fstat(file)):
+        if _is_source(part, os.fstat(file)):
             return file, True
         os.close(file)
     for number in map(int, os.listdir("/proc/self/fd")):
-        if _can_read(number) and _is_behind(part, os.fstat(number)):
+        if _can_read(number) and _is_source(part, os.fstat(number)):
             return number, False
     raise FileNotFoundError(errno.ENOENT, "nothing leads to it", part.name)
 
 
-def _is_behind(part: _Shared, status: os.stat_result) -> bool:
-    """Whether this is the file; layered file systems tell another device here than in the list of mappings."""
+def _is_source(part: _SharedMapping, status: os.stat_result) -> bool:
+    """Return whether this is the mapped file; layered file systems show different devices here and in `maps`."""
     if not stat.S_ISREG(status.st_mode) or status.st_ino != part.inode:
         return False
     return status.st_dev == part.device or not part.in_memory
@@ -204,16 +205,16 @@ def _can_read(number: int) -> bool:
     try:
         return fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
     except OSError:
-        return False  # the one that listed them
+        return False  # the descriptor of the listing
 
 
-def _place(part: _Shared, file: int, kind: int) -> None:
-    got = _libc.mmap(part.start, part.size, part.protection, kind | _MAP_FIXED, file, part.offset)
-    if got != part.start:
+def _map_at_address(part: _SharedMapping, file: int, flags: int) -> None:
+    address = _libc.mmap(part.start, part.size, part.protection, flags | _MAP_FIXED, file, part.offset)
+    if address != part.start:
         raise OSError(ctypes.get_errno(), "cannot be mapped again", part.name)
 
 
-def _called(part: _Shared) -> str:
-    """Its name for people; what has none is called `/dev/zero` by the system."""
+def _display_name(part: _SharedMapping) -> str:
+    """Return its name for the user; the system calls unnamed memory `/dev/zero`."""
     name = part.name.removesuffix(_DELETED)
     return "memory between processes" if name in ("", "/dev/zero") else name

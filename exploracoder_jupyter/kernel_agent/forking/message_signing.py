@@ -1,7 +1,7 @@
-"""Takes from a fork what its parent kernel signs its messages with.
+"""Removes the keys with which the parent kernel signs its messages from a fork.
 
-Whoever has the key of a kernel and reaches its ports can run code in it. The objects that hold it are emptied, then the
-memory is searched for copies: of the connection file as it was read, of configuration, of what was freed since.
+Whoever has the key of a kernel and reaches its ports can run code in it. The objects that hold it are cleared, then the
+memory is searched for copies: of the connection file, of configuration, in freed memory.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any
 
-SEARCHED = 512 * 2**20
-"""Bytes of memory that are searched, small parts first: what is read once at the start of a kernel lies there."""
-_SHORTEST = 8
-"""Bytes of a key. Shorter ones are chosen by nobody, and are found where they are not meant."""
+MAX_SEARCHED_BYTES = 512 * 2**20
+"""Bytes of memory to search, smallest regions first: they contain what is read once at the start of a kernel."""
+_MIN_KEY_LENGTH = 8
+"""Minimum length of a key in bytes. Nobody chooses shorter ones, and erasing them would hit unrelated memory."""
 _CURVE = ("curve_publickey", "curve_secretkey")
-_NAMED = ("[heap]", "[stack]")
+_SEARCHED_REGIONS = ("[heap]", "[stack]")
 _libc = ctypes.CDLL(None)
 _libc.memmem.restype = ctypes.c_void_p
 _libc.memmem.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
 
 
-def forget(app: Any) -> None:
-    """Leave nothing in this process that the application's messages could be signed with. For one thread alone."""
+def erase_keys(app: Any) -> None:
+    """Erase everything that could sign the application's messages. Call this while the process has one thread."""
     session = app.session
     keys = [session.key, *(getattr(app, name, None) for name in _CURVE)]
-    session.key = b""  # which drops the signer made from it, too
+    session.key = b""  # also drops the signer made from it
     app.connection_file = session.keyfile = ""
     for name in _CURVE:
         if getattr(app, name, None):
@@ -34,33 +34,33 @@ def forget(app: Any) -> None:
         for name in ("key", "keyfile"):
             app.config.Session.pop(name, None)
     for key in keys:
-        if isinstance(key, bytes) and len(key) >= _SHORTEST:
-            _wipe(key)
+        if isinstance(key, bytes) and len(key) >= _MIN_KEY_LENGTH:
+            _erase(key)
 
 
-def _wipe(key: bytes) -> None:
-    """Every place where these bytes are, this object at the end."""
+def _erase(key: bytes) -> None:
+    """Zero every occurrence of these bytes, this object's included."""
     size = len(key)
-    for place in list(_places(key)):
-        ctypes.memset(place, 0, size)
+    for address in list(_find_occurrences(key)):
+        ctypes.memset(address, 0, size)
 
 
-def _places(key: bytes) -> Iterator[int]:
-    left = SEARCHED
-    for start, end in sorted(_parts(), key=lambda part: part[1] - part[0]):
-        left -= end - start
-        if left < 0:
+def _find_occurrences(key: bytes) -> Iterator[int]:
+    remaining = MAX_SEARCHED_BYTES
+    for start, end in sorted(_writable_regions(), key=lambda region: region[1] - region[0]):
+        remaining -= end - start
+        if remaining < 0:
             return
         while found := _libc.memmem(start, end - start, key, len(key)):
             yield found
             start = found + len(key)
 
 
-def _parts() -> Iterator[tuple[int, int]]:
-    """The writable memory without a file: to read a file's that was cut off would end the process."""
+def _writable_regions() -> Iterator[tuple[int, int]]:
+    """Yield writable memory without a file: reading beyond the end of a truncated file would crash the process."""
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
         for line in lines:
-            addresses, rights, _, _, _, *name = line.split(maxsplit=5)
-            if rights.startswith("rw") and (not name or name[0].strip() in _NAMED):
+            addresses, permissions, _, _, _, *name = line.split(maxsplit=5)
+            if permissions.startswith("rw") and (not name or name[0].strip() in _SEARCHED_REGIONS):
                 start, _, end = addresses.partition("-")
                 yield int(start, 16), int(end, 16)

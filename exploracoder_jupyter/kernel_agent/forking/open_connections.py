@@ -1,8 +1,8 @@
-"""What the open descriptors of this process say: connections to elsewhere, databases, devices of a GPU.
+"""Finds what the open descriptors of this process lead to: connections, databases, GPU devices.
 
-Nothing is opened, read at an offset that counts, or made a Python socket of: closing a file a second time drops
-SQLite's locks on it, and a new socket object may change whether the shared descriptor blocks. So addresses are asked of
-the C library directly, and files are known by the first bytes that `pread` gives.
+Opens nothing, moves no file offset and creates no Python socket object: closing a second descriptor of a file drops
+SQLite's locks on it, and a new socket object may change whether the shared descriptor blocks. So addresses are read
+through the C library, and file types are recognized by their first bytes, read with `pread`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Address = tuple[str, int]
 """Host and port; for a UNIX socket its path (`@` for the abstract kind) and 0."""
-_HTTP = {80, 443, 3128, 8000, 8080, 8443, 8888, 11434}
-_DATABASES = {
+_HTTP_PORTS = {80, 443, 3128, 8000, 8080, 8443, 8888, 11434}
+_DATABASE_PORTS = {
     1433: "SQL Server",
     1521: "Oracle",
     3306: "MySQL",
@@ -34,91 +34,99 @@ _DATABASES = {
     27017: "MongoDB",
 }
 _LOCAL_DATABASES = {"PGSQL": "PostgreSQL", "mysql": "MySQL", "redis": "Redis", "mongodb": "MongoDB", "plasma": "ray"}
-_HEADERS = {"SQLite": (0, b"SQLite format 3\0"), "DuckDB": (8, b"DUCK")}
-_GPU = {"/dev/nvidia-uvm": "CUDA", "/dev/kfd": "ROCm"}
+_FILE_MARKERS = {"SQLite": (0, b"SQLite format 3\0"), "DuckDB": (8, b"DUCK")}
+_GPU_DEVICES = {"/dev/nvidia-uvm": "CUDA", "/dev/kfd": "ROCm"}
 _ESTABLISHED = 1
 _TCP_INFO = 11
 
 
 class Connection(NamedTuple):
-    """A connection that this process opened to somewhere else."""
+    """A connection that this process opened to a peer elsewhere."""
 
     peer: str
-    """As people write it: `host:port` or a path."""
+    """As users write it: `host:port` or a path."""
     service: str
-    """What usually listens there, e.g. `PostgreSQL`; empty when that is unknown."""
-    heals: bool
-    """Whether clients of this kind notice a lost connection and open another: HTTP, desktop services."""
+    """What usually listens there, e.g. `PostgreSQL`; empty if unknown."""
+    reconnects: bool
+    """Whether clients of this kind notice a lost connection and reconnect: HTTP, desktop services."""
 
 
-class Descriptors(NamedTuple):
-    """What was found."""
+class OpenResources(NamedTuple):
+    """Connections, databases and GPUs in use."""
 
     connections: list[Connection]
     databases: list[tuple[str, str]]
     """Open database files: `SQLite` or `DuckDB`, and the path."""
     gpus: list[str]
-    """Interfaces to GPUs that are in use: `CUDA`, `ROCm`."""
+    """GPU interfaces in use: `CUDA`, `ROCm`."""
 
 
-def look(*, ports: Iterable[int] = (), ours: Iterable[int] = ()) -> Descriptors:
-    """Look at all open descriptors; about 10 microseconds each.
+def find_open_resources(*, ports: Iterable[int] = (), ours: Iterable[int] = ()) -> OpenResources:
+    """Inspect all open descriptors; takes about 10 microseconds each.
 
-    `ports`: local ports that the kernel serves; `ours`: descriptors that are not to be told.
+    `ports`: local ports that the kernel serves; `ours`: descriptors to skip.
     """
-    targets = _targets(set(ours))
-    sockets = [number for number, target in targets.items() if target.startswith("socket:")]
-    files = [(number, target) for number, target in targets.items() if target.startswith("/")]
-    databases = [(kind, path) for number, path in files if (kind := _database(number, path))]
-    gpus = [_GPU[path] for _, path in files if path in _GPU]
-    return Descriptors(_connections(sockets, set(ports)), sorted(set(databases)), sorted(set(gpus)))
+    targets = _descriptor_targets(set(ours))
+    sockets = [descriptor for descriptor, target in targets.items() if target.startswith("socket:")]
+    files = [(descriptor, target) for descriptor, target in targets.items() if target.startswith("/")]
+    databases = [(kind, path) for descriptor, path in files if (kind := _database_kind(descriptor, path))]
+    gpus = [_GPU_DEVICES[path] for _, path in files if path in _GPU_DEVICES]
+    return OpenResources(_outgoing_connections(sockets, set(ports)), sorted(set(databases)), sorted(set(gpus)))
 
 
-def _targets(ours: set[int]) -> dict[int, str]:
-    found = {}
+def _descriptor_targets(ours: set[int]) -> dict[int, str]:
+    targets = {}
     for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # the listing's own descriptor, and what other threads close
-            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
-    return {number: target for number, target in found.items() if number not in ours}
+        with contextlib.suppress(OSError):  # the listing's own descriptor, and those that other threads close
+            targets[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+    return {descriptor: target for descriptor, target in targets.items() if descriptor not in ours}
 
 
-def _database(number: int, path: str) -> str:
+def _database_kind(descriptor: int, path: str) -> str:
     if path.startswith(("/dev/", "/proc/", "/sys/")):
         return ""
     with contextlib.suppress(OSError):
-        if stat.S_ISREG(os.fstat(number).st_mode):
-            head = os.pread(number, 16, 0)
-            return next((kind for kind, (at, mark) in _HEADERS.items() if head[at:].startswith(mark)), "")
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            head = os.pread(descriptor, 16, 0)
+            return next(
+                (kind for kind, (offset, marker) in _FILE_MARKERS.items() if head[offset:].startswith(marker)), ""
+            )
     return ""
 
 
-def _connections(sockets: list[int], ports: set[int]) -> list[Connection]:
+def _outgoing_connections(sockets: list[int], ports: set[int]) -> list[Connection]:
     libc = ctypes.CDLL(None)
     served = ports | {
-        at[1] for number in sockets if _listens(libc, number) and (at := _address(libc.getsockname, number))
+        address[1]
+        for descriptor in sockets
+        if _is_listening(libc, descriptor) and (address := _address(libc.getsockname, descriptor))
     }
-    ends = {number: (_address(libc.getsockname, number), _address(libc.getpeername, number)) for number in sockets}
-    inner = {here for here, _ in ends.values()}  # both ends here: how a debugger in the process talks to itself
-    outward = {
-        number: peer
-        for number, (here, peer) in ends.items()
-        if here and peer and peer[0] and peer not in inner and (peer[1] == 0 or here[1] not in served)
+    endpoints = {
+        descriptor: (_address(libc.getsockname, descriptor), _address(libc.getpeername, descriptor))
+        for descriptor in sockets
     }
-    return [_described(*peer) for number, peer in outward.items() if _is_connected(libc, number, peer)]
+    # Both ends may be in this process, as with an in-process debugger.
+    local_addresses = {local for local, _ in endpoints.values()}
+    outgoing = {
+        descriptor: peer
+        for descriptor, (local, peer) in endpoints.items()
+        if local and peer and peer[0] and peer not in local_addresses and (peer[1] == 0 or local[1] not in served)
+    }
+    return [_connection_to(*peer) for descriptor, peer in outgoing.items() if _is_connected(libc, descriptor, peer)]
 
 
-def _described(host: str, port: int) -> Connection:
+def _connection_to(host: str, port: int) -> Connection:
     if port == 0:
-        service = next((name for mark, name in _LOCAL_DATABASES.items() if mark in host), "")
-        return Connection(host, service, heals=not service)
-    shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return Connection(shown, _DATABASES.get(port, ""), heals=port in _HTTP)
+        service = next((name for marker, name in _LOCAL_DATABASES.items() if marker in host), "")
+        return Connection(host, service, reconnects=not service)
+    text = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return Connection(text, _DATABASE_PORTS.get(port, ""), reconnects=port in _HTTP_PORTS)
 
 
-def _address(call: Callable[..., int], number: int) -> Address | None:
-    """What `getsockname` or `getpeername` says; None for other families, and without a peer."""
+def _address(call: Callable[..., int], descriptor: int) -> Address | None:
+    """Return the result of `getsockname` or `getpeername`; None for other families, and without a peer."""
     buffer, length = ctypes.create_string_buffer(128), ctypes.c_uint32(128)
-    if call(number, buffer, ctypes.byref(length)) != 0:
+    if call(descriptor, buffer, ctypes.byref(length)) != 0:
         return None
     raw = buffer.raw[: length.value]
     family, port = int.from_bytes(raw[:2], sys.byteorder), int.from_bytes(raw[2:4], "big")
@@ -132,17 +140,17 @@ def _address(call: Callable[..., int], number: int) -> Address | None:
     return None
 
 
-def _option(libc: ctypes.CDLL, number: int, level: int, option: int) -> int:
-    """The first byte of a socket's option."""
+def _socket_option(libc: ctypes.CDLL, descriptor: int, level: int, option: int) -> int:
+    """Return the first byte of a socket option."""
     value, length = ctypes.create_string_buffer(8), ctypes.c_uint32(8)
-    return value.raw[0] if libc.getsockopt(number, level, option, value, ctypes.byref(length)) == 0 else 0
+    return value.raw[0] if libc.getsockopt(descriptor, level, option, value, ctypes.byref(length)) == 0 else 0
 
 
-def _listens(libc: ctypes.CDLL, number: int) -> bool:
-    return _option(libc, number, socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
+def _is_listening(libc: ctypes.CDLL, descriptor: int) -> bool:
+    return _socket_option(libc, descriptor, socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
 
 
-def _is_connected(libc: ctypes.CDLL, number: int, peer: Address) -> bool:
-    """Whether it is a stream whose other side has not hung up, as far as can be told."""
-    stream = _option(libc, number, socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_STREAM
-    return stream and (peer[1] == 0 or _option(libc, number, socket.IPPROTO_TCP, _TCP_INFO) == _ESTABLISHED)
+def _is_connected(libc: ctypes.CDLL, descriptor: int, peer: Address) -> bool:
+    """Return whether it is a stream whose peer has not hung up, as far as this can be determined."""
+    stream = _socket_option(libc, descriptor, socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_STREAM
+    return stream and (peer[1] == 0 or _socket_option(libc, descriptor, socket.IPPROTO_TCP, _TCP_INFO) == _ESTABLISHED)

@@ -1,4 +1,4 @@
-"""The one way in which processes are forked here."""
+"""Forks this process without warnings about its threads."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _IGNORE_ALL: list[Any] = [("ignore", None, Warning, None, 0)]
 
 
 def forkable() -> bool:
-    """Whether this system has forks."""
+    """Return whether this system supports fork."""
     return _fork is not None
 
 
 def fork() -> int:
-    """Fork this process: 0 in the child.
+    """Fork this process; returns 0 in the child.
 
-    Python 3.12 and later, and some libraries, warn of threads that a fork does not carry: known. The list of filters is
-    exchanged as a whole: whatever tells `warnings` of a change makes it forget which warnings were shown already.
+    Python 3.12 and later, and some libraries, warn about threads that a fork does not carry: this is known. The list of
+    filters is replaced as a whole, since any change announced to `warnings` makes it forget which warnings were shown.
 
     Raises:
-        OSError: the system refused the fork, or knows none.
+        OSError: the system refused the fork, or does not support it.
     """
     if _fork is None:
-        raise OSError("this system has no fork")
+        raise OSError("this system does not support fork")
     filters = warnings.filters
     warnings.filters = _IGNORE_ALL
     try:

@@ -1,7 +1,7 @@
-"""Takes a kernel's shell out of the application it was in and puts a new one around it, on new sockets.
+"""Takes a kernel's shell out of its application and builds a new application around it, on new sockets.
 
 What a forked process inherits of the old application (event loops, ZeroMQ contexts, threads that are gone, locks that
-they may have held) is neither used nor closed nor collected: a loop that is closed would take descriptors out of an
+they may have held) is neither used nor closed nor garbage-collected: closing a loop would remove descriptors from an
 epoll instance that is shared with the parent. Works with ipykernel 6.31 to 7.4.
 """
 
@@ -23,10 +23,10 @@ import zmq
 from traitlets.config import Config
 from zmq.utils import garbage
 
-_KEPT: list[object] = []
-"""What must never be collected."""
-_plumbing: dict[int, str] = {}
-"""Descriptors that the application made here opened, and what each is: a number may mean something else later."""
+_UNCOLLECTED: list[object] = []
+"""Objects that must never be garbage-collected."""
+_own_descriptors: dict[int, str] = {}
+"""Descriptors opened by the application made here, with their targets: a number may be reused later."""
 _PORTS = ("shell", "iopub", "stdin", "control", "hb")
 _STEPS = (
     "init_sockets",
@@ -40,28 +40,32 @@ _STEPS = (
 
 
 def history_file(shell: Any) -> str:
-    """Path of the shell's history, of which a fork has none; the line end where there is none, which no path is."""
+    """Return the path of the shell's history, which a fork lacks; a newline, which is no path, if there is none."""
     history = shell.history_manager
     return str(getattr(history, "hist_file", "")) or "\n"
 
 
-def plumbing() -> set[int]:
-    """Descriptors of the application that was made here."""
-    return {number for number, what in _plumbing.items() if _descriptors([number]).get(number) == what}
+def own_descriptors() -> set[int]:
+    """Return the descriptors that the application made here has opened and that are still open."""
+    return {
+        descriptor
+        for descriptor, target in _own_descriptors.items()
+        if _descriptor_targets([descriptor]).get(descriptor) == target
+    }
 
 
-def close_own_plumbing(keep: Collection[int]) -> None:
-    """In a fork of a branch: close what its application had opened. Its objects are kept and never used again.
+def close_own_descriptors(keep: Collection[int]) -> None:
+    """In a fork of a branch, close what its application had opened. The objects are kept but never used again.
 
-    `keep` are descriptors of the fork itself: when it is made while the first cell begins they were seen as well.
+    `keep` are descriptors of the fork itself, which are recorded too if it is made while the first cell starts.
     """
-    for number in plumbing().difference(keep):
-        os.close(number)
-    _plumbing.clear()
+    for descriptor in own_descriptors().difference(keep):
+        os.close(descriptor)
+    _own_descriptors.clear()
 
 
-def addresses(shell: Any) -> set[int | str]:
-    """Ports or paths of the kernel's own sockets, as far as its application tells."""
+def socket_addresses(shell: Any) -> set[int | str]:
+    """Return the ports or paths of the kernel's own sockets, as far as its application reveals them."""
     app = shell.kernel.parent
     ports = [getattr(app, f"{name}_port", 0) for name in _PORTS]
     if getattr(app, "transport", "tcp") == "ipc":
@@ -69,69 +73,75 @@ def addresses(shell: Any) -> set[int | str]:
     return {*ports, getattr(getattr(app, "iopub_thread", None), "_pipe_port", 0)}
 
 
-def detach(shell: Any) -> None:
-    """Let go of the application and everything of its process that has not come along. May be called again."""
+def detach_shell(shell: Any) -> None:
+    """Detach the shell from the application and everything else that a fork loses. May be called again."""
     gc.disable()
     gc.freeze()
     atexit._clear()
     kernel = shell.kernel
-    _KEPT.append((kernel, kernel.parent, sys.stdout, sys.stderr, sys.displayhook, asyncio.get_event_loop_policy()))
-    _without_application()
-    shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been within a cell
+    _UNCOLLECTED.append(
+        (kernel, kernel.parent, sys.stdout, sys.stderr, sys.displayhook, asyncio.get_event_loop_policy())
+    )
+    _reset_application_globals()
+    shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been made in a cell
     if hasattr(shell, "enable_tip"):
-        shell.enable_tip = False  # a tip is drawn whenever a client asks who we are: the user's random state would move
-    _without_history(shell)
-    _without_helpers()
+        shell.enable_tip = False  # drawing a tip for each `kernel_info` request would advance the user's random state
+    _disable_history(shell)
+    _reset_multiprocessing_helpers()
     gc.enable()
 
 
-def _without_application() -> None:
+def _reset_application_globals() -> None:
     asyncio._set_running_loop(None)
     asyncio.set_event_loop_policy(None)
     zmq.Context._instance = None
-    _without_collector()
+    _reset_zmq_collector()
     sys.stdout, sys.stderr, sys.displayhook = sys.__stdout__, sys.__stderr__, sys.__displayhook__
 
 
-def _without_collector() -> None:
-    """pyzmq frees messages of more than 64 kB with a thread and a context of its own, which are the parent's: the next
-    such message would be sent over what is gone, which ends the process."""
+def _reset_zmq_collector() -> None:
+    """Reset pyzmq's collector, which frees messages of more than 64 kB with a thread and context of the parent.
+
+    Otherwise the next such message would be sent over what is gone, which ends the process.
+    """
     collector: Any = garbage.gc
-    _KEPT.append((collector._context, collector._push, collector.thread, collector.refs, collector._lock))
+    _UNCOLLECTED.append((collector._context, collector._push, collector.thread, collector.refs, collector._lock))
     collector._context = collector._push = collector._push_mutex = collector.thread = None
     collector.refs, collector._lock = {}, threading.Lock()
 
 
-def application(shell: Any, connection: dict[str, Any]) -> Any:
-    """A kernel application around the shell that serves this connection; to be started."""
-    old_kernel, before = shell.kernel, _descriptors()
+def build_application(shell: Any, connection: dict[str, Any]) -> Any:
+    """Build a kernel application around the shell that serves this connection; the caller starts it."""
+    old_kernel, inherited = shell.kernel, _descriptor_targets()
     old_app = old_kernel.parent
     asyncio.set_event_loop(asyncio.new_event_loop())
     for cls in (type(old_app), type(old_kernel)):
         cls.clear_instance()
-    with _unchanged_globals(), _unseen_modules():
+    with _restore_globals(), _hide_modules():
         app = type(old_app).instance(config=_configuration(old_app), log=old_app.log)
-        _connect(app, old_app, connection)
+        _initialize(app, old_app, connection)
     shell.configurables[:] = [item for item in shell.configurables if item is not old_app]
     shell.kernel = shell.parent = app.kernel
     if hasattr(old_kernel, "_kernel_modules"):
         app.kernel._kernel_modules[:] = old_kernel._kernel_modules
-    _note_plumbing(shell, before)
+    _record_own_descriptors(shell, inherited)
     return app
 
 
-def _note_plumbing(shell: Any, before: Collection[int]) -> None:
-    """What is open right before the first cell, beyond what was inherited, is the application's; threads open late."""
+def _record_own_descriptors(shell: Any, inherited: Collection[int]) -> None:
+    """Record what is opened before the first cell and was not inherited; some threads open descriptors late."""
 
-    def note(_info: Any) -> None:
-        shell.events.unregister("pre_run_cell", note)
-        _plumbing.update({number: what for number, what in _descriptors().items() if number not in before})
+    def record(_info: Any) -> None:
+        shell.events.unregister("pre_run_cell", record)
+        _own_descriptors.update(
+            {descriptor: target for descriptor, target in _descriptor_targets().items() if descriptor not in inherited}
+        )
 
-    shell.events.register("pre_run_cell", note)
+    shell.events.register("pre_run_cell", record)
 
 
-def _connect(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
-    """The steps of the application's `initialize` that have to do with sockets, and no others."""
+def _initialize(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
+    """Run only those steps of the application's `initialize` that concern sockets."""
     app.profile_dir = old_app.profile_dir
     app.transport, app.ip = connection["transport"], connection["ip"]
     for name in _PORTS:
@@ -144,7 +154,7 @@ def _connect(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
 
 
 def _configuration(app: Any) -> Config:
-    """The application's configuration without what belongs to its own connection."""
+    """Return the application's configuration without its own connection."""
     config: Config = app.config.copy()
     for name in ("connection_file", "ip", "transport", *(f"{port}_port" for port in _PORTS)):
         config.IPKernelApp.pop(name, None)
@@ -152,8 +162,8 @@ def _configuration(app: Any) -> Config:
 
 
 @contextlib.contextmanager
-def _unchanged_globals() -> Any:
-    """Undo what each new application adds to handlers and functions of the whole process."""
+def _restore_globals() -> Any:
+    """Undo the changes of a new application to process-wide handlers and functions."""
     tornado = logging.getLogger("tornado")
     handlers, enable, register = [*tornado.handlers], faulthandler.enable, faulthandler.register
     try:
@@ -164,8 +174,8 @@ def _unchanged_globals() -> Any:
 
 
 @contextlib.contextmanager
-def _unseen_modules() -> Any:
-    """A new kernel lists the files of all modules for its debugger; to look at each copies a page of memory for it."""
+def _hide_modules() -> Any:
+    """Hide modules from a new kernel, which lists their files for its debugger: this would copy a page for each."""
 
     class System:
         modules: ClassVar[dict[str, Any]] = {}
@@ -181,8 +191,8 @@ def _unseen_modules() -> Any:
         ipkernel.sys = sys
 
 
-def _without_history(shell: Any) -> None:
-    """The history's thread and database are the parent's, its locks may be held for ever."""
+def _disable_history(shell: Any) -> None:
+    """Disable history: its thread and database are the parent's, and its locks may be held forever."""
     history = shell.history_manager
     if history is None:
         return
@@ -193,8 +203,8 @@ def _without_history(shell: Any) -> None:
             setattr(history, name, threading.Lock())
 
 
-def _without_helpers() -> None:
-    """Helper processes of the parent's multiprocessing are not ours; new ones are started when needed."""
+def _reset_multiprocessing_helpers() -> None:
+    """Forget the helper processes of the parent's multiprocessing; new ones are started when needed."""
     tracker = sys.modules.get("multiprocessing.resource_tracker")
     if tracker is not None:
         tracker._resource_tracker.__init__()
@@ -203,15 +213,15 @@ def _without_helpers() -> None:
         server._forkserver.__init__()
 
 
-def _descriptors(numbers: Iterable[int] | None = None) -> dict[int, str]:
-    """What each open descriptor, or each of these, is: for sockets and pipes a name that no other ever has."""
-    listed = map(int, os.listdir("/proc/self/fd")) if numbers is None else numbers
-    return {number: what for number in listed if (what := _what(number))}
+def _descriptor_targets(numbers: Iterable[int] | None = None) -> dict[int, str]:
+    """Return the target of each open descriptor, or of these; targets of sockets and pipes are unique."""
+    descriptors = map(int, os.listdir("/proc/self/fd")) if numbers is None else numbers
+    return {descriptor: target for descriptor in descriptors if (target := _descriptor_target(descriptor))}
 
 
-def _what(number: int) -> str:
-    """Empty for none, as for that of the listing itself."""
+def _descriptor_target(descriptor: int) -> str:
+    """Return an empty string for a closed descriptor, such as that of the listing itself."""
     try:
-        return os.readlink(f"/proc/self/fd/{number}")
+        return os.readlink(f"/proc/self/fd/{descriptor}")
     except OSError:
         return ""

@@ -1,4 +1,4 @@
-"""Keeps the user's handler of SIGCHLD from hearing of a child that is not the user's."""
+"""Prevents the user's SIGCHLD handler from being called for child processes that are not the user's."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def unheard() -> Iterator[None]:
-    """Hold the handler back. If a child of the user's has ended when this is over, the handler is called then.
+    """Suspend the handler. If a child of the user's has ended meanwhile, the handler is called at the end.
 
-    To block the signal would not do: another thread would take it. Only the main thread can set handlers; in any other,
-    and where the handler is none of Python's, everything stays as it is.
+    Blocking the signal would not suffice, as another thread would receive it. Only the main thread can set handlers; in
+    other threads, and if the handler was not set from Python, nothing changes.
     """
     handler = signal.getsignal(signal.SIGCHLD)
     try:

@@ -1,4 +1,4 @@
-"""Does once, in a root, what each of its forks would otherwise do for itself."""
+"""Runs once, in a root kernel, what each of its forks would otherwise have to do itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def warm_up(shell: Any) -> None:
-    """Load what renders the traceback of an error: a fifth of a second, which most failing experiments would pay."""
+    """Load what renders tracebacks: a fifth of a second, which most failing experiments would otherwise spend."""
     try:
         _fail(0)
     except ZeroDivisionError:

@@ -1,1 +1,1 @@
-"""Programs that read an installed library: its public API, stubs, documentation and source code."""
+"""Programs that inspect an installed library: its public API, stubs, documentation and source code."""

@@ -1,7 +1,7 @@
-"""What is said of one public object of a library: its row in the walk's answer.
+"""The row of one public object of a library in the output of the walk.
 
-Objects are never trusted: classes and modules are told by their type, attributes may raise anything, representations
-may hold addresses, docstrings may be no text.
+Objects are never trusted: classes and modules are recognized by their type, attributes may raise anything,
+representations may contain addresses, docstrings may not be text.
 """
 
 from __future__ import annotations
@@ -10,67 +10,69 @@ import inspect
 import re
 import types
 
-from exploracoder_jupyter.kernel_agent.introspection.call_signatures import Called
+from exploracoder_jupyter.kernel_agent.introspection.call_signatures import CallSignature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    Rank = tuple[int, int, bool, bool, int]  # the smaller the better
+    Rank = tuple[int, int, bool, bool, int]  # lower is better
 
-LONGEST_DOC = 20_000
-DEPRECATED = re.compile(r"^\.\. deprecated::[^\n]*\n?(?:[ \t]+[^\n]*\n?|[ \t]*\n)*", re.MULTILINE)
-"""In the docstring of an `__init__`: it is not the class that is deprecated."""
-LISTED, UNLISTED, RELATED, HELD = range(4)
-"""How public a path is: it is listed; it is meant for users though it is not; it is got from calls or named in
-documentation; some module holds the object for its own use.
+MAX_DOC = 20_000
+DEPRECATION = re.compile(r"^\.\. deprecated::[^\n]*\n?(?:[ \t]+[^\n]*\n?|[ \t]*\n)*", re.MULTILINE)
+"""Removed from the docstring of an `__init__`, as it is not the class that is deprecated."""
+LISTED, UNLISTED, RELATED, INTERNAL = range(4)
+"""How public a path is: listed; unlisted but meant for users; related, that is, returned by calls or mentioned in
+documentation; internal, as some module contains the object for its own use.
 """
-MOST_HELD = 5
+MAX_INTERNAL_PATHS = 5
 
 
-class Found:
-    """One public object and the paths it is reachable by."""
+class PublicObject:
+    """One public object and the paths by which it can be reached."""
 
-    def __init__(self, value: Any, kind: str, doc: str, called: Called) -> None:
+    def __init__(self, value: Any, kind: str, doc: str, call: CallSignature) -> None:
         self.value = value  # kept alive: rows are keyed by identity
         self.kind = kind
         self.doc = doc
-        self.called = called
+        self.call = call
         self.paths: list[tuple[Rank, str]] = []
         self.pinned = ""
-        """The path under which its members were listed, which it therefore keeps."""
+        """The path under which its members were listed, and which it therefore keeps."""
 
     @property
     def path(self) -> str:
-        """The path that names it."""
+        """The path that names the object."""
         return self.pinned or min(self.paths)[1]
 
-    def row(self, others: Iterable[str], weigh: Callable[[str], int]) -> dict[str, Any]:
-        """The object as it is printed; `others` are paths by which it is known besides.
+    def row(self, other_paths: Iterable[str], weight: Callable[[str], int]) -> dict[str, Any]:
+        """Return the row to print; `other_paths` are further paths of the object.
 
-        Of equally good paths the heavier one names it.
+        Among equally good paths the one with the higher weight names it.
         """
-        ranked = sorted(self.paths, key=lambda one: (*one[0][:4], -weigh(one[1]), one[0][4], one[1]))
-        named = list(dict.fromkeys(filter(None, [self.pinned, *(path for rank, path in ranked if rank[0] < HELD)])))
-        held = [path for rank, path in ranked if rank[0] == HELD]
-        note = attribute(self.value, "__deprecated__")
-        aliases = {*named[1:], *others, home(self.value)} - {named[0], ""}
+        ranked = sorted(self.paths, key=lambda entry: (*entry[0][:4], -weight(entry[1]), entry[0][4], entry[1]))
+        public_paths = list(
+            dict.fromkeys(filter(None, [self.pinned, *(path for rank, path in ranked if rank[0] < INTERNAL)]))
+        )
+        internal_paths = [path for rank, path in ranked if rank[0] == INTERNAL]
+        deprecation = safe_getattr(self.value, "__deprecated__")
+        aliases = {*public_paths[1:], *other_paths, definition_path(self.value)} - {public_paths[0], ""}
         return {
-            "path": named[0],
+            "path": public_paths[0],
             "kind": self.kind,
-            "signature": self.called.signature,
-            "parameters": self.called.parameters,
-            "returns": self.called.returns,
-            "doc": self.doc[:LONGEST_DOC],
+            "signature": self.call.signature,
+            "parameters": self.call.parameters,
+            "returns": self.call.returns,
+            "doc": self.doc[:MAX_DOC],
             "aliases": sorted(aliases),
-            "held": sorted(held, key=len)[:MOST_HELD],
-            "deprecated": note if isinstance(note, str) else None,
+            "held": sorted(internal_paths, key=len)[:MAX_INTERNAL_PATHS],
+            "deprecated": deprecation if isinstance(deprecation, str) else None,
         }
 
 
-def attribute(value: Any, name: str) -> Any:
-    """An attribute of any object; None when there is none or getting it fails, whatever it raises."""
+def safe_getattr(value: Any, name: str) -> Any:
+    """Return an attribute of any object; None if there is none or if getting it raises anything."""
     try:
         return getattr(value, name, None)
     except KeyboardInterrupt:
@@ -79,45 +81,45 @@ def attribute(value: Any, name: str) -> Any:
         return None
 
 
-def string(value: Any, name: str) -> str | None:
-    """An attribute that is a string, or None: some objects answer any name with an object of their own kind."""
-    found = attribute(value, name)
+def string_attribute(value: Any, name: str) -> str | None:
+    """Return an attribute if it is a string, otherwise None: some objects return an object for any name."""
+    found = safe_getattr(value, name)
     return found if isinstance(found, str) else None
 
 
-def home(value: Any) -> str:
-    """Where an object says it is defined, as types and tracebacks print it; empty when it does not say."""
-    module, name = string(value, "__module__"), string(value, "__qualname__")
+def definition_path(value: Any) -> str:
+    """Return where an object claims to be defined, as types and tracebacks show it; empty if unknown."""
+    module, name = string_attribute(value, "__module__"), string_attribute(value, "__qualname__")
     if not (isinstance(module, str) and isinstance(name, str)) or "<" in name:
         return ""
     return f"{module}.{name}" if module else ""
 
 
-def public(path: str) -> bool:
-    """Whether no part of a dotted path is marked as private."""
+def is_public_path(path: str) -> bool:
+    """Return whether no part of a dotted path is marked as private."""
     return not path.startswith("_") and "._" not in path
 
 
 def is_class(value: Any) -> bool:
-    """Whether it is a class, without asking the object (proxies lie)."""
+    """Return whether it is a class, by its type: a proxy's `__class__` may be wrong."""
     return issubclass(type(value), type)
 
 
 def is_module(value: Any) -> bool:
-    """Whether it is a module, lazy ones included."""
+    """Return whether it is a module, including lazy ones."""
     return issubclass(type(value), types.ModuleType)
 
 
 def documentation(value: Any) -> str:
-    """The object's own docstring, cleaned; not the one of its type. A class has that of its `__init__` with it."""
-    doc = _written(attribute(value, "__doc__"))
+    """Return the object's own cleaned docstring, not its type's. A class includes that of its `__init__`."""
+    doc = _clean_docstring(safe_getattr(value, "__doc__"))
     if not is_class(value):
-        return "" if doc == _written(type.__doc__) else doc
-    inner = DEPRECATED.sub("", _written(attribute(value.__dict__.get("__init__"), "__doc__")))
-    if inner in doc or inner.startswith("Initialize self."):
+        return "" if doc == _clean_docstring(type.__doc__) else doc
+    init_doc = DEPRECATION.sub("", _clean_docstring(safe_getattr(value.__dict__.get("__init__"), "__doc__")))
+    if init_doc in doc or init_doc.startswith("Initialize self."):
         return doc
-    return f"{doc}\n\n{inner}".strip()
+    return f"{doc}\n\n{init_doc}".strip()
 
 
-def _written(doc: Any) -> str:
+def _clean_docstring(doc: Any) -> str:
     return inspect.cleandoc(doc).encode("utf-8", "replace").decode() if isinstance(doc, str) else ""

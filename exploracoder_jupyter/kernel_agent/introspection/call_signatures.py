@@ -1,7 +1,7 @@
-"""How a public object is called: as introspection tells it, else as the first line of its docstring writes it.
+"""Determines how a public object is called: by introspection, otherwise from the first line of its docstring.
 
-Every text is made to be read as Python where that can be done: annotations without quotes and module names of typing,
-defaults that print as `<...>` by their name or as `...`.
+Every text is made readable as Python where possible: annotations without quotes and module names of typing; defaults
+printed as `<...>` are replaced by their name or by `...`.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-LONGEST_SIGNATURE = 200
-LONGEST_TYPE = 200
-LONGEST_DEFAULT = 80
-LONGEST_WRITTEN = 1500
-UNTOLD = ("", "(*args, **kwargs)", "(*args, **kwds)", "(*args)", "(...)")
-SELF = re.compile(r"^\((?:\w+ )?(?:\$?self|cls)(?:: [^,()=]*)?(?:, /)?(?:,\s*|(?=\)))")
-WRITTEN = re.compile(r"(?:\.\. (?:py:)?\w+::\s*)?(?:\w+\.)*(\w+)\s*\(")
-COUNTED = re.compile(r"^[ \t]*1\. (?:\w+\.)*(\w+)\s*\(", re.MULTILINE)
-NAMELESS = re.compile(r"\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)[ \t]*(?:->|=>)")
+MAX_SIGNATURE = 200
+MAX_TYPE = 200
+MAX_DEFAULT = 80
+MAX_WRITTEN_SIGNATURE = 1500
+UNKNOWN_SIGNATURES = ("", "(*args, **kwargs)", "(*args, **kwds)", "(*args)", "(...)")
+SELF_PARAMETER = re.compile(r"^\((?:\w+ )?(?:\$?self|cls)(?:: [^,()=]*)?(?:, /)?(?:,\s*|(?=\)))")
+WRITTEN_SIGNATURE = re.compile(r"(?:\.\. (?:py:)?\w+::\s*)?(?:\w+\.)*(\w+)\s*\(")
+NUMBERED_SIGNATURE = re.compile(r"^[ \t]*1\. (?:\w+\.)*(\w+)\s*\(", re.MULTILINE)
+NAMELESS_SIGNATURE = re.compile(r"\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)[ \t]*(?:->|=>)")
 
 
-class Called(NamedTuple):
-    """A signature as in `(x, n=1)`, its parameters (name with stars, type, default), and the type of the result."""
+class CallSignature(NamedTuple):
+    """A signature such as `(x, n=1)`, its parameters (name with stars, type, default), and the type of the result."""
 
     signature: str = ""
     parameters: tuple[tuple[str, str, str], ...] = ()
     returns: str = ""
 
 
-class Bare(str):
-    """A text that prints as it is, in place of an annotation or a default."""
+class PlainText(str):
+    """Text with itself as its `repr`, used in place of an annotation or a default."""
 
     __slots__ = ()
 
@@ -43,45 +43,48 @@ class Bare(str):
         return str(self)
 
 
-def called(value: Any, doc: str, names: Sequence[str], *, bound: bool = False) -> Called:
-    """How it is called, without `self`; empty where nothing says so.
+def call_signature(value: Any, doc: str, names: Sequence[str], *, bound: bool = False) -> CallSignature:
+    """Return how an object is called, without `self`; empty if unknown.
 
-    `names`: under which a written signature may call it. `bound`: it is a plain function in a class, so its first
-    parameter is filled by the call.
+    `names`: names by which a written signature may call it. `bound`: it is a plain function in a class, so the call
+    supplies its first parameter.
     """
-    written = documented(doc, names)
-    told = _tried(value, bound=bound)
-    if written.signature and told.signature in UNTOLD:
+    written = docstring_signature(doc, names)
+    result = _introspect_safely(value, bound=bound)
+    if written.signature and result.signature in UNKNOWN_SIGNATURES:
         return written
-    if not told.signature and inspect.isfunction(caller := inspect.getattr_static(type(value), "__call__", None)):
-        return _tried(caller, bound=True)
-    return told
+    if not result.signature and inspect.isfunction(caller := inspect.getattr_static(type(value), "__call__", None)):
+        return _introspect_safely(caller, bound=True)
+    return result
 
 
-def _tried(value: Any, *, bound: bool) -> Called:
+def _introspect_safely(value: Any, *, bound: bool) -> CallSignature:
     try:
-        return introspected(value, bound=bound)
+        return introspect(value, bound=bound)
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return Called()
+        return CallSignature()
 
 
-def introspected(value: Any, *, bound: bool) -> Called:
-    """What `inspect.signature` says. Raises whatever it, or the object, raises."""
-    seen = _of_typed_dict(value) or inspect.signature(value)
-    parameters = list(seen.parameters.values())
+def introspect(value: Any, *, bound: bool) -> CallSignature:
+    """Return the result of `inspect.signature`. Raises whatever it, or the object, raises."""
+    inspected = _typed_dict_signature(value) or inspect.signature(value)
+    parameters = list(inspected.parameters.values())
     first = parameters[0] if parameters else None
     if first and first.kind in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
         parameters = parameters[1:] if bound or first.name in ("self", "cls", "$self") else parameters
-    plain = [_plain(parameter) for parameter in parameters]
-    returns = _type(seen.return_annotation)
-    told = tuple((_starred(one), _text(one.annotation), _text(one.default)) for one in plain)
-    return Called(_rendered(plain, returns), told, returns)
+    plain = [_plain_parameter(parameter) for parameter in parameters]
+    returns = _format_annotation(inspected.return_annotation)
+    result = tuple(
+        (_starred_name(parameter), _plain_text(parameter.annotation), _plain_text(parameter.default))
+        for parameter in plain
+    )
+    return CallSignature(_render(plain, returns), result, returns)
 
 
-def _of_typed_dict(value: Any) -> inspect.Signature | None:
-    """How a `TypedDict` is made; what may be left out has a default that cannot be said."""
+def _typed_dict_signature(value: Any) -> inspect.Signature | None:
+    """Return the signature of a `TypedDict`; optional keys have an unknown default."""
     fields, required = getattr(value, "__annotations__", None), getattr(value, "__required_keys__", None)
     if type(fields) is not dict or type(required) is not frozenset:
         return None
@@ -92,89 +95,93 @@ def _of_typed_dict(value: Any) -> inspect.Signature | None:
     )
 
 
-def got(value: Any) -> Called:
-    """The type that a property has, where its getter is annotated."""
+def property_type(value: Any) -> CallSignature:
+    """Return the type of a property whose getter is annotated."""
     try:
         getter = getattr(value, "fget", None) or getattr(value, "func", None)
-        return Called(returns=_type(inspect.signature(getter).return_annotation)) if getter else Called()
+        return (
+            CallSignature(returns=_format_annotation(inspect.signature(getter).return_annotation))
+            if getter
+            else CallSignature()
+        )
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return Called()
+        return CallSignature()
 
 
-def documented(doc: str, names: Sequence[str]) -> Called:
-    """The signature that opens a docstring, as in `dot(a, b, out=None) -> array`; empty when there is none."""
-    start = _opening(doc, (*names, "__init__"))
+def docstring_signature(doc: str, names: Sequence[str]) -> CallSignature:
+    """Return the signature that starts a docstring, such as `dot(a, b, out=None) -> array`; empty if there is none."""
+    start = _find_opening(doc, (*names, "__init__"))
     if start is None:
-        return Called()
-    end = _closing(doc, start)
+        return CallSignature()
+    end = _find_closing(doc, start)
     if not end:
-        return Called()
-    text = SELF.sub("(", " ".join(doc[start:end].split()))
+        return CallSignature()
+    text = SELF_PARAMETER.sub("(", " ".join(doc[start:end].split()))
     result = re.match(r"[ \t]*(?:->|=>)[ \t]*([^\n]{1,200})", doc[end:])
-    return Called(text, (), result.group(1).strip().rstrip(":.") if result else "")
+    return CallSignature(text, (), result.group(1).strip().rstrip(":.") if result else "")
 
 
-def _opening(doc: str, names: Sequence[str]) -> int | None:
-    """Where the parenthesis of a written signature opens; of the first overload where several are counted."""
-    head = WRITTEN.match(doc)
-    if head and head.group(1) in names:
-        counted = COUNTED.search(doc, head.end(), head.end() + 400)
-        return (counted if counted and counted.group(1) == head.group(1) else head).end() - 1
-    return 0 if NAMELESS.match(doc) else None
+def _find_opening(doc: str, names: Sequence[str]) -> int | None:
+    """Return the position of a written signature's opening parenthesis; for numbered overloads, of the first."""
+    opening = WRITTEN_SIGNATURE.match(doc)
+    if opening and opening.group(1) in names:
+        numbered = NUMBERED_SIGNATURE.search(doc, opening.end(), opening.end() + 400)
+        return (numbered if numbered and numbered.group(1) == opening.group(1) else opening).end() - 1
+    return 0 if NAMELESS_SIGNATURE.match(doc) else None
 
 
-def _closing(doc: str, start: int) -> int:
-    """The place behind the parenthesis that closes the one at `start`; 0 when none does."""
+def _find_closing(doc: str, start: int) -> int:
+    """Return the position after the parenthesis that closes the one at `start`; 0 if there is none."""
     depth = 0
-    for at in range(start, min(len(doc), start + LONGEST_WRITTEN)):
-        depth += (doc[at] in "([{") - (doc[at] in ")]}")
+    for position in range(start, min(len(doc), start + MAX_WRITTEN_SIGNATURE)):
+        depth += (doc[position] in "([{") - (doc[position] in ")]}")
         if not depth:
-            return at + 1
+            return position + 1
     return 0
 
 
-def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
-    annotation, default = _type(parameter.annotation), parameter.default
+def _plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
+    annotation, default = _format_annotation(parameter.annotation), parameter.default
     return parameter.replace(
-        annotation=Bare(annotation) if annotation else parameter.empty,
-        default=parameter.empty if default is parameter.empty else Bare(_value(default)),
+        annotation=PlainText(annotation) if annotation else parameter.empty,
+        default=parameter.empty if default is parameter.empty else PlainText(_format_default(default)),
     )
 
 
-def _rendered(parameters: Sequence[inspect.Parameter], returns: str) -> str:
+def _render(parameters: Sequence[inspect.Parameter], returns: str) -> str:
     empty = inspect.Parameter.empty
-    text = str(inspect.Signature(parameters, return_annotation=Bare(returns) if returns else empty))
-    if len(text) > LONGEST_SIGNATURE:
+    text = str(inspect.Signature(parameters, return_annotation=PlainText(returns) if returns else empty))
+    if len(text) > MAX_SIGNATURE:
         text = str(inspect.Signature([parameter.replace(annotation=empty) for parameter in parameters]))
     return text[:2000]
 
 
-def _starred(parameter: inspect.Parameter) -> str:
+def _starred_name(parameter: inspect.Parameter) -> str:
     if parameter.kind is parameter.VAR_POSITIONAL:
         return f"*{parameter.name}"
     return f"**{parameter.name}" if parameter.kind is parameter.VAR_KEYWORD else parameter.name
 
 
-def _text(value: object) -> str:
-    return str(value) if isinstance(value, Bare) else ""
+def _plain_text(value: object) -> str:
+    return str(value) if isinstance(value, PlainText) else ""
 
 
-def _type(annotation: Any) -> str:
-    """An annotation as it would be written; empty when there is none."""
+def _format_annotation(annotation: Any) -> str:
+    """Format an annotation as it would be written; empty if there is none."""
     if annotation is inspect.Parameter.empty:
         return ""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
     text = re.sub(r"ForwardRef\('([^']*)'\)", r"\1", text).replace("typing.", "")
-    return " ".join(re.sub(r"<[^<>]*>", "...", text).split())[:LONGEST_TYPE]
+    return " ".join(re.sub(r"<[^<>]*>", "...", text).split())[:MAX_TYPE]
 
 
-def _value(default: Any) -> str:
-    """A default as it would be written, `...` where that cannot be said."""
+def _format_default(default: Any) -> str:
+    """Format a default as it would be written, or as `...` if that is not possible."""
     if issubclass(type(default), type) or inspect.isroutine(default):
         return str(getattr(default, "__qualname__", "...")).rpartition(">.")[2]
     text = "..." if default is Ellipsis else " ".join(repr(default).split())
     member = re.fullmatch(r"<([A-Za-z_][\w.]*): .*>", text)
     text = member.group(1) if member else re.sub(r"<[^<>]*>", "...", text)
-    return text if len(text) <= LONGEST_DEFAULT else "..."
+    return text if len(text) <= MAX_DEFAULT else "..."

@@ -1,4 +1,4 @@
-"""The public members of a class: its own, those it inherits, and those that its instances answer to by name."""
+"""Lists the public members of a class: its own, inherited ones, and those that instances provide dynamically."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import functools
 import inspect
 from typing import NamedTuple
 
-from exploracoder_jupyter.kernel_agent.introspection.api_row import attribute, documentation, is_class, string
+from exploracoder_jupyter.kernel_agent.introspection.api_row import (
+    documentation,
+    is_class,
+    safe_getattr,
+    string_attribute,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +20,7 @@ if TYPE_CHECKING:
 
     from exploracoder_jupyter.kernel_agent.introspection.api_scope import Scope
 
-MOST_FUNCTIONAL = 1_000
+MAX_TABLE_SIZE = 1_000
 
 
 class Member(NamedTuple):
@@ -24,66 +29,66 @@ class Member(NamedTuple):
     name: str
     value: Any
     kind: str
-    home: Any
-    """The class that has it: the same, or one that it is derived from."""
+    defining_class: Any
+    """The class that defines it: the same class, or a base class."""
     bound: bool = False
-    """Whether it is a function whose first parameter the call fills."""
+    """Whether it is a function whose first parameter is supplied by the call."""
 
 
 def members(owner: Any, scope: Scope) -> Iterator[Member]:
-    """What users reach by a class and its instances; of bases from elsewhere the documented methods alone."""
-    lineage = type.mro(owner) if type(owner) is type else list(owner.__mro__)
-    taken: set[str] = set()
-    for home in lineage:
-        if home is object:
+    """Yield what users reach through a class and its instances; from foreign base classes only documented methods."""
+    mro = type.mro(owner) if type(owner) is type else list(owner.__mro__)
+    seen: set[str] = set()
+    for defining_class in mro:
+        if defining_class is object:
             continue
-        ours = scope.ours(home)
-        for name in list(home.__dict__):
-            if isinstance(name, str) and name.isidentifier() and not name.startswith("_") and name not in taken:
-                taken.add(name)
-                found = _member(home, owner, name, scope)
-                if found and (ours or (found.kind == "method" and documentation(found.value))):
+        is_own = scope.defines(defining_class)
+        for name in list(defining_class.__dict__):
+            if isinstance(name, str) and name.isidentifier() and not name.startswith("_") and name not in seen:
+                seen.add(name)
+                found = _member(defining_class, owner, name, scope)
+                if found and (is_own or (found.kind == "method" and documentation(found.value))):
                     yield found
 
 
-def functional(owner: Any) -> Iterator[tuple[str, Any]]:
-    """Names under which instances make objects of other classes: `pipe.map(...)` for `Mapper(pipe, ...)`.
+def functional_forms(owner: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names by which instances create objects of other classes: `pipe.map(...)` for `Mapper(pipe, ...)`.
 
-    Such a class has a table of makers by name, and answers to these names by `__getattr__`.
+    Such a class has a table of factories by name, and provides these names through `__getattr__`.
     """
     own = owner.__dict__
     if "__getattr__" not in own and "__getattr__" not in type(owner).__dict__:
         return
     for table in list(own.values()):
-        if type(table) is dict and len(table) <= MOST_FUNCTIONAL:
-            for name, maker in list(table.items()):
-                made = _made(maker)
-                if isinstance(name, str) and name.isidentifier() and made is not None:
-                    yield name, made
+        if type(table) is dict and len(table) <= MAX_TABLE_SIZE:
+            for name, factory in list(table.items()):
+                created = _created_class(factory)
+                if isinstance(name, str) and name.isidentifier() and created is not None:
+                    yield name, created
 
 
-def _member(home: Any, owner: Any, name: str, scope: Scope) -> Member | None:
-    raw = home.__dict__[name]
-    if isinstance(raw, (staticmethod, classmethod)):
-        return Member(name, raw.__func__, "method", home, isinstance(raw, classmethod))
-    if inspect.isroutine(raw) and callable(raw):
-        return Member(name, raw, "method", home, inspect.isfunction(raw))
-    if isinstance(raw, property) or inspect.isdatadescriptor(raw):
-        return Member(name, raw, "property", home)
-    value = attribute(owner, name)
+def _member(defining_class: Any, owner: Any, name: str, scope: Scope) -> Member | None:
+    definition = defining_class.__dict__[name]
+    if isinstance(definition, (staticmethod, classmethod)):
+        return Member(name, definition.__func__, "method", defining_class, isinstance(definition, classmethod))
+    if inspect.isroutine(definition) and callable(definition):
+        return Member(name, definition, "method", defining_class, inspect.isfunction(definition))
+    if isinstance(definition, property) or inspect.isdatadescriptor(definition):
+        return Member(name, definition, "property", defining_class)
+    value = safe_getattr(owner, name)
     if is_class(value):
-        return Member(name, value, "class", home) if scope.ours(value) else None
+        return Member(name, value, "class", defining_class) if scope.defines(value) else None
     if callable(value):
-        shown = value if string(value, "__doc__") else raw
-        return Member(name, shown, "method", home, inspect.isfunction(shown))
-    return Member(name, raw, "property", home) if hasattr(type(raw), "__get__") else None
+        shown = value if string_attribute(value, "__doc__") else definition
+        return Member(name, shown, "method", defining_class, inspect.isfunction(shown))
+    return Member(name, definition, "property", defining_class) if hasattr(type(definition), "__get__") else None
 
 
-def _made(maker: Any) -> Any:
-    """The class whose objects a maker makes; None when it is not known."""
-    if is_class(maker):
-        return maker
-    if isinstance(maker, functools.partial):
-        return next((given for given in (maker.func, *maker.args) if is_class(given)), None)
-    wrapped = attribute(maker, "__wrapped__")
+def _created_class(factory: Any) -> Any:
+    """Return the class that a factory creates; None if unknown."""
+    if is_class(factory):
+        return factory
+    if isinstance(factory, functools.partial):
+        return next((argument for argument in (factory.func, *factory.args) if is_class(argument)), None)
+    wrapped = safe_getattr(factory, "__wrapped__")
     return wrapped if is_class(wrapped) else None

@@ -1,4 +1,4 @@
-"""Prints what this interpreter is and has, as one line of JSON."""
+"""Prints this interpreter's version, platform and packages as one line of JSON."""
 
 from __future__ import annotations
 
@@ -14,30 +14,33 @@ from exploracoder_jupyter.kernel_agent.introspection.public_files import PACKAGE
 
 
 def environment() -> dict[str, str | list[str]]:
-    """Python version, platform, the seed of hashes, the time zone, the installed distributions as sorted
-    `name==version` lines, and the names of those that came from no index. Of one that is there twice, the version that
-    is imported counts."""
-    found: dict[str, str] = {}
+    """Describe this interpreter's environment.
+
+    Contains the Python version, platform, hash seed, time zone, the installed distributions as sorted `name==version`
+    lines, and the names of those that came from no index. If a distribution is installed twice, the version that is
+    imported counts.
+    """
+    packages: dict[str, str] = {}
     unindexed: list[str] = []
     for distribution in metadata.distributions():
         name, version = distribution.metadata["Name"], distribution.metadata["Version"]
-        if name and version and normal(name) not in found:
-            found[normal(name)] = f"{name}=={version}"
+        if name and version and normal(name) not in packages:
+            packages[normal(name)] = f"{name}=={version}"
             unindexed += [name] if _is_unindexed(distribution) else []
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "hash_seed": "random" if sys.flags.ignore_environment else os.environ.get("PYTHONHASHSEED") or "random",
         "time_zone": time.strftime("%Z%z"),
-        "packages": sorted(found.values(), key=str.lower),
+        "packages": sorted(packages.values(), key=str.lower),
         "unindexed": sorted(unindexed, key=str.lower),
     }
 
 
 def _is_unindexed(distribution: metadata.Distribution) -> bool:
-    """Whether a note says that it was installed from a folder, an archive or a repository (PEP 610)."""
-    packager = (distribution.read_text("INSTALLER") or "").strip()
-    return distribution.read_text("direct_url.json") is not None and packager != PACKAGER
+    """Whether its metadata records an installation from a folder, an archive or a repository (PEP 610)."""
+    installer = (distribution.read_text("INSTALLER") or "").strip()
+    return distribution.read_text("direct_url.json") is not None and installer != PACKAGER
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Finds where modules are without importing their packages, namespace packages included."""
+"""Locates modules without importing their packages, including namespace packages."""
 
 from __future__ import annotations
 
@@ -13,71 +13,71 @@ if TYPE_CHECKING:
 
 CODE = (".py", ".so", ".pyd")
 STUBS = "-stubs"
-"""Ends the name of a folder of type stubs that is installed beside, or in place of, a package (PEP 561)."""
-MOST_LOOKED_AT = 1_000
+"""Suffix of a folder of type stubs that is installed beside, or in place of, a package (PEP 561)."""
+MAX_FOLDERS = 1_000
 
 
-def find_spec(name: str, within: Sequence[str] | None) -> ModuleSpec | None:
-    """The spec of a module; `within` lists the folders of its package, None for a module at the top.
+def find_spec(name: str, package_folders: Sequence[str] | None) -> ModuleSpec | None:
+    """Return the spec of a module; `package_folders` lists the folders of its package, None for a top-level module.
 
-    Of a namespace package within another the spec is made here: the finder would ask its parents for their folders, and
-    they are not imported.
+    Specs of nested namespace packages are created here: the standard finder would look up the folders of their parents,
+    which are not imported.
     """
     for finder in sys.meta_path:
         try:
-            spec = finder.find_spec(name, within)
+            spec = finder.find_spec(name, package_folders)
         except (ImportError, ValueError, AttributeError, KeyError):
             continue
-        if spec is not None and not (within is not None and is_namespace(spec)):
+        if spec is not None and not (package_folders is not None and is_namespace(spec)):
             return spec
-    return _namespace(name, within or ())
+    return _namespace_spec(name, package_folders or ())
 
 
-def _namespace(name: str, within: Sequence[str]) -> ModuleSpec | None:
-    places = [os.path.join(root, name.rpartition(".")[2]) for root in within]
+def _namespace_spec(name: str, package_folders: Sequence[str]) -> ModuleSpec | None:
+    parents = [os.path.join(folder, name.rpartition(".")[2]) for folder in package_folders]
     spec = ModuleSpec(name, None, is_package=True)
-    spec.submodule_search_locations = [place for place in places if os.path.isdir(place)]
+    spec.submodule_search_locations = [parent for parent in parents if os.path.isdir(parent)]
     return spec if spec.submodule_search_locations else None
 
 
 def is_namespace(spec: ModuleSpec) -> bool:
-    """Whether a spec is of a package without a file of its own."""
+    """Return whether a spec belongs to a package without its own file."""
     return spec.submodule_search_locations is not None and not spec.has_location
 
 
-def root(module: Any, name: str, modules: dict[str, Any]) -> str:
-    """The path that all code of the library with this name begins with: its outermost package that has a file.
+def library_root(module: Any, name: str, modules: dict[str, Any]) -> str:
+    """Return the prefix of all paths of the library with this name: its outermost package that has a file.
 
-    What only lies in the same namespace may belong to others. `modules`: what is imported.
+    Other parts of the same namespace may belong to other libraries. `modules`: the imported modules.
     """
     parts = name.split(".")
-    for at in range(1, len(parts) + 1):
-        known = modules.get(".".join(parts[:at]))
-        if known is not None and hasattr(known, "__path__") and getattr(known, "__file__", None):
-            return ".".join(parts[:at])
+    for length in range(1, len(parts) + 1):
+        loaded = modules.get(".".join(parts[:length]))
+        if loaded is not None and hasattr(loaded, "__path__") and getattr(loaded, "__file__", None):
+            return ".".join(parts[:length])
     return name if hasattr(module, "__path__") or len(parts) == 1 else ".".join(parts[:-1])
 
 
-def unmarked_packages(places: Sequence[str]) -> Iterator[str]:
-    """Names of the packages without a file of their own in these folders: folders that have modules somewhere."""
-    for place in places:
-        if not os.path.isdir(place):
+def packages_without_init(parents: Sequence[str]) -> Iterator[str]:
+    """Yield names of packages without `__init__.py` in these folders: folders that contain modules at any depth."""
+    for parent in parents:
+        if not os.path.isdir(parent):
             continue
-        for name in sorted(os.listdir(place)):
-            folder = os.path.join(place, name)
-            if name.isidentifier() and os.path.isdir(folder) and not _is_marked(folder) and _has_code(folder):
+        for name in sorted(os.listdir(parent)):
+            folder = os.path.join(parent, name)
+            if name.isidentifier() and os.path.isdir(folder) and not _has_init(folder) and _has_code(folder):
                 yield name
 
 
-def _is_marked(folder: str) -> bool:
+def _has_init(folder: str) -> bool:
     return os.path.exists(os.path.join(folder, "__init__.py"))
 
 
 def _has_code(folder: str) -> bool:
-    for seen, (_, inner, names) in enumerate(os.walk(folder)):
-        inner[:] = [name for name in inner if name.isidentifier() and name != "__pycache__"]
+    for count, (_, subfolders, names) in enumerate(os.walk(folder)):
+        subfolders[:] = [name for name in subfolders if name.isidentifier() and name != "__pycache__"]
         if any(name.endswith(CODE) for name in names):
             return True
-        if seen > MOST_LOOKED_AT:
+        if count > MAX_FOLDERS:
             return False
     return False

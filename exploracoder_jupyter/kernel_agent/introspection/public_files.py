@@ -1,7 +1,7 @@
-"""Whether a file is of a library that anybody could read: of the standard library, or installed from an index.
+"""Decides whether a file belongs to a publicly available library: the standard library, or installed from an index.
 
-Everything else counts as the user's own: the working directory and what else is on the import path, editable
-installations, and what was installed from a folder or a repository (PEP 610 has a note left of that).
+Everything else counts as the user's own: the working directory and other folders on the import path, editable
+installations, and what was installed from a folder or a repository (which PEP 610 metadata records).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PACKAGER = "conda"
-"""It builds every package from a folder, and leaves the note."""
+"""It builds every package from a folder, which its metadata records."""
 
 
 def is_public(file: str) -> bool:
-    """Whether anybody could read this file, as far as where it really lies can tell."""
+    """Return whether the file is publicly available, as far as its real location shows."""
     real = os.path.realpath(file)
     for folder in _folders(("purelib", "platlib")):
         if real.startswith(folder + os.sep):
@@ -31,7 +31,7 @@ def is_public(file: str) -> bool:
 
 @cache
 def _folders(kinds: Sequence[str]) -> Sequence[str]:
-    """Where this interpreter has modules of these kinds; for installed ones, the machine's and the account's too."""
+    """Return this interpreter's module folders of these kinds, including system-wide and per-user site packages."""
     found = [sysconfig.get_path(kind) for kind in kinds]
     if "purelib" in kinds:
         found += [*site.getsitepackages(), site.getusersitepackages()]
@@ -40,7 +40,7 @@ def _folders(kinds: Sequence[str]) -> Sequence[str]:
 
 @cache
 def _from_index(folder: str, top: str) -> bool:
-    """Whether nothing says that the module or package of this file name, installed here, is from anywhere else."""
+    """Whether no metadata says that the module or package of this file name comes from elsewhere than an index."""
     for note in glob(os.path.join(escape(folder), "*.dist-info", "direct_url.json")):
         about = os.path.dirname(note)
         files = (line.split(",")[0].split("/")[0] for line in _lines(about, "RECORD"))

@@ -1,10 +1,9 @@
 """Prints the source code of one object of a library as a line of JSON, `{"source": "..."}`; empty if there is none.
 
-A program: `main(["pandas.merge", "pandas.core.reshape.merge.merge"])` takes the paths by which the object is known.
-The first line of the source is a comment that says in which module it was found, and whether anybody could read that
-(`INSTALLED`) or it is the user's own (`OWN`).
-Files are found and parsed, and where none of the paths says where it is defined, the imports and base classes in them
-are followed from file to file. Nothing is imported, so no code of the library runs.
+As a program, `main(["pandas.merge", "pandas.core.reshape.merge.merge"])` takes all known paths of the object. The first
+line of the source is a comment with its module, which is publicly available (`INSTALLED`) or the user's own (`OWN`).
+Files are located and parsed; if no path leads to the definition, imports and base classes are followed from file to
+file. Nothing is imported, so no code of the library runs.
 """
 
 from __future__ import annotations
@@ -27,31 +26,31 @@ if TYPE_CHECKING:
 
 INSTALLED = "# Installed, in "
 OWN = "# The user's own, in "
-LONGEST = 20_000
+MAX_SOURCE = 20_000
 """Characters of one source."""
-LARGEST_FILE = 4_000_000
+MAX_FILE_SIZE = 4_000_000
 """Bytes of a file that is read."""
-MOST_FILES = 25
+MAX_FILES = 25
 """Files that are parsed to find one object."""
 
 
 class Module:
-    """A module's file, parsed."""
+    """A module's parsed file."""
 
     def __init__(self, name: str, text: str, tree: Any, *, file: str) -> None:
         self.name = name
         self.file = file
         self.text = text
         self.tree = tree
-        self.home = name if file.endswith("__init__.py") else name.rpartition(".")[0]
-        """The package that relative imports in it start from."""
+        self.package = name if file.endswith("__init__.py") else name.rpartition(".")[0]
+        """The package that its relative imports start from."""
 
-    def told(self, text: str) -> str:
-        """A text of this module, with a first line that says where it is from; nothing where there is none."""
+    def with_origin(self, text: str) -> str:
+        """Prefix a text of this module with a line that gives its origin; empty for an empty text."""
         return f"{INSTALLED if is_public(self.file) else OWN}{self.name}:\n{text}" if text else ""
 
     def imports(self, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Modules that it may have this name from, and what the name is called there; star imports last."""
+        """Yield modules from which it may import this name, with the name's path there; star imports last."""
         statements = [*_statements(self.tree)]
         for node in statements:
             for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
@@ -66,76 +65,80 @@ class Module:
     def _from(self, node: Any) -> str:
         if not node.level:
             return node.module or ""
-        parts = self.home.split(".")
-        above = parts[: len(parts) - (node.level - 1)]
-        return ".".join([*above, *([node.module] if node.module else [])])
+        parts = self.package.split(".")
+        parents = parts[: len(parts) - (node.level - 1)]
+        return ".".join([*parents, *([node.module] if node.module else [])])
 
 
 class Search:
-    """Looks for one object: where its path says that it is, or wherever imports and base classes lead."""
+    """Searches for one object, at its path or by following imports and base classes."""
 
     def __init__(self) -> None:
-        self.far = False
-        """Whether imports and base classes are followed."""
-        self.assigned = False
-        """Whether an assignment defines a name."""
+        self.follow_imports = False
+        """Whether to follow imports and base classes."""
+        self.accept_assignments = False
+        """Whether assignments count as definitions."""
         self.parsed = 0
         self.modules: dict[str, Module | None] = {}
         self.specs: dict[str, ModuleSpec | None] = {}
-        self.seen: set[tuple[str, tuple[str, ...]]] = set()
+        self.visited: set[tuple[str, tuple[str, ...]]] = set()
 
-    def look(self, path: str, *, far: bool, assigned: bool) -> str:
-        """The source of the object of this path, as far as it is looked for; empty where there is none."""
-        self.far, self.assigned = far, assigned
+    def find_source(self, path: str, *, follow_imports: bool, accept_assignments: bool) -> str:
+        """Return the source of the object at this path; empty if not found."""
+        self.follow_imports, self.accept_assignments = follow_imports, accept_assignments
         self.parsed = 0
-        self.seen.clear()
+        self.visited.clear()
         top, *rest = path.split(".")
         return self.find(top, tuple(rest))
 
     def find(self, name: str, path: tuple[str, ...]) -> str:
-        """The source of what has this path within the module of this name; empty where there is none."""
-        if (name, path) in self.seen:
+        """Return the source of the object at this path within the named module; empty if not found."""
+        if (name, path) in self.visited:
             return ""
-        self.seen.add((name, path))
+        self.visited.add((name, path))
         module = self._module(name, path[0] if path else "")
         if not path:
-            return module.told(module.text) if module else ""
+            return module.with_origin(module.text) if module else ""
         if module is None:
             return self.find(f"{name}.{path[0]}", path[1:]) if self._spec(name) else ""
-        return self._here(module, path) or self._elsewhere(module, path) or self.find(f"{name}.{path[0]}", path[1:])
+        return (
+            self._find_here(module, path)
+            or self._find_in_imports(module, path)
+            or self.find(f"{name}.{path[0]}", path[1:])
+        )
 
-    def _here(self, module: Module, path: tuple[str, ...]) -> str:
-        node = _defined(module.tree, path[0], assigned=self.assigned)
-        return self._within(module, node, path[1:]) if node else ""
+    def _find_here(self, module: Module, path: tuple[str, ...]) -> str:
+        node = _find_definition(module.tree, path[0], accept_assignments=self.accept_assignments)
+        return self._find_within(module, node, path[1:]) if node else ""
 
-    def _elsewhere(self, module: Module, path: tuple[str, ...]) -> str:
-        for name, called in module.imports(path[0]) if self.far else ():
-            if found := self.find(name, (*called, *path[1:])):
+    def _find_in_imports(self, module: Module, path: tuple[str, ...]) -> str:
+        for name, imported_path in module.imports(path[0]) if self.follow_imports else ():
+            if found := self.find(name, (*imported_path, *path[1:])):
                 return found
         return ""
 
-    def _within(self, module: Module, node: Any, path: tuple[str, ...]) -> str:
-        """What has this path within a definition, which is itself where the path is empty."""
+    def _find_within(self, module: Module, node: Any, path: tuple[str, ...]) -> str:
+        """Return the source of the object at this path within a definition, or of the definition itself."""
         if not path:
-            return module.told(_lines(module.text, node))
+            return module.with_origin(_definition_lines(module.text, node))
         if not isinstance(node, ast.ClassDef):
             return ""
-        inner = _defined(node, path[0], assigned=self.assigned)
-        found = self._within(module, inner, path[1:]) if inner else ""
-        for base in node.bases if self.far else ():
-            if not found and (named := _dotted(base)):
-                found = self.find(module.name, (*named, *path))
+        inner = _find_definition(node, path[0], accept_assignments=self.accept_assignments)
+        found = self._find_within(module, inner, path[1:]) if inner else ""
+        for base in node.bases if self.follow_imports else ():
+            if not found and (base_path := _dotted(base)):
+                found = self.find(module.name, (*base_path, *path))
         return found
 
-    def _module(self, name: str, wanted: str) -> Module | None:
-        """The module, unless it cannot have a name or know where to get it from."""
+    def _module(self, name: str, searched_name: str) -> Module | None:
+        """Return the module, unless it can neither define nor import the name."""
         if name not in self.modules:
             file = self._file(name)
             text = _read(file)
-            if not (wanted in text or "import *" in text) or self.parsed == MOST_FILES:
+            if not (searched_name in text or "import *" in text) or self.parsed == MAX_FILES:
                 return None
             self.parsed += 1
-            self.modules[name] = _parsed(name, text, file=file)
+            self.modules[name] = _parse(name, text, file=file)
         return self.modules[name]
 
     def _file(self, name: str) -> str:
@@ -159,7 +162,7 @@ class Search:
 
 def _read(file: str) -> str:
     try:
-        if not file or os.path.getsize(file) > LARGEST_FILE:
+        if not file or os.path.getsize(file) > MAX_FILE_SIZE:
             return ""
         with open(file, encoding="utf-8", errors="replace") as stream:
             return stream.read()
@@ -167,22 +170,22 @@ def _read(file: str) -> str:
         return ""
 
 
-def _parsed(name: str, text: str, *, file: str) -> Module | None:
+def _parse(name: str, text: str, *, file: str) -> Module | None:
     try:
         return Module(name, text, ast.parse(text), file=file)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _defined(scope: Any, name: str, *, assigned: bool) -> Any:
-    """The last definition of this name within a scope, conditional ones included: overloads come before it."""
+def _find_definition(scope: Any, name: str, *, accept_assignments: bool) -> Any:
+    """Return the last definition of a name within a scope, including conditional ones; overloads come earlier."""
     found = value = None
     for node in _statements(scope):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found = node if node.name == name else found
-        elif assigned and isinstance(node, (ast.Assign, ast.AnnAssign)):
+        elif accept_assignments and isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            value = node if any(isinstance(to, ast.Name) and to.id == name for to in targets) else value
+            value = node if any(isinstance(target, ast.Name) and target.id == name for target in targets) else value
     return found or value
 
 
@@ -195,46 +198,48 @@ def _statements(scope: Any) -> Iterator[Any]:
 
 
 def _dotted(node: Any) -> tuple[str, ...]:
-    """`a.b` as its names; empty for any other expression."""
+    """Return `a.b` as its names; empty for any other expression."""
     if isinstance(node, ast.Name):
         return (node.id,)
     owner = _dotted(node.value) if isinstance(node, ast.Attribute) else ()
     return (*owner, node.attr) if owner else ()
 
 
-def _lines(text: str, node: Any) -> str:
-    """Its lines from the first decorator on, without docstrings, which are known."""
-    first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
-    told = {number for inner in ast.walk(node) for number in _docstring(inner)}
+def _definition_lines(text: str, node: Any) -> str:
+    """Return the lines of a definition from its first decorator, without docstrings, which are known already."""
+    first_line = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
+    documented = {number for inner in ast.walk(node) for number in _docstring_lines(inner)}
     lines = text.split("\n")[: node.end_lineno]
-    return dedent("\n".join(line for number, line in enumerate(lines, 1) if number >= first and number not in told))
+    return dedent(
+        "\n".join(line for number, line in enumerate(lines, 1) if number >= first_line and number not in documented)
+    )
 
 
-def _docstring(node: Any) -> Sequence[int]:
-    """Numbers of the lines of its docstring, where that is not all that there is."""
+def _docstring_lines(node: Any) -> Sequence[int]:
+    """Return the line numbers of a docstring, unless it is the whole body."""
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or len(node.body) < 2:
         return ()
-    opening = node.body[0]
-    if not isinstance(opening, ast.Expr) or not isinstance(getattr(opening.value, "value", None), str):
+    statement = node.body[0]
+    if not isinstance(statement, ast.Expr) or not isinstance(getattr(statement.value, "value", None), str):
         return ()
-    return range(opening.lineno, opening.end_lineno + 1) if opening.end_lineno else ()
+    return range(statement.lineno, statement.end_lineno + 1) if statement.end_lineno else ()
 
 
 def source(paths: Sequence[str]) -> str:
-    """The source of the object that has these paths; empty where no Python file says it.
+    """Return the source of the object with these paths; empty if no Python file contains it.
 
-    Among the paths may be attributes that it was assigned to: they count last.
+    Paths may be attributes to which the object was assigned: these are tried last.
     """
     search = Search()
-    for far, assigned in ((False, False), (True, False), (True, True)):
+    for follow_imports, accept_assignments in ((False, False), (True, False), (True, True)):
         for path in paths:
-            if found := search.look(path, far=far, assigned=assigned):
-                return found[:LONGEST]
+            if found := search.find_source(path, follow_imports=follow_imports, accept_assignments=accept_assignments):
+                return found[:MAX_SOURCE]
     return ""
 
 
 def main(paths: Sequence[str]) -> None:
-    """Print the source of the object that has these paths."""
+    """Print the source of the object with these paths."""
     print(json.dumps({"source": source(paths)}))
 
 

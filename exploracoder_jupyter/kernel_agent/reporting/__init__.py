@@ -1,1 +1,1 @@
-"""What a sibling reports after each cell: changed names and files, warnings, and why the cell failed."""
+"""Report sent by a sibling after each cell: changed names and files, warnings, and why the cell failed."""

@@ -1,7 +1,7 @@
-"""Bounds single messages before they leave the kernel.
+"""Limits the size of single messages before they leave the kernel.
 
-One `print` of a gigabyte would otherwise be buffered, serialised and sent as one message, several times its size at
-each stage. What is cut is said; the total over many messages is the receiver's business.
+Otherwise one `print` of a gigabyte would be buffered, serialised and sent as one message, taking several times its size
+at each stage. Cuts are marked; the receiver limits the total over many messages.
 """
 
 from __future__ import annotations
@@ -13,119 +13,119 @@ from itertools import accumulate
 from typing import Any
 
 MUCH = 4
-"""An image, with what else its message holds, may be this many times as long as a text."""
+"""Images, with the rest of their message, may be this many times as long as a text."""
 
-_TYPES = frozenset(["stream", "execute_result", "display_data", "update_display_data", "error"])
+_OUTPUT_TYPES = frozenset(["stream", "execute_result", "display_data", "update_display_data", "error"])
 _TEXTS = ("text/plain", "text/llm+plain")
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
-def shorten(text: str, most: int) -> str:
-    """The text, or its first and last parts with a line between them that tells how many characters are missing."""
-    if len(text) <= most:
+def shorten(text: str, limit: int) -> str:
+    """Return the text, or its start and end with a line between them that gives the number of characters cut."""
+    if len(text) <= limit:
         return text
-    half = most // 2
+    half = limit // 2
     return f"{text[:half]}\n... [{len(text) - 2 * half:,} characters cut] ...\n{text[-half:]}"
 
 
-def shorten_lines(lines: list[str], most: int) -> list[str]:
-    """The lines, or the first and the last of them, each with its share of `most` characters, and a line between."""
-    if sum(map(encoded_size, lines)) <= most:
+def shorten_lines(lines: list[str], limit: int) -> list[str]:
+    """Return the lines, or the first and last ones with a note between, at most `limit` characters in total."""
+    if sum(map(encoded_size, lines)) <= limit:
         return lines
-    short = [shorten(line, most // 4) for line in lines]
-    head = _first(short, most // 2)
-    tail = _first(short[: len(head) - 1 if head else None : -1], most // 2)[::-1]
+    short = [shorten(line, limit // 4) for line in lines]
+    head = _fitting_lines(short, limit // 2)
+    tail = _fitting_lines(short[: len(head) - 1 if head else None : -1], limit // 2)[::-1]
     missing = len(lines) - len(head) - len(tail)
     return [*head, *([f"... [{missing:,} lines cut] ..."] if missing else []), *tail]
 
 
 def encoded_size(value: object) -> int:
-    """Characters that a value takes in a message."""
+    """Return the number of characters that a value takes in a message."""
     return len(value) + 2 if isinstance(value, str) else len(json.dumps(value, default=repr))
 
 
-def bound_content(kind: str, content: dict[str, Any], most: int) -> dict[str, Any]:
-    """The content of an output message with every text in it at most `most` characters, images far beyond it dropped.
+def bound_content(message_type: str, content: dict[str, Any], limit: int) -> dict[str, Any]:
+    """Return the content of an output message, with each text limited to `limit` characters and huge images dropped.
 
-    What a stream loses is counted in its field `cut`, and not said in its text: the receiver joins streams.
+    Characters cut from a stream are counted in its field `cut` but not marked in its text: the receiver joins streams.
     """
-    if kind == "stream":
-        text, half = content["text"], most // 2
-        if len(text) <= most:
+    if message_type == "stream":
+        text, half = content["text"], limit // 2
+        if len(text) <= limit:
             return content
         return {**content, "text": text[:half] + text[-half:], "cut": content.get("cut", 0) + len(text) - 2 * half}
-    if kind == "error":
-        name, message = shorten(content.get("ename", ""), _LONGEST_NAME), shorten(content.get("evalue", ""), most)
-        lines = shorten_lines(content.get("traceback", []), most)
+    if message_type == "error":
+        name, message = shorten(content.get("ename", ""), _MAX_NAME_LENGTH), shorten(content.get("evalue", ""), limit)
+        lines = shorten_lines(content.get("traceback", []), limit)
         return {**content, "ename": name, "evalue": message, "traceback": lines}
     metadata = content.get("metadata", {})
-    bounded = {**content, "data": _bounded_data(content.get("data", {}), most)}
-    return {**bounded, "metadata": metadata if encoded_size(metadata) <= most else {}}
+    bounded = {**content, "data": _limit_data(content.get("data", {}), limit)}
+    return {**bounded, "metadata": metadata if encoded_size(metadata) <= limit else {}}
 
 
-def _bounded_data(data: dict[str, Any], most: int) -> dict[str, Any]:
-    """Texts shortened, and of the rest what fits in `MUCH` times as much together, in the order it comes."""
-    kept = {mime: shorten(data[mime], most) for mime in _TEXTS if isinstance(data.get(mime), str)}
-    room = MUCH * most - sum(map(encoded_size, kept.values()))
+def _limit_data(data: dict[str, Any], limit: int) -> dict[str, Any]:
+    """Shorten texts, and keep other formats in order while they fit in `MUCH` times the limit in total."""
+    selected = {mime: shorten(data[mime], limit) for mime in _TEXTS if isinstance(data.get(mime), str)}
+    room = MUCH * limit - sum(map(encoded_size, selected.values()))
     for mime, value in data.items():
         size = encoded_size(mime) + encoded_size(value)
-        if mime not in kept and size <= room:
-            kept[mime] = value
+        if mime not in selected and size <= room:
+            selected[mime] = value
             room -= size
-    return {mime: kept[mime] for mime in data if mime in kept}
+    return {mime: selected[mime] for mime in data if mime in selected}
 
 
-def _first(lines: list[str], room: int) -> list[str]:
+def _fitting_lines(lines: list[str], room: int) -> list[str]:
     sizes = accumulate(map(encoded_size, lines))
     return [line for line, size in zip(lines, sizes, strict=False) if size <= room]
 
 
-class Bounds:
-    """Bounds what this process's kernel sends: `most` characters in one text."""
+class OutputLimits:
+    """Limits each text that this process's kernel sends to `limit` characters."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._cut: dict[str, int] = {}
 
     def install_once(self) -> None:
-        """Install, unless this kernel was started with bounds."""
+        """Install, unless this kernel was started with limits."""
         from jupyter_client.session import Session
 
         if not hasattr(Session.send, "__wrapped__"):
             self.install()
 
     def install(self) -> None:
-        """Begin. To be called before the kernel is made."""
+        """Patch the output functions. Call this before the kernel is created."""
         from ipykernel.iostream import OutStream
         from jupyter_client.session import Session
 
-        setattr(OutStream, "write", self._writing(OutStream.write))  # noqa: B010
-        setattr(Session, "send", self._sending(Session.send))  # noqa: B010
+        setattr(OutStream, "write", self._wrap_write(OutStream.write))  # noqa: B010
+        setattr(Session, "send", self._wrap_send(Session.send))  # noqa: B010
 
-    def _writing(self, write: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_write(self, write: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(write)
         def bounded(stream: Any, string: Any) -> Any:
-            if not isinstance(string, str) or len(string) <= self._most:
+            if not isinstance(string, str) or len(string) <= self._limit:
                 return write(stream, string)
-            half = self._most // 2
+            half = self._limit // 2
             self._cut[stream.name] = self._cut.get(stream.name, 0) + len(string) - 2 * half
             write(stream, string[:half] + string[-half:])
             return len(string)
 
         return bounded
 
-    def _sending(self, send: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_send(self, send: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(send)
-        def bounded(session: Any, stream: Any, message: Any, content: Any = None, *more: Any, **named: Any) -> Any:
-            if isinstance(message, str) and message in _TYPES and content:
-                content = self._bounded(message, content)
-            elif isinstance(message, dict) and message.get("msg_type") in _TYPES:
-                message = {**message, "content": self._bounded(message["msg_type"], message["content"])}
-            return send(session, stream, message, content, *more, **named)
+        def bounded(session: Any, stream: Any, message: Any, content: Any = None, *more: Any, **options: Any) -> Any:
+            if isinstance(message, str) and message in _OUTPUT_TYPES and content:
+                content = self._limit_content(message, content)
+            elif isinstance(message, dict) and message.get("msg_type") in _OUTPUT_TYPES:
+                message = {**message, "content": self._limit_content(message["msg_type"], message["content"])}
+            return send(session, stream, message, content, *more, **options)
 
         return bounded
 
-    def _bounded(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
-        if kind == "stream" and (cut := self._cut.pop(content["name"], 0)):
+    def _limit_content(self, message_type: str, content: dict[str, Any]) -> dict[str, Any]:
+        if message_type == "stream" and (cut := self._cut.pop(content["name"], 0)):
             content = {**content, "cut": cut}
-        return bound_content(kind, content, self._most)
+        return bound_content(message_type, content, self._limit)

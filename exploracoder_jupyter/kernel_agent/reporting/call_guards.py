@@ -1,4 +1,4 @@
-"""Guards around code that is not ours: it may hang, print and read."""
+"""Guards around third-party code, which may hang, print or read standard input."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in the block after so many seconds, where the platform can. Blocks may be nested."""
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in the block after so many seconds, if the platform supports it. Blocks may be nested."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -24,21 +24,21 @@ def limited(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TimeoutError("it took too long")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    began = time.monotonic()
+    previous = signal.signal(signal.SIGALRM, stop)
+    started = time.monotonic()
     outer, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.01))
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous)
         if outer:
-            signal.setitimer(signal.ITIMER_REAL, max(outer - (time.monotonic() - began), 0.01))
+            signal.setitimer(signal.ITIMER_REAL, max(outer - (time.monotonic() - started), 0.01))
 
 
 @contextmanager
-def silenced() -> Iterator[TextIO]:
-    """The real standard output for us; the library's, C code included, goes nowhere, and it reads nothing."""
+def silence_standard_streams() -> Iterator[TextIO]:
+    """Yield the real standard output; the library, including C code, writes to and reads from the null device."""
     sys.stdout.flush()
     ours, theirs = os.dup(1), os.open(os.devnull, os.O_RDWR)
     before_in = os.dup(0)

@@ -1,7 +1,7 @@
-"""How something is called, in one line: `networkx.Graph.add_edge(u_of_edge, v_of_edge, **attr): Add an edge.`
+"""Describes how an object is called in one line: `networkx.Graph.add_edge(u_of_edge, v_of_edge, **attr): Add an edge.`
 
-Nothing of the object's own code is run: what is neither a plain function nor a class has no signature, and a default
-that is no plain constant is `...`.
+Runs no code of the object: only plain functions and classes have signatures, and defaults other than plain constants
+are shown as `...`.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import cut
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
 _CONSTANTS = (bool, int, float, type(None))
-_MADE = ("__main__", "types")
-"""Modules of what the user's code defines; the second is given to classes that `make_dataclass` makes."""
-_LONGEST = 160
-_LONGEST_DOC = 100
-_own = type.__dict__["__dict__"].__get__
-_bases = type.__dict__["__mro__"].__get__
+_USER_MODULES = ("__main__", "types")
+"""Modules of definitions in the user's code; classes from `make_dataclass` have the module `types`."""
+_MAX_SIGNATURE = 160
+_MAX_DOC = 100
+_class_dict = type.__dict__["__dict__"].__get__
+_mro = type.__dict__["__mro__"].__get__
 _qualname = type.__dict__["__qualname__"].__get__
 _module = type.__dict__["__module__"].__get__
 
 
-def line_on(path: str, value: Any) -> str:
-    """What the path leads to: a signature and the first line of its documentation, or a type."""
-    value = function_in(value)
+def describe_object(path: str, value: Any) -> str:
+    """Describe the object at a path: signature and first line of documentation, or its type."""
+    value = unwrap_function(value)
     if issubclass(type(value), ModuleType):
         return f"{path}: module"
     if not is_callable(value):
-        return f"{path}: {'property' if _computes(value) else type_path(value)}"
-    documentation = _documentation(value)
+        return f"{path}: {'property' if _is_descriptor(value) else type_path(value)}"
+    documentation = _docstring_line(value)
     return f"{path}{signature(value)}" + (f": {documentation}" if documentation else "")
 
 
-def function_in(value: Any) -> Any:
-    """The plain function within a method or a decorated one; else the value."""
+def unwrap_function(value: Any) -> Any:
+    """Return the plain function within a method or a decorated function, otherwise the value itself."""
     if type(value) in (staticmethod, classmethod, MethodType):
         return value.__func__
     if is_callable(value):
@@ -51,37 +51,37 @@ def function_in(value: Any) -> Any:
 
 
 def is_callable(value: Any) -> bool:
-    """Whether it is a function or a class, of which a signature can be told."""
+    """Return whether this is a function or class that can have a signature."""
     return type(value) in _FUNCTIONS or issubclass(type(value), type)
 
 
 def signature(value: Any) -> str:
-    """Its parameters without annotations, and without `self`; `(...)` where they are not known."""
+    """Return the parameters without annotations and without `self`; `(...)` if they are unknown."""
     try:
-        parameters = list(inspect.signature(_plain(value)).parameters.values())
+        parameters = list(inspect.signature(_inspection_target(value)).parameters.values())
     except (ValueError, TypeError, AttributeError):
         return "(...)"
     if parameters and parameters[0].name in ("self", "cls"):
         del parameters[0]
-    shown = [_bare(parameter, data=_home(value) in _MADE) for parameter in parameters]
-    return cut(str(inspect.Signature(shown)), _LONGEST)
+    shown = [_without_annotation(parameter, data=_module_of(value) in _USER_MODULES) for parameter in parameters]
+    return cut(str(inspect.Signature(shown)), _MAX_SIGNATURE)
 
 
 def path_of(value: Any) -> str:
-    """Import path of a function or class, the shortest under which it is found."""
-    module, name = _home(value), _name(value)
+    """Return the shortest import path at which a function or class can be found."""
+    module, name = _module_of(value), _qualified_name(value)
     if module in ("builtins", "__main__", ""):
         return name
     head, parts = name.partition(".")[0], module.split(".")
-    own = _held(sys.modules.get(module), head)
+    defined = _module_attribute(sys.modules.get(module), head)
     for end in range(1, len(parts)):
-        if own is not None and _held(sys.modules.get(".".join(parts[:end])), head) is own:
+        if defined is not None and _module_attribute(sys.modules.get(".".join(parts[:end])), head) is defined:
             return ".".join([*parts[:end], name])
     return f"{module}.{name}"
 
 
-class _Written:
-    """A default as it is to be written."""
+class _DefaultText:
+    """A default value with a custom `repr`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -90,57 +90,57 @@ class _Written:
         return self._text
 
 
-def _bare(parameter: inspect.Parameter, *, data: bool) -> inspect.Parameter:
-    """Without its annotation. `data`: its default may hold some, unless it is None or a truth value."""
+def _without_annotation(parameter: inspect.Parameter, *, data: bool) -> inspect.Parameter:
+    """Remove the annotation. With `data`, the default may contain user data, unless it is None or a boolean."""
     default = parameter.default
     if default is parameter.empty:
         return parameter.replace(annotation=parameter.empty)
     constant = type(default) in _CONSTANTS or (type(default) is str and len(default) <= 30)
-    told = constant and (not data or type(default) in (bool, type(None)))
-    return parameter.replace(annotation=parameter.empty, default=_Written(repr(default) if told else "..."))
+    visible = constant and (not data or type(default) in (bool, type(None)))
+    return parameter.replace(annotation=parameter.empty, default=_DefaultText(repr(default) if visible else "..."))
 
 
-def _plain(value: Any) -> Any:
-    """What is inspected: of a class its `__init__` or `__new__` if that is a function, so that no property is asked."""
+def _inspection_target(value: Any) -> Any:
+    """Return the object to inspect: for a class its `__init__` or `__new__` if a function, so no property runs."""
     if not issubclass(type(value), type):
         return value
-    for cls in _bases(value):
+    for cls in _mro(value):
         for name in ("__init__", "__new__"):
-            found = _own(cls).get(name)
+            found = _class_dict(cls).get(name)
             found = found.__func__ if type(found) is staticmethod else found
             if type(found) is FunctionType:
-                return found if name == "__init__" else _without_first(found)
+                return found if name == "__init__" else _bind_first_parameter(found)
     return value
 
 
-def _without_first(function: FunctionType) -> Any:
-    """A `__new__` as it is called; its first parameter has many names."""
+def _bind_first_parameter(function: FunctionType) -> Any:
+    """Return `__new__` bound, which drops its first parameter whatever its name."""
     return MethodType(function, object)
 
 
-def _computes(value: Any) -> bool:
-    """Whether it is a descriptor, so that an attribute is not this value but what it makes."""
-    return any("__get__" in _own(cls) for cls in _bases(type(value)))
+def _is_descriptor(value: Any) -> bool:
+    """Return whether this is a descriptor, whose attribute is computed rather than being this value."""
+    return any("__get__" in _class_dict(cls) for cls in _mro(type(value)))
 
 
-def _home(value: Any) -> str:
+def _module_of(value: Any) -> str:
     module = _module(value) if issubclass(type(value), type) else getattr(value, "__module__", "")
     return module if isinstance(module, str) else ""
 
 
-def _name(value: Any) -> str:
+def _qualified_name(value: Any) -> str:
     return str(_qualname(value) if issubclass(type(value), type) else value.__qualname__)
 
 
-def _held(module: Any, name: str) -> Any:
+def _module_attribute(module: Any, name: str) -> Any:
     return module.__dict__.get(name) if type(module) is ModuleType else None
 
 
-def _documentation(value: Any) -> str:
-    """Its first line; none of what dataclasses write there by themselves, which holds values of defaults."""
+def _docstring_line(value: Any) -> str:
+    """Return the first line of the docstring, except for generated dataclass docstrings, which contain defaults."""
     is_class = issubclass(type(value), type)
-    found = _own(value).get("__doc__") if is_class else value.__doc__
+    found = _class_dict(value).get("__doc__") if is_class else value.__doc__
     text = found.strip() if isinstance(found, str) else ""
-    made = is_class and text.startswith(f"{_name(value).rpartition('.')[2]}(")
-    lines = [] if made else text.splitlines()
-    return cut(lines[0], _LONGEST_DOC) if lines else ""
+    generated = is_class and text.startswith(f"{_qualified_name(value).rpartition('.')[2]}(")
+    lines = [] if generated else text.splitlines()
+    return cut(lines[0], _MAX_DOC) if lines else ""

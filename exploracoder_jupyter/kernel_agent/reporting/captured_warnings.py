@@ -1,7 +1,7 @@
-"""Hears the warnings and the log records of a cell, and leaves what becomes of them as it is.
+"""Captures the warnings and log records of a cell without changing how they are handled.
 
-Nothing is added to the loggers (the mere presence of a handler keeps `logging` from its last resort), no filter of
-warnings is touched. What has been put over these functions meanwhile stays.
+Adds no handler (any handler keeps `logging` from using its last resort) and changes no warning filter. If other code
+has replaced the patched functions in the meantime, its replacement stays.
 """
 
 from __future__ import annotations
@@ -11,63 +11,63 @@ import logging
 import warnings
 from typing import Any
 
-_MOST = 20
-_LONGEST = 300
+_MAX_LINES = 20
+_MAX_LINE_LENGTH = 300
 
 
-class Caught:
-    """The warnings and the log records of one cell at a time."""
+class WarningCapture:
+    """Captures the warnings and log records of one cell at a time."""
 
     def __init__(self) -> None:
         self._warnings: dict[str, int] = {}
         self._logs: dict[str, int] = {}
         self._undo: list[tuple[Any, str, Any, Any]] = []
-        self._listening: object = None
-        """New each time: who kept one of these functions has it put back in a later cell."""
+        self._capture_id: object = None
+        """New for each cell: code that kept a wrapper of an earlier cell may restore it later."""
 
-    def begin(self) -> None:
-        """Listen, from now on and anew."""
-        self.end()
-        self._warnings, self._logs, self._listening = {}, {}, object()
-        self._wrap(warnings, "showwarning", self._hear_warning)
-        self._wrap(logging.Logger, "callHandlers", self._hear_record)
+    def start(self) -> None:
+        """Start capturing, discarding earlier results."""
+        self.stop()
+        self._warnings, self._logs, self._capture_id = {}, {}, object()
+        self._wrap(warnings, "showwarning", self._record_warning)
+        self._wrap(logging.Logger, "callHandlers", self._record_log)
 
-    def end(self) -> tuple[list[str], list[str]]:
-        """Listen no longer; what was heard: warnings, and log records of level WARNING and above, a line each."""
-        for owner, name, before, ours in self._undo:
-            if getattr(owner, name, None) is ours:
-                setattr(owner, name, before)
+    def stop(self) -> tuple[list[str], list[str]]:
+        """Stop capturing; return warnings, and log records of level WARNING and above, one line each."""
+        for owner, name, original, wrapper in self._undo:
+            if getattr(owner, name, None) is wrapper:
+                setattr(owner, name, original)
         self._undo.clear()
-        self._listening = None
+        self._capture_id = None
         return _lines(self._warnings), _lines(self._logs)
 
-    def _wrap(self, owner: Any, name: str, hear: Any) -> None:
-        before, listening = getattr(owner, name), self._listening
+    def _wrap(self, owner: Any, name: str, record_call: Any) -> None:
+        original, capture_id = getattr(owner, name), self._capture_id
 
-        @functools.wraps(before)
-        def heard(*arguments: Any, **named: Any) -> Any:
+        @functools.wraps(original)
+        def wrapper(*arguments: Any, **options: Any) -> Any:
             try:
-                if self._listening is listening:
-                    hear(*arguments)
-            except Exception:  # what cannot be told is not told
+                if self._capture_id is capture_id:
+                    record_call(*arguments)
+            except Exception:  # skip what cannot be formatted
                 pass
-            return before(*arguments, **named)
+            return original(*arguments, **options)
 
-        self._undo.append((owner, name, before, heard))
-        setattr(owner, name, heard)
+        self._undo.append((owner, name, original, wrapper))
+        setattr(owner, name, wrapper)
 
-    def _hear_warning(self, message: Any, category: Any, *_more: Any) -> None:
+    def _record_warning(self, message: Any, category: Any, *_more: Any) -> None:
         _count(self._warnings, f"{category.__name__}: {message}")
 
-    def _hear_record(self, _logger: logging.Logger, record: logging.LogRecord) -> None:
+    def _record_log(self, _logger: logging.Logger, record: logging.LogRecord) -> None:
         if record.levelno >= logging.WARNING:
             _count(self._logs, f"{record.levelname} {record.name}: {record.getMessage()}")
 
 
 def _count(lines: dict[str, int], text: str) -> None:
-    line = " ".join(text[: 2 * _LONGEST].split())
-    line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
-    if line in lines or len(lines) < _MOST:
+    line = " ".join(text[: 2 * _MAX_LINE_LENGTH].split())
+    line = line if len(line) <= _MAX_LINE_LENGTH else f"{line[: _MAX_LINE_LENGTH - 3]}..."
+    if line in lines or len(lines) < _MAX_LINES:
         lines[line] = lines.get(line, 0) + 1
     else:
         lines["and others"] = lines.get("and others", 0) + 1

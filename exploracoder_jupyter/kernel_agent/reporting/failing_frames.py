@@ -1,6 +1,6 @@
-"""Where an exception came from: the user's own frames, with the expression that failed; of libraries the last frame.
+"""Locates an exception: the user's own frames with the failing expression, and the last frame of each library section.
 
-A frame is the user's if it runs in the namespace of the cells, or is of a file below the working directory.
+A frame is the user's if it runs in the namespace of the cells or its file is below the working directory.
 """
 
 from __future__ import annotations
@@ -13,54 +13,57 @@ from itertools import groupby, islice
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
-_FIRST, _LAST = 3, 5
+_MAX_FIRST, _MAX_LAST = 3, 5
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-class Place(NamedTuple):
-    """A frame of the user's."""
+class UserFrame(NamedTuple):
+    """A frame of the user's code."""
 
-    where: str
+    location: str
     """`line 2 of the cell`."""
     line: str
-    """Its source; empty where there is none."""
+    """Its source line; empty if unavailable."""
     expression: str
-    """The part of the source that failed, as a rule one expression; empty where it is not known."""
+    """The part of the source that failed, usually one expression; empty if unknown."""
     frame: FrameType
-    own: bool
-    """Whether it is of the cell that was run, not of an earlier one or of a file."""
+    in_cell: bool
+    """Whether it belongs to the cell that was run, not to an earlier cell or a file."""
 
 
-class Elsewhere(NamedTuple):
-    """Frames that are not told one by one."""
+class SkippedFrames(NamedTuple):
+    """Frames that are summarized in one line."""
 
-    words: str
+    text: str
 
 
-def places(error: BaseException, namespace: Mapping[str, Any], cell: str = "") -> list[Place | Elsewhere]:
-    """The frames, the outermost first, as few as tell. `cell`: name of the cell's code; else that of the first frame.
+def relevant_frames(
+    error: BaseException, namespace: Mapping[str, Any], cell: str = ""
+) -> list[UserFrame | SkippedFrames]:
+    """Return the relevant frames, outermost first.
 
-    Frames before the first one of a cell belong to the shell, and are left out.
+    `cell` is the file name of the cell's code, by default that of the first frame. Frames before the first frame of a
+    cell belong to the shell and are left out.
     """
     frames = list(_frames(error.__traceback__))
     cells = [index for index, (frame, _, _) in enumerate(frames) if frame.f_globals is namespace]
-    users = cells or [index for index, (frame, _, _) in enumerate(frames) if _of_user(frame, namespace)]
-    if not users:
+    user_indices = cells or [index for index, (frame, _, _) in enumerate(frames) if _is_user_frame(frame, namespace)]
+    if not user_indices:
         return []
-    frames = frames[users[0] :]
+    frames = frames[user_indices[0] :]
     cell = cell or frames[0][0].f_code.co_filename
-    told: list[Place | Elsewhere] = []
-    for of_user, group in groupby(frames, key=lambda item: _of_user(item[0], namespace)):
-        several = list(group)
-        if of_user:
-            told += [_place(*item, namespace, cell) for item in several]
+    entries: list[UserFrame | SkippedFrames] = []
+    for is_user, group in groupby(frames, key=lambda item: _is_user_frame(item[0], namespace)):
+        section = list(group)
+        if is_user:
+            entries += [_user_frame(*item, namespace, cell) for item in section]
         else:
-            told.append(_library(several))
-    return _few(told)
+            entries.append(_library_frames(section))
+    return _shorten(entries)
 
 
-def cell_of(error: BaseException, namespace: Mapping[str, Any]) -> str:
-    """Name of the code of the cell that ended with the error; empty where that is not known."""
+def cell_filename(error: BaseException, namespace: Mapping[str, Any]) -> str:
+    """Return the file name of the code of the cell that raised the error; empty if unknown."""
     frames = (frame for frame, _, _ in _frames(error.__traceback__))
     return next((frame.f_code.co_filename for frame in frames if frame.f_globals is namespace), "")
 
@@ -71,71 +74,72 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int, i
         traceback = traceback.tb_next
 
 
-def _of_user(frame: FrameType, namespace: Mapping[str, Any]) -> bool:
-    return frame.f_globals is namespace or bool(_below_here(frame.f_code.co_filename))
+def _is_user_frame(frame: FrameType, namespace: Mapping[str, Any]) -> bool:
+    return frame.f_globals is namespace or bool(_path_below_workdir(frame.f_code.co_filename))
 
 
-def _below_here(filename: str) -> str:
-    """The file's path below the working directory; empty where it is elsewhere, or installed."""
+def _path_below_workdir(filename: str) -> str:
+    """Return the file's path relative to the working directory; empty if it is outside or installed."""
     if not os.path.isabs(filename) or any(part in filename for part in _INSTALLED):
         return ""
-    here = os.path.join(os.path.realpath(os.getcwd()), "")
+    workdir = os.path.join(os.path.realpath(os.getcwd()), "")
     filename = os.path.realpath(filename)
-    if not filename.startswith(here) or filename.startswith(os.path.join(os.path.realpath(sys.prefix), "")):
+    if not filename.startswith(workdir) or filename.startswith(os.path.join(os.path.realpath(sys.prefix), "")):
         return ""
-    return filename[len(here) :]
+    return filename[len(workdir) :]
 
 
-def _place(frame: FrameType, number: int, at: int, namespace: Mapping[str, Any], cell: str) -> Place:
+def _user_frame(frame: FrameType, number: int, instruction: int, namespace: Mapping[str, Any], cell: str) -> UserFrame:
     code = frame.f_code
     lines = linecache.getlines(code.co_filename)
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    own = code.co_filename == cell
+    in_cell = code.co_filename == cell
     if frame.f_globals is namespace:
-        home = "the cell" if own else "an earlier cell" if line else "code without source"
+        home = "the cell" if in_cell else "an earlier cell" if line else "code without source"
     else:
-        home = _below_here(code.co_filename)
+        home = _path_below_workdir(code.co_filename)
     function = "" if code.co_name == "<module>" else f"{code.co_name}, "
-    return Place(f"{function}line {number} of {home}", line, _expression(code, at, lines), frame, own)
+    return UserFrame(f"{function}line {number} of {home}", line, _expression(code, instruction, lines), frame, in_cell)
 
 
-def _expression(code: CodeType, at: int, lines: list[str]) -> str:
+def _expression(code: CodeType, instruction: int, lines: list[str]) -> str:
     if not hasattr(code, "co_positions"):  # before Python 3.11
         return ""
-    first, last, begin, end = next(islice(code.co_positions(), at // 2, None), (None,) * 4)
-    if first is None or last is None or begin is None or end is None or last > len(lines):
+    first, last, first_column, last_column = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
+    if first is None or last is None or first_column is None or last_column is None or last > len(lines):
         return ""
-    part = [line.encode() for line in lines[first - 1 : last]]  # columns count bytes
-    part[-1] = part[-1][:end]
-    part[0] = part[0][begin:]
+    part = [line.encode() for line in lines[first - 1 : last]]  # columns are in bytes
+    part[-1] = part[-1][:last_column]
+    part[0] = part[0][first_column:]
     return b"".join(part).decode(errors="replace")
 
 
-def _library(frames: list[tuple[FrameType, int, int]]) -> Elsewhere:
+def _library_frames(frames: list[tuple[FrameType, int, int]]) -> SkippedFrames:
     frame, number, _ = frames[-1]
     last = f"in {_short_path(frame.f_code.co_filename)} {frame.f_code.co_name}, line {number}"
-    return Elsewhere(last if len(frames) == 1 else f"{last} (the last of {len(frames):,} frames of libraries)")
+    return SkippedFrames(last if len(frames) == 1 else f"{last} (the last of {len(frames):,} frames of libraries)")
 
 
 def _short_path(filename: str) -> str:
-    """The path below the folder it is imported from."""
+    """Return the path relative to the folder that it is imported from."""
     folders = [os.path.join(folder, "") for folder in sys.path if folder]
-    inside = [folder for folder in folders if filename.startswith(folder)]
-    return filename[len(max(inside, key=len)) :] if inside else os.path.basename(filename)
+    containing = [folder for folder in folders if filename.startswith(folder)]
+    return filename[len(max(containing, key=len)) :] if containing else os.path.basename(filename)
 
 
-def _few(told: list[Place | Elsewhere]) -> list[Place | Elsewhere]:
-    told = [kept for _, group in groupby(told, key=_code_at) for kept in _once(list(group))]
-    missing = len(told) - _FIRST - _LAST
+def _shorten(entries: list[UserFrame | SkippedFrames]) -> list[UserFrame | SkippedFrames]:
+    entries = [entry for _, group in groupby(entries, key=_location) for entry in _collapse_recursion(list(group))]
+    missing = len(entries) - _MAX_FIRST - _MAX_LAST
     if missing <= 1:
-        return told
-    return [*told[:_FIRST], Elsewhere(f"... {missing:,} more frames ..."), *told[-_LAST:]]
+        return entries
+    return [*entries[:_MAX_FIRST], SkippedFrames(f"... {missing:,} more frames ..."), *entries[-_MAX_LAST:]]
 
 
-def _code_at(place: Place | Elsewhere) -> str:
-    return place.where if isinstance(place, Place) else place.words
+def _location(entry: UserFrame | SkippedFrames) -> str:
+    return entry.location if isinstance(entry, UserFrame) else entry.text
 
 
-def _once(same: list[Place | Elsewhere]) -> list[Place | Elsewhere]:
-    """Of a recursion the first frame and the last."""
-    return same if len(same) <= 2 else [same[0], Elsewhere(f"... the same {len(same) - 2:,} times ..."), same[-1]]
+def _collapse_recursion(repeated: list[UserFrame | SkippedFrames]) -> list[UserFrame | SkippedFrames]:
+    """Reduce a recursion to its first and last frame."""
+    skipped = SkippedFrames(f"... the same {len(repeated) - 2:,} times ...")
+    return repeated if len(repeated) <= 2 else [repeated[0], skipped, repeated[-1]]

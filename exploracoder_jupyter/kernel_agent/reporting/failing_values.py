@@ -1,4 +1,4 @@
-"""The values in a failing expression, found without running any code of theirs."""
+"""Finds the values in a failing expression without running any of their code."""
 
 from __future__ import annotations
 
@@ -10,43 +10,45 @@ from functools import partial
 from types import BuiltinFunctionType, FrameType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.reporting.failing_frames import Place
+from exploracoder_jupyter.kernel_agent.reporting.failing_frames import UserFrame
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe
 from exploracoder_jupyter.kernel_agent.summaries.short_values import Short
 
-NOTHING: Any = object()
-"""What is found where there is nothing."""
+MISSING: Any = object()
+"""Result where there is no value."""
 
-_MOST = 6
-_LETTERS = 160
-_CONTAINERS = (dict, list, tuple)
-_KEYS = (str, int, bool, bytes, type(None))
-_CODE = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
+_MAX_VALUES = 6
+_MAX_CHARACTERS = 160
+_CONTAINER_TYPES = (dict, list, tuple)
+_KEY_TYPES = (str, int, bool, bytes, type(None))
+_CODE_TYPES = (ModuleType, FunctionType, BuiltinFunctionType, MethodType, type)
 
 
-def values_at(place: Place) -> list[tuple[str, Any]]:
-    """Names, attributes and items in the expression, with their values; at most six, and no functions."""
+def values_in_expression(user_frame: UserFrame) -> list[tuple[str, Any]]:
+    """Return the names, attributes and items in the expression with their values: at most six, no functions."""
     found: dict[str, Any] = {}
-    for node in nodes_at(place):
+    for node in failing_nodes(user_frame):
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-            value = resolve(node, place.frame)
-            if value is not NOTHING and not isinstance_exactly(value, _CODE):
+            value = resolve(node, user_frame.frame)
+            if value is not MISSING and not is_instance_by_type(value, _CODE_TYPES):
                 found.setdefault(ast.unparse(node), value)
-    return list(found.items())[:_MOST]
+    return list(found.items())[:_MAX_VALUES]
 
 
-def tell(values: Sequence[Any]) -> dict[int, str]:
-    """Each value in a few words, by its `id`. What could do harm is run in a process of its own."""
-    different = {id(value): value for value in values}
-    said = forked_probe.run([partial(_say, value) for value in different.values()])
-    here = Short(apart=False, letters=_LETTERS)
-    texts = (one.pieces[0] if one.pieces else here(value) for one, value in zip(said, different.values(), strict=True))
-    return {key: _with_type(value, text) for (key, value), text in zip(different.items(), texts, strict=True)}
+def describe_values(values: Sequence[Any]) -> dict[int, str]:
+    """Describe each value in a few words, keyed by `id`. Unsafe code runs in a separate process."""
+    by_id = {id(value): value for value in values}
+    results = forked_probe.run([partial(_send_description, value) for value in by_id.values()])
+    describe = Short(apart=False, letters=_MAX_CHARACTERS)
+    texts = (
+        one.pieces[0] if one.pieces else describe(value) for one, value in zip(results, by_id.values(), strict=True)
+    )
+    return {key: _with_type(value, text) for (key, value), text in zip(by_id.items(), texts, strict=True)}
 
 
-def _say(value: Any, say: forked_probe.Say) -> None:
-    say(Short(apart=True, letters=_LETTERS)(value))
+def _send_description(value: Any, send: forked_probe.Say) -> None:
+    send(Short(apart=True, letters=_MAX_CHARACTERS)(value))
 
 
 def _with_type(value: Any, text: str) -> str:
@@ -54,12 +56,13 @@ def _with_type(value: Any, text: str) -> str:
     return text if text.startswith(kind) else f"{kind} {text}"
 
 
-def nodes_at(place: Place) -> Iterator[ast.AST]:
-    """The parts of the failing expression, the outermost first; of its line where that cannot be read by itself.
+def failing_nodes(user_frame: UserFrame) -> Iterator[ast.AST]:
+    """Yield the nodes of the failing expression, outermost first, or those of its line if it cannot be parsed alone.
 
-    Where what is assigned could not be unpacked, it is the assigned value.
+    If unpacking in an assignment failed, these are the nodes of the assigned value.
     """
-    expression, line = _parsed(f"({place.expression}\n)", place.expression), _parsed(place.line, f"{place.line} pass")
+    expression = _parse_first(f"({user_frame.expression}\n)", user_frame.expression)
+    line = _parse_first(user_frame.line, f"{user_frame.line} pass")
     match line:
         case ast.Assign(targets=[target], value=value) | ast.For(target=target, iter=value) if expression:
             if ast.unparse(target) == ast.unparse(expression):
@@ -68,8 +71,8 @@ def nodes_at(place: Place) -> Iterator[ast.AST]:
     return ast.walk(node) if node else iter(())
 
 
-def _parsed(*sources: str) -> ast.AST | None:
-    """The first statement of the first source that can be read."""
+def _parse_first(*sources: str) -> ast.AST | None:
+    """Return the first statement of the first source that can be parsed."""
     for source in sources:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             if body := ast.parse(source).body:
@@ -78,48 +81,48 @@ def _parsed(*sources: str) -> ast.AST | None:
 
 
 def resolve(node: ast.AST, frame: FrameType) -> Any:
-    """What a name, an attribute of one or an item of one is in this frame; `NOTHING` where that is not known."""
+    """Return the value of a name, attribute or item in this frame, or `MISSING` if unknown."""
     match node:
         case ast.Name(id=name):
-            return frame.f_locals.get(name, frame.f_globals.get(name, NOTHING))
+            return frame.f_locals.get(name, frame.f_globals.get(name, MISSING))
         case ast.Attribute(value=owner, attr=name):
-            held = resolve(owner, frame)
-            return NOTHING if held is NOTHING else attribute(held, name)
+            owner_value = resolve(owner, frame)
+            return MISSING if owner_value is MISSING else stored_attribute(owner_value, name)
         case ast.Subscript(value=owner, slice=index):
-            held, key = resolve(owner, frame), _key(index, frame)
-            return _item(held, key)
+            owner_value, key = resolve(owner, frame), _subscript_key(index, frame)
+            return _item(owner_value, key)
         case _:
-            return NOTHING
+            return MISSING
 
 
-def attribute(owner: Any, name: str) -> Any:
-    """An attribute as it is stored in the instance or its class, not what a descriptor or `__getattr__` makes of it."""
+def stored_attribute(owner: Any, name: str) -> Any:
+    """Return an attribute as stored in the instance or class, without running descriptors or `__getattr__`."""
     try:
         found = inspect.getattr_static(owner, name)
     except AttributeError:
-        return NOTHING
+        return MISSING
     if type(found) is MemberDescriptorType:
         with suppress(AttributeError):
             return found.__get__(owner)
-        return NOTHING
-    if isinstance_exactly(found, (staticmethod, classmethod)):
+        return MISSING
+    if is_instance_by_type(found, (staticmethod, classmethod)):
         return found.__func__
-    return NOTHING if type(found) is property else found
+    return MISSING if type(found) is property else found
 
 
-def isinstance_exactly(value: Any, kinds: tuple[type, ...]) -> bool:
-    """Whether it is an instance by its type; what it says of its class is not asked."""
+def is_instance_by_type(value: Any, kinds: tuple[type, ...]) -> bool:
+    """Return whether the value's actual type is one of these; ignores its `__class__`."""
     return any(issubclass(type(value), kind) for kind in kinds)
 
 
-def _key(node: ast.AST, frame: FrameType) -> Any:
+def _subscript_key(node: ast.AST, frame: FrameType) -> Any:
     key = node.value if isinstance(node, ast.Constant) else resolve(node, frame)
-    return key if type(key) in _KEYS else NOTHING
+    return key if type(key) in _KEY_TYPES else MISSING
 
 
 def _item(owner: Any, key: Any) -> Any:
-    if key is NOTHING or type(owner) not in _CONTAINERS:
-        return NOTHING
+    if key is MISSING or type(owner) not in _CONTAINER_TYPES:
+        return MISSING
     with suppress(KeyError, IndexError, TypeError):
         return owner[key]
-    return NOTHING
+    return MISSING

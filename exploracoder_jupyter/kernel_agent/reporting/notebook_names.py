@@ -1,6 +1,6 @@
-"""Names of a notebook: which ones code binds, imports and mentions, and how the type of a value is called.
+"""Names in a notebook: which ones code binds, imports and mentions, and the import path of a value's type.
 
-No code of a value is run.
+Runs no code of any value.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from types import ModuleType
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SCOPES = (*_DEFINITIONS, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_OWN = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
+_IPYTHON_NAMES = frozenset(["In", "Out", "exit", "quit", "get_ipython", "open"])
 _qualname = type.__dict__["__qualname__"].__get__
 _module = type.__dict__["__module__"].__get__
 
 
 def is_public(name: object) -> bool:
-    """Whether it is a name of the user's, and neither private nor one that IPython keeps in the namespace."""
-    return type(name) is str and not name.startswith("_") and name not in _OWN
+    """Return whether the name is the user's own: not private, and not one that IPython puts in the namespace."""
+    return type(name) is str and not name.startswith("_") and name not in _IPYTHON_NAMES
 
 
-def bound_by(code: str) -> set[str]:
-    """Names that the code binds at its top level; empty when it is not Python."""
-    tree = _parsed(code)
-    return set(_bound(tree)) if tree else set()
+def bound_names(code: str) -> set[str]:
+    """Return the names bound at the top level of the code; empty if it is not valid Python."""
+    tree = _parse(code)
+    return set(_iter_bound(tree)) if tree else set()
 
 
-def imported_by(code: str) -> set[str]:
-    """Names that the code binds by imports, at its top level."""
-    tree = _parsed(code)
+def imported_names(code: str) -> set[str]:
+    """Return the names that imports in the code bind."""
+    tree = _parse(code)
     imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))] if tree else []
-    return {name for node in imports for name in _bound(node)}
+    return {name for node in imports for name in _iter_bound(node)}
 
 
-def mentioned_by(code: str) -> list[str]:
-    """Names that the code mentions, in the order in which each is mentioned last; on a line, what it binds is last."""
-    tree = _parsed(code)
+def mentioned_names(code: str) -> list[str]:
+    """Return the names that the code mentions, ordered by last mention; on a line, bound names come last."""
+    tree = _parse(code)
     last: dict[str, tuple[int, bool, int]] = {}
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.Name):
@@ -52,15 +52,15 @@ def mentioned_by(code: str) -> list[str]:
     return sorted(last, key=last.__getitem__)
 
 
-@lru_cache(maxsize=4)  # of one cell several things are asked
-def _parsed(code: str) -> ast.Module | None:
+@lru_cache(maxsize=4)  # parsed several times per cell
+def _parse(code: str) -> ast.Module | None:
     try:
         return ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _iter_bound(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     if isinstance(node, ast.alias):
@@ -69,17 +69,18 @@ def _bound(node: ast.AST) -> Iterator[str]:
         yield node.name
     if not isinstance(node, _SCOPES + _COMPREHENSIONS):
         for child in ast.iter_child_nodes(node):
-            yield from _bound(child)
+            yield from _iter_bound(child)
 
 
 def type_path(value: object) -> str:
-    """Import path of the value's type, the shortest under which it is found: `networkx.Graph`, `int`."""
+    """Return the shortest import path of the value's type: `networkx.Graph`, `int`."""
     cls = type(value)
     return import_path(cls, str(_qualname(cls)), _module(cls))
 
 
 def import_path(found: object, name: str, module: object) -> str:
-    """Shortest import path of a class or function of this name, which says that it is of this module."""
+    """Return the shortest import path of a class or function with this name and `__module__`."""
+
     if type(module) is not str or module in ("builtins", "__main__"):
         return name
     parts = module.split(".")

@@ -1,4 +1,4 @@
-"""The identifiers that are nearest to one that is missing."""
+"""Finds the identifiers most similar to a missing one."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from difflib import SequenceMatcher
 from heapq import nlargest
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_MOST = 20_000
-_ALIKE = 0.6
+_MAX_NAMES = 20_000
+_MIN_SIMILARITY = 0.6
 
 
-def nearest(wanted: str, names: Iterable[str], most: int) -> list[str]:
-    """The names that may have been meant, the nearest first; private ones only for what is private itself.
+def nearest(missing: str, names: Iterable[str], limit: int) -> list[str]:
+    """Return the names that may have been meant, most similar first; private names only for a private one.
 
-    By letters, or by the words that both have, whichever says more. Case counts for little.
+    Similarity is by letters or by shared words, whichever is higher. Case counts for little.
     """
-    private, upper = wanted.startswith("_"), wanted[:1].isupper()
-    known = [name for name in list(names)[:_MOST] if private or not name.startswith("_")]
-    like = _likeness_to(wanted)
-    scored = [(like(name), name[:1].isupper() == upper, -len(name), name) for name in known]
-    return [item[-1] for item in nlargest(most, (item for item in scored if item[0] >= _ALIKE))]
+    private, capitalized = missing.startswith("_"), missing[:1].isupper()
+    candidates = [name for name in list(names)[:_MAX_NAMES] if private or not name.startswith("_")]
+    similarity = _similarity_to(missing)
+    scored = [(similarity(name), name[:1].isupper() == capitalized, -len(name), name) for name in candidates]
+    return [item[-1] for item in nlargest(limit, (item for item in scored if item[0] >= _MIN_SIMILARITY))]
 
 
-def _likeness_to(wanted: str) -> Callable[[str], float]:
-    """From 0 to 1, of a name."""
-    words, matcher = _words(wanted), SequenceMatcher(None, b=wanted.lower(), autojunk=False)
+def _similarity_to(missing: str) -> Callable[[str], float]:
+    """Return a function that rates the similarity of a name from 0 to 1."""
+    missing_words, matcher = _words(missing), SequenceMatcher(None, b=missing.lower(), autojunk=False)
 
-    def likeness(name: str) -> float:
-        if name == wanted:
+    def similarity(name: str) -> float:
+        if name == missing:
             return 1.0
         others = _words(name)
-        shared = len(words & others) / max(len(words | others), 1)
+        shared = len(missing_words & others) / max(len(missing_words | others), 1)
         by_words = 0.5 + 0.45 * shared if shared else 0.0
         matcher.set_seq1(name.lower())
-        if matcher.real_quick_ratio() < _ALIKE or matcher.quick_ratio() < _ALIKE:
+        if matcher.real_quick_ratio() < _MIN_SIMILARITY or matcher.quick_ratio() < _MIN_SIMILARITY:
             return by_words
         return max(by_words, 0.95 * matcher.ratio())
 
-    return likeness
+    return similarity
 
 
 def _words(name: str) -> frozenset[str]:

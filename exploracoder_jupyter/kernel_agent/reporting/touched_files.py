@@ -1,7 +1,7 @@
-"""Which files below the working directory a cell has written.
+"""Tracks which files below the working directory a cell has written.
 
-Folders with much in them, and those that take long time and again, are given up on and not looked at any more: it must
-not cost anything to speak of.
+Folders with too many entries, and those that repeatedly take too long to scan, are skipped from then on, as the scan
+must cost next to nothing.
 """
 
 from __future__ import annotations
@@ -10,70 +10,70 @@ import os
 import time
 from collections import Counter
 
-from exploracoder_jupyter.kernel_agent.confinement.written_archive import CACHES, States, states
+from exploracoder_jupyter.kernel_agent.confinement.written_archive import CACHES, FileStates, file_states
 
-_PASSED_OVER = CACHES | {".git"}
-_MOST_ENTRIES = 2_000
-_MOST_TOLD = 60
-_SECONDS = 0.05
-_MOST_LATE = 2
-"""Looks that take too long. A single one tells more of the machine than of the folder."""
+_SKIPPED = CACHES | {".git"}
+_MAX_ENTRIES = 2_000
+_MAX_FILES = 60
+_MAX_SECONDS = 0.05
+_MAX_SLOW_SCANS = 2
+"""Slow scans after which a folder is skipped. A single one says more about the machine than about the folder."""
 
 
-class Touched:
-    """Watches the working directory, a cell at a time."""
+class FileTracker:
+    """Tracks changes in the working directory, one cell at a time."""
 
     def __init__(self) -> None:
         self._folder = ""
-        self._before: States | None = None
-        self._given_up: set[str] = set()
-        self._late: Counter[str] = Counter()
+        self._initial: FileStates | None = None
+        self._skipped_folders: set[str] = set()
+        self._slow_scans: Counter[str] = Counter()
 
-    def begin(self) -> None:
-        """Look at what is there."""
+    def start(self) -> None:
+        """Record the current state."""
         try:
             self._folder = os.getcwd()
         except OSError:  # it was removed
             self._folder = ""
-        self._before = self._look()
+        self._initial = self._scan()
 
-    def end(self) -> list[str]:
-        """Files that were written since; none where the folder has too much in it."""
-        after = self._look() if self._before is not None else None
-        if after is None or self._before is None:
+    def stop(self) -> list[str]:
+        """Return the files written since `start`; none if the folder has too many entries."""
+        after = self._scan() if self._initial is not None else None
+        if after is None or self._initial is None:
             return []
-        return sorted(path for path, state in after.items() if self._before.get(path) != state)[:_MOST_TOLD]
+        return sorted(path for path, state in after.items() if self._initial.get(path) != state)[:_MAX_FILES]
 
-    def _look(self) -> States | None:
-        if not self._folder or self._folder in self._given_up:
+    def _scan(self) -> FileStates | None:
+        if not self._folder or self._folder in self._skipped_folders:
             return None
         try:
-            return _look(self._folder)
+            return _scan(self._folder)
         except TimeoutError:
-            self._late[self._folder] += 1
-            much = self._late[self._folder] >= _MOST_LATE
+            self._slow_scans[self._folder] += 1
+            too_large = self._slow_scans[self._folder] >= _MAX_SLOW_SCANS
         except OverflowError:
-            much = True
-        if much:
-            self._given_up.add(self._folder)
+            too_large = True
+        if too_large:
+            self._skipped_folders.add(self._folder)
         return None
 
 
-def _look(folder: str) -> States:
-    """The regular files below the folder.
+def _scan(folder: str) -> FileStates:
+    """Return the states of the regular files below the folder.
 
     Raises:
         OverflowError: there are too many entries.
-        TimeoutError: it takes too long.
+        TimeoutError: the scan takes too long.
     """
-    until, entries = time.monotonic() + _SECONDS, 0
-    found: States = {}
+    deadline, entries = time.monotonic() + _MAX_SECONDS, 0
+    result: FileStates = {}
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in _PASSED_OVER]
+        folders[:] = [name for name in folders if name not in _SKIPPED]
         entries += len(folders) + len(names)
-        if entries > _MOST_ENTRIES:
+        if entries > _MAX_ENTRIES:
             raise OverflowError
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             raise TimeoutError
-        found |= states(folder, parent, names)
-    return found
+        result |= file_states(folder, parent, names)
+    return result

@@ -12,8 +12,8 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from exploracoder_jupyter.kernel_agent.reporting import touched_files
-from exploracoder_jupyter.kernel_agent.reporting.captured_warnings import Caught
-from exploracoder_jupyter.kernel_agent.reporting.cell_report import MIME, Aftermath
+from exploracoder_jupyter.kernel_agent.reporting.captured_warnings import WarningCapture
+from exploracoder_jupyter.kernel_agent.reporting.cell_report import MIME, CellReporter
 from exploracoder_jupyter.kernel_agent.summaries.display_formatter import LLM, SCHEMA, install
 
 
@@ -45,14 +45,14 @@ def told(shell):
     """Runs code between the two events, and gives what is published."""
     published = []
     shell.display_pub.publish = published.append
-    shell.explora_aftermath = aftermath = Aftermath(shell)
+    shell.explora_cell_reporter = reporter = CellReporter(shell)
 
     def run(code, error=None):
         published.clear()
         cell = Cell(code, error)
-        aftermath._begin(cell.info)
+        reporter._start_cell(cell.info)
         exec(code, shell.user_ns)
-        aftermath._end(cell)
+        reporter._finish_cell(cell)
         return published[0][MIME] if published else None
 
     return run
@@ -66,9 +66,9 @@ def test_what_a_cell_runs_as_a_cell_is_part_of_it(told, shell):
     def run_inside(code):
         cell = Cell(code)
         if code:  # IPython ends an empty cell without having begun it
-            shell.explora_aftermath._begin(cell.info)
+            shell.explora_cell_reporter._start_cell(cell.info)
         exec(code, shell.user_ns)
-        shell.explora_aftermath._end(cell)
+        shell.explora_cell_reporter._finish_cell(cell)
 
     shell.user_ns["run_inside"] = run_inside
     content = told(
@@ -80,7 +80,7 @@ def test_what_a_cell_runs_as_a_cell_is_part_of_it(told, shell):
 
 def test_a_cell_that_was_never_ended_does_not_silence_the_next_one(told, shell):
     shell.parent_header = {"msg_id": "lost"}
-    shell.explora_aftermath._begin(Cell("lost"))
+    shell.explora_cell_reporter._start_cell(Cell("lost"))
     shell.parent_header = {"msg_id": "next"}
     assert [change["name"] for change in told("a = [1]")["changes"]] == ["a"]
 
@@ -207,44 +207,44 @@ def test_what_was_displayed_is_not_kept_alive(shell):
 
 @pytest.fixture
 def caught():
-    listener = Caught()
+    listener = WarningCapture()
     before = warnings.showwarning, logging.Logger.callHandlers
     yield listener
-    listener.end()
+    listener.stop()
     assert (warnings.showwarning, logging.Logger.callHandlers) == before
 
 
 def test_warnings_are_counted_and_shown_as_before(caught, monkeypatch):
     shown = []
     monkeypatch.setattr(warnings, "showwarning", lambda message, *_more: shown.append(str(message)))
-    caught.begin()
+    caught.start()
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         for _ in range(3):
             warnings.warn("again", UserWarning, stacklevel=1)
-    assert caught.end() == (["UserWarning: again (x3)"], [])
+    assert caught.stop() == (["UserWarning: again (x3)"], [])
     assert shown == ["again"] * 3
     monkeypatch.undo()
 
 
 def test_recorded_warnings_are_the_users_own(caught):
-    caught.begin()
+    caught.start()
     with warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
         warnings.warn("mine", UserWarning, stacklevel=1)
     assert len(recorded) == 1
-    assert caught.end() == ([], [])
+    assert caught.stop() == ([], [])
 
 
 def test_the_last_resort_of_logging_stays(caught, monkeypatch):
     written = io.StringIO()
     monkeypatch.setattr(sys, "stderr", written)
     logger = logging.Logger("lonely")
-    caught.begin()
+    caught.start()
     logger.warning("%s is heard", "this")
     logger.error("\n".join(["long"] * 500))
     logger.info("unheard")
-    _, logs = caught.end()
+    _, logs = caught.stop()
     assert logs[0] == "WARNING lonely: this is heard"
     assert len(logs) == 2 and len(logs[1]) <= 300
     assert written.getvalue().startswith("this is heard\nlong\n")
@@ -253,17 +253,17 @@ def test_the_last_resort_of_logging_stays(caught, monkeypatch):
 def test_many_different_records_are_counted_together(caught):
     logger = logging.Logger("busy")
     logger.addHandler(logging.NullHandler())
-    caught.begin()
+    caught.start()
     for number in range(100):
         logger.warning("number %d", number)
-    _, logs = caught.end()
+    _, logs = caught.stop()
     assert len(logs) == 21
     assert logs[-1] == "and others (x80)"
 
 
 def test_what_the_user_has_put_over_it_meanwhile_stays_and_goes_on(caught, monkeypatch):
     monkeypatch.setattr(warnings, "showwarning", lambda *_: None)
-    caught.begin()
+    caught.start()
     heard, inner = [], warnings.showwarning
 
     def own(message, *more):
@@ -271,7 +271,7 @@ def test_what_the_user_has_put_over_it_meanwhile_stays_and_goes_on(caught, monke
         inner(message, *more)
 
     warnings.showwarning = own
-    caught.end()
+    caught.stop()
     assert warnings.showwarning is own
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -283,15 +283,15 @@ def test_what_the_user_has_put_over_it_meanwhile_stays_and_goes_on(caught, monke
 
 def test_what_is_put_back_in_a_later_cell_does_not_count_twice(caught, monkeypatch):
     monkeypatch.setattr(warnings, "showwarning", lambda *_: None)
-    caught.begin()
+    caught.start()
     logging.captureWarnings(True)
-    caught.end()
-    caught.begin()
+    caught.stop()
+    caught.start()
     logging.captureWarnings(False)
-    caught.end()
-    caught.begin()
+    caught.stop()
+    caught.start()
     warnings.showwarning("once", UserWarning, "", 1)
-    assert caught.end()[0] == ["UserWarning: once"]
+    assert caught.stop()[0] == ["UserWarning: once"]
     monkeypatch.undo()
 
 
@@ -299,8 +299,8 @@ def test_what_is_put_back_in_a_later_cell_does_not_count_twice(caught, monkeypat
 def watched(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old").write_text("old")
-    watcher = touched_files.Touched()
-    watcher.begin()
+    watcher = touched_files.FileTracker()
+    watcher.start()
     return watcher, tmp_path
 
 
@@ -310,31 +310,31 @@ def test_new_and_changed_files_are_told(watched):
     for name in ("sub/new", "sub/__pycache__/cached"):
         (folder / name).write_text("x")
     (folder / "old").write_text("changed")
-    assert watcher.end() == ["old", "sub/new"]
+    assert watcher.stop() == ["old", "sub/new"]
 
 
 def test_a_folder_with_much_in_it_is_given_up(watched, monkeypatch):
     watcher, folder = watched
-    monkeypatch.setattr(touched_files, "_MOST_ENTRIES", 1)
+    monkeypatch.setattr(touched_files, "_MAX_ENTRIES", 1)
     (folder / "new").write_text("x")
-    assert watcher.end() == []
+    assert watcher.stop() == []
     monkeypatch.undo()
-    watcher.begin()
+    watcher.start()
     (folder / "newer").write_text("x")
-    assert watcher.end() == []
+    assert watcher.stop() == []
 
 
 @pytest.mark.parametrize("times, told", [(1, ["new"]), (2, [])])
 def test_a_folder_is_given_up_when_it_takes_long_more_than_once(watched, monkeypatch, times, told):
     watcher, folder = watched
-    monkeypatch.setattr(touched_files, "_SECONDS", -1)
+    monkeypatch.setattr(touched_files, "_MAX_SECONDS", -1)
     for _ in range(times):
-        watcher.begin()
+        watcher.start()
     monkeypatch.undo()
     monkeypatch.chdir(folder)
-    watcher.begin()
+    watcher.start()
     (folder / "new").write_text("x")
-    assert watcher.end() == told
+    assert watcher.stop() == told
 
 
 def test_a_folder_that_is_gone_has_no_files(watched, monkeypatch):
@@ -343,5 +343,5 @@ def test_a_folder_that_is_gone_has_no_files(watched, monkeypatch):
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    watcher.begin()
-    assert watcher.end() == []
+    watcher.start()
+    assert watcher.stop() == []

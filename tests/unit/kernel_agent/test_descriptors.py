@@ -23,8 +23,8 @@ import pytest
 
 from exploracoder_jupyter.kernel_agent.confinement import syscalls
 from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
-from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import COPIED
-from exploracoder_jupyter.kernel_agent.forking.descriptors import Inherited
+from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import MAX_COPIED_BYTES
+from exploracoder_jupyter.kernel_agent.forking.descriptors import InheritedDescriptors
 from exploracoder_jupyter.kernel_agent.forking.memory_mappings import make_private
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="branches are forked on Linux only")
@@ -53,11 +53,11 @@ def in_child(action):
 
 def cut_off(keep, carried=(), *, prepare=lambda: None, **others):
     """What a branch does between its fork and its first message. Only the test's own descriptors are told of."""
-    inherited = Inherited.survey([keep])
+    inherited = InheritedDescriptors.survey([keep])
     assert make_private() == []
     prepare()
     others.setdefault("quiet", ())
-    return inherited.restore(carried, **others)
+    return inherited.replace_all(carried, **others)
 
 
 def told(keep, *numbers, carried=(), **others):
@@ -234,7 +234,7 @@ def test_duplicates_share_their_new_offset_and_others_do_not(letters):
 def test_what_is_too_large_is_read_only_or_closed_and_named(tmp_path):
     path = tmp_path / "large"
     with path.open("wb+") as file:
-        file.truncate(COPIED + 1)
+        file.truncate(MAX_COPIED_BYTES + 1)
         file.write(b"start")
         file.flush()
 
@@ -246,7 +246,7 @@ def test_what_is_too_large_is_read_only_or_closed_and_named(tmp_path):
 
         clauses, content = in_child(use)
         assert content == b"start"
-        assert clauses == [f"{path} can only be read: {COPIED // 2**20} MB open for writing are not copied"]
+        assert clauses == [f"{path} can only be read: {MAX_COPIED_BYTES // 2**20} MB open for writing are not copied"]
         path.unlink()
 
         def null(keep):
@@ -259,7 +259,7 @@ def test_a_carried_file_without_room_for_a_copy_can_be_read(tmp_path, views):
     for name in ("mine", "copy"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "large").write_text(name)
-        os.truncate(tmp_path / name / "large", COPIED + 1)
+        os.truncate(tmp_path / name / "large", MAX_COPIED_BYTES + 1)
     with (tmp_path / "mine" / "large").open("rb+") as file:
         carried = {str(tmp_path / "mine"): str(tmp_path / "copy")}
 
@@ -284,7 +284,7 @@ def test_what_a_carried_folder_was_copied_without_is_not_given_back(tmp_path):
             clauses = told(keep, file.fileno(), other.fileno(), carried=carried)
             return clauses, is_null(file.fileno()), other.read()
 
-        assert in_child(use) == ([f"{secret} is closed: it is not among the files here"], True, "temporary")
+        assert in_child(use) == ([f"{secret} is closed: experiments have no copy of it"], True, "temporary")
         assert file.read() == "TOKEN=sk"
 
 
@@ -414,10 +414,10 @@ def test_sockets_of_the_kernel_are_found_by_their_addresses(tmp_path):
         port = server.getsockname()[1]
         local.bind(path)
         with socket.create_connection(("127.0.0.1", port)) as client, socket.socket() as other:
-            inherited = Inherited.survey([])
-            assert inherited.at({port}) == {server.fileno(), client.fileno()}
-            assert inherited.at({path}) == {local.fileno()}
-            assert other.fileno() in {one.number for one in inherited.found}
+            inherited = InheritedDescriptors.survey([])
+            assert inherited.sockets_at({port}) == {server.fileno(), client.fileno()}
+            assert inherited.sockets_at({path}) == {local.fileno()}
+            assert other.fileno() in {one.number for one in inherited.descriptors}
 
 
 def test_local_sockets_are_named_by_their_path(tmp_path):
@@ -445,7 +445,12 @@ def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not():
             return clauses
 
         assert in_child(use) == ["a pipe to another process is closed"]
-        assert Inherited.survey([]).pipes() >= {process.stdin.fileno(), process.stdout.fileno(), reading, writing}
+        assert InheritedDescriptors.survey([]).pipes() >= {
+            process.stdin.fileno(),
+            process.stdout.fileno(),
+            reading,
+            writing,
+        }
         os.write(writing, b"parent")
         assert os.read(reading, 100) == b"parent"
         assert process.communicate(b"parent")[0] == b"parent"
@@ -502,9 +507,9 @@ def test_what_has_become_of_the_child_itself_is_left_alone(letters):
     file = os.open(letters, os.O_RDONLY)
 
     def use(keep):
-        inherited = Inherited.survey([keep])
+        inherited = InheritedDescriptors.survey([keep])
         os.dup2(os.open("/dev/zero", os.O_RDONLY), file)
-        inherited.restore([])
+        inherited.replace_all([])
         return os.read(file, 1)
 
     assert in_child(use) == b"\0"
@@ -596,7 +601,7 @@ def test_a_mapped_file_is_private_and_lazily_shared(tmp_path, monkeypatch):
 
     assert in_child(use) == (8, 7, 7)
     with monkeypatch.context() as context:
-        context.setattr("exploracoder_jupyter.kernel_agent.forking.descriptor_replacements.COPIED", 10_000)
+        context.setattr("exploracoder_jupyter.kernel_agent.forking.descriptor_replacements.MAX_COPIED_BYTES", 10_000)
         assert not [clause for clause in in_child(cut_off) if "grid" in clause]  # the descriptor is not what is used
     assert grid[0, 0] == 7
     assert numpy.fromfile(path, dtype="int64").sum() == 7 * 512 * 1024
@@ -651,7 +656,7 @@ def test_memory_between_processes_becomes_the_childs_and_its_childrens():
 
 
 def test_memory_too_large_to_copy_is_mapped_again_or_refused(monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.kernel_agent.forking.memory_mappings.COPIED", 10_000)
+    monkeypatch.setattr("exploracoder_jupyter.kernel_agent.forking.memory_mappings.MAX_COPIED_BYTES", 10_000)
     file = os.memfd_create("large")
     os.truncate(file, 20_000)
     named, plain = mmap.mmap(file, 20_000), mmap.mmap(-1, 20_000)

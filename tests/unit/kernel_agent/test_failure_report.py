@@ -8,7 +8,7 @@ import networkx
 import pandas
 import pytest
 
-from exploracoder_jupyter.kernel_agent.reporting.failure_report import told
+from exploracoder_jupyter.kernel_agent.reporting.failure_report import build_report
 
 SECRET = "patient 4711"
 LIBRARY = """
@@ -37,7 +37,7 @@ class Cells:
             self.run(code)
         with pytest.raises(BaseException) as caught:
             self.run(codes[-1])
-        return told(caught.value, self.namespace)
+        return build_report(caught.value, self.namespace)
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_the_line_of_a_syntax_error_in_data_is_no_schema(cells):
 def test_errors_before_any_code_ran_are_told():
     from IPython.core.error import UsageError
 
-    assert told(UsageError("no magic"), {})["report"] == "IPython.core.error.UsageError: no magic"
+    assert build_report(UsageError("no magic"), {})["report"] == "IPython.core.error.UsageError: no magic"
 
 
 FAILING = [
@@ -287,7 +287,7 @@ def test_it_never_raises(cells, monkeypatch):
         def __str__(self):
             raise RuntimeError
 
-    assert "its text raises RuntimeError" in told(Broken(), {})["report"]
+    assert "its text raises RuntimeError" in build_report(Broken(), {})["report"]
     monkeypatch.setattr(linecache, "getlines", None)
     assert cells.fail("1 / 0") == {"report": "", "schema": "", "nearest": []}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, state, states, surroundings
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, import_environment, state, states
 
 
 @pytest.fixture
@@ -71,6 +71,6 @@ def test_a_file_changes_with_its_content_and_what_is_missing_has_no_state(site):
 
 def test_the_surroundings_are_the_interpreter_and_where_it_looks(site, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
-    found = surroundings()
+    found = import_environment()
     assert found[0] == sys.executable and found[1].endswith("pyvenv.cfg")
     assert str(site) in found and all(Path(path).is_absolute() for path in found)

@@ -19,9 +19,9 @@ class Shell:
 @pytest.fixture
 def begin(monkeypatch):
     """Have the first cell begin, with what was opened since the fixture was made."""
-    monkeypatch.setattr(rebuilt_kernel, "_plumbing", {})
+    monkeypatch.setattr(rebuilt_kernel, "_own_descriptors", {})
     shell = Shell()
-    rebuilt_kernel._note_plumbing(shell, rebuilt_kernel._descriptors())
+    rebuilt_kernel._record_own_descriptors(shell, rebuilt_kernel._descriptor_targets())
     return lambda: shell.events.trigger("pre_run_cell", None)
 
 
@@ -36,7 +36,7 @@ def is_open(descriptor):
 def test_the_line_of_a_fork_made_while_the_first_cell_begins_stays(begin):
     ours, line = socket.socketpair()
     begin()
-    rebuilt_kernel.close_own_plumbing(keep=[line.fileno()])
+    rebuilt_kernel.close_own_descriptors(keep=[line.fileno()])
     assert not is_open(ours.detach())
     assert is_open(line.fileno())
     line.close()
@@ -48,8 +48,8 @@ def test_a_number_that_means_something_else_by_now_is_left_alone(begin, tmp_path
     number = line.fileno()
     with (tmp_path / "of the user").open("w") as file:
         os.dup2(file.fileno(), number)
-        assert rebuilt_kernel.plumbing() == {ours.fileno()}
-        rebuilt_kernel.close_own_plumbing(keep=[])
+        assert rebuilt_kernel.own_descriptors() == {ours.fileno()}
+        rebuilt_kernel.close_own_descriptors(keep=[])
         assert is_open(number)
     line.close()
     ours.detach()

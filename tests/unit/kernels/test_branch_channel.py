@@ -46,7 +46,7 @@ async def test_orders_go_the_other_way_and_their_descriptors_are_not_inherited()
     ours.close()
     with pytest.raises(EOFError):
         fork_channel.receive(theirs)
-    fork_channel.tell(theirs, {"nobody": "hears it"})
+    fork_channel.send_if_open(theirs, {"nobody": "hears it"})
     theirs.close()
 
 

@@ -20,7 +20,7 @@ from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME
     }.items(),
 )
 def test_names_bound_at_the_top_level(code, bound):
-    assert notebook_names.bound_by(code) == bound
+    assert notebook_names.bound_names(code) == bound
 
 
 class Rude:
@@ -42,11 +42,11 @@ def test_types_are_named_by_their_shortest_path_without_asking_the_value():
 
 def test_names_are_in_the_order_of_their_last_mention():
     code = "a = 1\nb = a + c\ndef f(): return d\nfor e in b: a = e"
-    assert notebook_names.mentioned_by(code) == ["c", "d", "f", "b", "e", "a"]
+    assert notebook_names.mentioned_names(code) == ["c", "d", "f", "b", "e", "a"]
 
 
 def test_imports_are_told_from_other_names():
-    assert notebook_names.imported_by("import a.b, c as d\nfrom e import f\ng = d") == {"a", "d", "f"}
+    assert notebook_names.imported_names("import a.b, c as d\nfrom e import f\ng = d") == {"a", "d", "f"}
 
 
 def test_changed_names_are_new_rebound_or_mutated():
@@ -61,11 +61,11 @@ def test_changed_names_are_new_rebound_or_mutated():
         "In": [],
         3: 4,
     }
-    before = changed_names.look(namespace, "")
+    before = changed_names.take_snapshot(namespace, "")
     namespace["grown"][0] = 3
     namespace["longer"].append(2)
     namespace |= {"other": (2,), "new": 1.0, "fr": pytest}
-    found = changed_names.changed(before, namespace, "import pytest as fr\nagain = again\ngrown\nnew")
+    found = changed_names.find_changes(before, namespace, "import pytest as fr\nagain = again\ngrown\nnew")
     assert [(one.name, one.how, one.before) for one in found] == [
         ("new", "new", ""),
         ("grown", "mutated", ""),
@@ -81,19 +81,19 @@ def test_attributes_of_the_users_own_objects_are_compared_without_asking_them():
         __module__ = "__main__"
 
     namespace = {"own": Own(), "rude": Rude()}
-    before = changed_names.look(namespace, "")
+    before = changed_names.take_snapshot(namespace, "")
     for value in namespace.values():
         object.__getattribute__(value, "__dict__")["x"] = 1
-    assert [one.name for one in changed_names.changed(before, namespace, "")] == ["own"]
+    assert [one.name for one in changed_names.find_changes(before, namespace, "")] == ["own"]
 
 
 def test_what_the_code_mentions_is_compared_however_many_names_there_are(monkeypatch):
     monkeypatch.setattr(changed_names, "_SECONDS_OTHERS", 0)
     namespace = {"first": [1], "other": [1]} | {f"v{number}": [number] for number in range(100)}
-    before = changed_names.look(namespace, "first.append(2)")
+    before = changed_names.take_snapshot(namespace, "first.append(2)")
     namespace["first"].append(2)
     namespace["other"].append(2)
-    assert [one.name for one in changed_names.changed(before, namespace, "first.append(2)")] == ["first"]
+    assert [one.name for one in changed_names.find_changes(before, namespace, "first.append(2)")] == ["first"]
 
 
 def test_both_sides_agree_on_the_type_of_the_message():
