@@ -101,11 +101,11 @@ def _iter_artists(axes: Any) -> Iterator[Any]:
         if {"BarContainer", "ErrorbarContainer"} & {*mro(container)}:
             handled |= {id(artist) for artist in container.get_children()}
             yield container
-    describe_pie = axes_areas.Pie(_pie_wedges(axes))
-    for group in (curves.find_box_plots(list(axes.lines)), describe_pie):
+    pie_slices = axes_areas.Pie(_pie_wedges(axes))
+    for group in (curves.find_box_plots(list(axes.lines)), pie_slices):
         handled |= {id(artist) for artist in group}
         yield from [group] if group else []
-    for artists in (axes.images, axes.lines, axes.collections, axes.patches, [] if describe_pie else axes.texts):
+    for artists in (axes.images, axes.lines, axes.collections, axes.patches, [] if pie_slices else axes.texts):
         yield from (artist for artist in artists if id(artist) not in handled)
 
 
