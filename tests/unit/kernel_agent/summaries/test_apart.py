@@ -99,7 +99,7 @@ def test_a_flood_is_bounded():
 
 def test_what_comes_after_the_time_of_all_is_not_run():
     said = forked_probe.run([hang, hang, hang, say(1)], each=0.2, seconds=0.3)
-    assert (said[0].outcome, said[-1].ending) == ("late", "unrun")
+    assert (said[0].outcome, said[-1].outcome) == ("late", "unrun")
 
 
 def test_no_process_is_left(monkeypatch):
