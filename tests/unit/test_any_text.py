@@ -68,7 +68,7 @@ from exploracoder_jupyter.llm.offline.drafting import glue_code
 from exploracoder_jupyter.llm.offline.inputs import experience_state as offline_state
 from exploracoder_jupyter.llm.offline.inputs import task_values as offline_values
 from exploracoder_jupyter.llm.offline.inputs import word_matching as offline_words
-from exploracoder_jupyter.llm.offline.inputs.task_clauses import clauses
+from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.llm.tool_calls import calls_of
 from exploracoder_jupyter.pipeline.exploring import (
@@ -352,10 +352,11 @@ FAULTS = (Fault("silent"), Fault("alien"), Fault("too large"), Fault("status", s
 MODELS = {
     "offline": of_the_offline_model,
     "values in a task": each(
-        offline_values.values_in, offline_values.targets_in, offline_values.masked, offline_values.evaluate,
-        offline_words.content, glue_code.callables_in, partial(clauses, most=4),
-        lambda text: glue_code.idioms(text, text), lambda text: glue_code.conversion(text, text),
-        lambda text: offline_state.pruned(text, ["x"]),
+        offline_values.find_values, offline_values.find_targets, offline_values.mask_literals,
+        offline_values.evaluate_literal,
+        offline_words.content_stems, glue_code.find_callables, partial(split_clauses, limit=4),
+        lambda text: glue_code.find_idioms(text, text), lambda text: glue_code.requested_conversion(text, text),
+        lambda text: offline_state.prune(text, ["x"]),
     ),
     "tool calls": each(
         lambda text: calls_of([SimpleNamespace(id=text, function=SimpleNamespace(name=text, arguments=text))]),

@@ -1,6 +1,6 @@
-"""Short texts that tell a model what a value is, beside the rich output that people see.
+"""Short text summaries that show a model what a value is, next to the rich output that people see.
 
-`facts` has the words of it: a describer yields `Fact`s on a value, the most telling first. There is one file a family
-of types (`frames`, `arrays`, ...), each with a `Family`; `registry` finds the describer of a value by the names of its
-type's classes, and imports no library.
+`summary_facts` has the vocabulary: a describer yields `Fact`s about a value, the most informative first. Each module in
+`tables`, `arrays`, `charts` and `objects` defines a `TypeFamily` of describers for related types. `summarizer_registry`
+finds the describer of a value by the names of its type's classes, without importing any library.
 """

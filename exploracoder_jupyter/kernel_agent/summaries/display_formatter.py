@@ -1,8 +1,8 @@
-"""Gives displayed values a text for a model beside their other forms: `text/llm+plain`, and the same without values.
+"""Adds text for a model to displayed values: `text/llm+plain`, and the same without data.
 
-The formatter is IPython's own kind, so that printers can be registered with it (`for_type`, `for_type_by_name`), and
-`_repr_llm_` is its method. One that somebody else has registered stays, and is asked for other values, too. No display
-fails or waits long because of it.
+The formatter is a regular IPython formatter, so printers can be registered with it (`for_type`, `for_type_by_name`),
+and its method is `_repr_llm_`. If another one is already registered, it stays and is also used for values that are not
+displayed. It never makes a display fail or wait long.
 """
 
 from __future__ import annotations
@@ -12,91 +12,91 @@ from collections.abc import Callable
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summary, Teller
-from exploracoder_jupyter.kernel_agent.summaries.value_text import scalar
+from exploracoder_jupyter.kernel_agent.summaries.value_text import scalar_formatter
 
 LLM = "text/llm+plain"
 SCHEMA = "application/vnd.exploracoder.schema+plain"
 _SECONDS = 1.0
-"""For all displays of a cell; of what is displayed after that the type is told."""
-_SHORT = 400
-"""Characters of a text that needs no summary."""
+"""For all displays of a cell; values displayed after that are summarized by their type alone."""
+_MAX_PLAIN_LENGTH = 400
+"""Characters up to which a text needs no summary."""
 
 
-class Displays:
-    """Tells the values that are displayed, each once for both formats."""
+class DisplaySummaries:
+    """Summarizes displayed values, each once for both formats."""
 
-    def __init__(self, teller: Teller) -> None:
-        self._teller = teller
-        self._left = _SECONDS
-        self._told: tuple[Any, Summary] | None = None
+    def __init__(self, summarizer: Teller) -> None:
+        self._summarizer = summarizer
+        self._seconds_left = _SECONDS
+        self._last: tuple[Any, Summary] | None = None
 
     def renew(self) -> None:
-        """Another cell begins, or one has ended: nothing displayed is kept alive."""
-        self._left, self._told = _SECONDS, None
+        """Reset the time budget before or after a cell, and release the last displayed value."""
+        self._seconds_left, self._last = _SECONDS, None
 
     def text(self, value: Any) -> str | None:
-        """The summary of a value, or nothing for one that is short as it is."""
-        if self._is_plain(value):
+        """Return the summary of a value, or None for one that is short enough as it is."""
+        if self._is_short_scalar(value):
             return None
-        summary = self._tell(value)
-        self._told = (value, summary)
+        summary = self._summarize(value)
+        self._last = (value, summary)
         return summary.text
 
     def schema(self, value: Any) -> str | None:
-        """The same without values."""
-        told, self._told = self._told, None
-        if self._is_plain(value):
+        """Return the summary without data."""
+        last, self._last = self._last, None
+        if self._is_short_scalar(value):
             return None
-        return (told[1] if told and told[0] is value else self._tell(value)).schema
+        return (last[1] if last and last[0] is value else self._summarize(value)).schema
 
-    def _is_plain(self, value: Any) -> bool:
+    def _is_short_scalar(self, value: Any) -> bool:
         kind = type(value)
-        if not scalar(kind) or self._teller.printer(kind) is not None:
+        if not scalar_formatter(kind) or self._summarizer.printer(kind) is not None:
             return False
         if kind is int:
-            return bool(value.bit_length() <= _SHORT)
-        return len(value) <= _SHORT if kind is str or kind is bytes else True
+            return bool(value.bit_length() <= _MAX_PLAIN_LENGTH)
+        return len(value) <= _MAX_PLAIN_LENGTH if kind is str or kind is bytes else True
 
-    def _tell(self, value: Any) -> Summary:
-        begun = time.monotonic()
+    def _summarize(self, value: Any) -> Summary:
+        started = time.monotonic()
         try:
-            return self._teller.tell([value], seconds=self._left)[0]
+            return self._summarizer.tell([value], seconds=self._seconds_left)[0]
         finally:
-            self._left -= time.monotonic() - begun
+            self._seconds_left -= time.monotonic() - started
 
 
-def install(shell: Any) -> tuple[Teller, Displays]:
-    """Add the formats to the shell that it lacks; what tells its values, and what tells those that are displayed.
+def install(shell: Any) -> tuple[Teller, DisplaySummaries]:
+    """Add the missing formats to the shell; return the summarizers of its values and of its displays.
 
-    `active_types` is left alone: formatters that are added are enabled, and to set it would switch others on and off.
+    `active_types` is left alone: added formatters are enabled already, and setting it would enable or disable others.
     """
     formatters = shell.display_formatter.formatters
-    foreign = formatters.get(LLM)
-    ours = None if foreign is not None else _formatter(shell, LLM)
-    teller = Teller(foreign if ours is None else ours, foreign=ours is None)
-    displays = Displays(teller)
-    if ours is not None:
-        ours.tell = displays.text
-        formatters[LLM] = ours
+    existing = formatters.get(LLM)
+    own_formatter = None if existing is not None else _create_formatter(shell, LLM)
+    summarizer = Teller(existing if own_formatter is None else own_formatter, foreign=own_formatter is None)
+    displays = DisplaySummaries(summarizer)
+    if own_formatter is not None:
+        own_formatter.render = displays.text
+        formatters[LLM] = own_formatter
     if SCHEMA not in formatters:
-        twin = formatters[SCHEMA] = _formatter(shell, SCHEMA)
-        twin.tell = displays.schema
-    return teller, displays
+        schema_formatter = formatters[SCHEMA] = _create_formatter(shell, SCHEMA)
+        schema_formatter.render = displays.schema
+    return summarizer, displays
 
 
-def _formatter(shell: Any, mime: str) -> Any:
+def _create_formatter(shell: Any, mime: str) -> Any:
     from IPython.core.formatters import BaseFormatter
     from traitlets import ObjectName, Unicode
 
-    class Told(BaseFormatter):
+    class SummaryFormatter(BaseFormatter):
         format_type = Unicode(mime)
         print_method = ObjectName("_repr_llm_")
-        tell: Callable[[Any], str | None] | None = None
+        render: Callable[[Any], str | None] | None = None
 
         def __call__(self, value: Any) -> str | None:
             try:
-                return self.tell(value) if self.tell and self.enabled else None
-            except Exception:  # a display goes on without it
+                return self.render(value) if self.render and self.enabled else None
+            except Exception:  # the display must work without it
                 return None
 
-    return Told(parent=shell.display_formatter)
+    return SummaryFormatter(parent=shell.display_formatter)

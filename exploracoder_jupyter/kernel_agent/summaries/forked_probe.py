@@ -1,9 +1,9 @@
-"""Runs what may hang, print, end the process or change values in a forked child, and hears what it said until then.
+"""Runs jobs that may hang, print, exit or change values in a forked child, and collects their results as they arrive.
 
-The child has everything that this process has and can spoil nothing of it. It is silent: what it prints goes nowhere,
-and no handler of an exit runs in it. A timer of the system ends it, in the middle of C code, too, so that it never
-outlives its time by itself; whoever waits for it ends and reaps it in any case. Pieces of JSON come over a pipe while
-the child works, so what was said before a hang counts. Where nothing can be forked, nothing is run.
+The child has a copy of everything in this process and can damage nothing in it. It is silent: its output is discarded
+and no exit handlers run. A system timer ends it even in the middle of C code, so it never outlives its time by itself;
+the waiting parent kills and reaps it in any case. The child sends pieces of JSON through a pipe while it works, so
+results sent before a hang count. Where forking is not possible, nothing runs.
 """
 
 from __future__ import annotations
@@ -27,70 +27,70 @@ from exploracoder_jupyter.kernel_agent.forking.sigchld_guard import unheard
 SECONDS_EACH = 0.5
 SECONDS_ALL = 1.5
 _GRACE_SECONDS = 0.1
-"""The child's own timer comes first."""
-_MOST_BYTES = 4_000_000
-_LENGTH = 4
+"""Lets the child's own timer fire first."""
+_MAX_BYTES = 4_000_000
+_LENGTH_BYTES = 4
 _exit, _wait, _kill = os._exit, os.waitpid, os.kill
 _pipe, _read, _write, _close = os.pipe, os.read, os.write, os.close
-"""As they were: what has run since may have put something else in their place, and a child has to end."""
+"""The original functions: code that ran since may have replaced them, and a child must always exit."""
 
 Say = Callable[[Any], None]
-"""Sends one piece of JSON; raises OSError when nobody listens any more."""
+"""Sends one piece of JSON; raises OSError when the reader is gone."""
 Job = Callable[[Say], None]
 
 
-class Said(NamedTuple):
-    """What one job said."""
+class Result(NamedTuple):
+    """What one job sent, and how it ended."""
 
     pieces: list[Any]
-    ending: Literal["done", "late", "died", "unrun"]
+    outcome: Literal["done", "late", "died", "unrun"]
     """`died`: the process was lost before its time was up; `unrun`: there was no time or no process for it."""
 
 
 def possible() -> bool:
-    """Whether processes can be forked here at all."""
+    """Return whether processes can be forked here at all."""
     return forkable() and hasattr(signal, "setitimer")
 
 
-def run(jobs: Sequence[Job], *, seconds: float = SECONDS_ALL, each: float = SECONDS_EACH) -> list[Said]:
-    """Run the jobs one after another in one child, and in a new one after a job that had to be ended.
+def run(jobs: Sequence[Job], *, seconds: float = SECONDS_ALL, each: float = SECONDS_EACH) -> list[Result]:
+    """Run the jobs one after another in one child, replaced by a new one after a job that had to be ended.
 
-    A job has `each` seconds, all of them together have `seconds`.
+    Each job has `each` seconds, and all of them together have `seconds`.
     """
-    said: list[Said] = []
-    until = time.monotonic() + seconds
-    while possible() and len(said) < len(jobs) and time.monotonic() < until:
+    results: list[Result] = []
+    deadline = time.monotonic() + seconds
+    while possible() and len(results) < len(jobs) and time.monotonic() < deadline:
         with unheard():
-            more = _run_in_a_child(jobs[len(said) :], each, until)
-        if not more:
+            batch = _run_in_child(jobs[len(results) :], each, deadline)
+        if not batch:
             break
-        said += more
-    return said + [Said([], "unrun")] * (len(jobs) - len(said))
+        results += batch
+    return results + [Result([], "unrun")] * (len(jobs) - len(results))
 
 
-def _run_in_a_child(jobs: Sequence[Job], each: float, until: float) -> list[Said]:
-    """What the first jobs said, to the first that did not end; nothing where the system refuses a process."""
+def _run_in_child(jobs: Sequence[Job], each: float, deadline: float) -> list[Result]:
+    """Return results up to the first job that did not finish; an empty list if the system refuses to fork."""
     try:
-        reading, writing = _pipe()
+        read_fd, write_fd = _pipe()
     except OSError:
         return []
-    child = _start(jobs, each, reading, writing)
-    _close(writing)
+    child = _start(jobs, each, read_fd, write_fd)
+    _close(write_fd)
     try:
-        return _listen(_Frames(reading), len(jobs), each, until) if child else []
+        return _receive(_Frames(read_fd), len(jobs), each, deadline) if child else []
     finally:
-        _close(reading)
+        _close(read_fd)
         if child:
-            _end(child)
+            _reap(child)
 
 
-def _start(jobs: Sequence[Job], each: float, reading: int, writing: int) -> int | None:
+def _start(jobs: Sequence[Job], each: float, read_fd: int, write_fd: int) -> int | None:
     child = None
     try:
         child = fork()
         if child == 0:
-            _close(reading)
-            _serve(jobs, each, writing)
+            _close(read_fd)
+            _run_child(jobs, each, write_fd)
     except OSError:
         return None
     finally:
@@ -99,40 +99,40 @@ def _start(jobs: Sequence[Job], each: float, reading: int, writing: int) -> int 
     return child
 
 
-def _serve(jobs: Sequence[Job], each: float, writing: int) -> NoReturn:
-    """The child's whole life."""
+def _run_child(jobs: Sequence[Job], each: float, write_fd: int) -> NoReturn:
+    """Run the jobs in the child and exit."""
     try:
-        _hush()
-        _part(writing)
+        _silence()
+        _detach_descriptors(write_fd)
         for job in jobs:
             signal.setitimer(signal.ITIMER_REAL, each)
-            job(lambda piece: _send(writing, [piece]))
-            _send(writing, [])
+            job(lambda piece: _send(write_fd, [piece]))
+            _send(write_fd, [])
     finally:
         _exit(0)
 
 
-def _hush() -> None:
+def _silence() -> None:
     gc.disable()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
-    nowhere: Any = _Nowhere()
-    sys.stdout = sys.stderr = nowhere
-    kernels: Any = sys.modules.get("ipykernel.iostream")
-    if kernels is not None:  # who has kept one of its streams would make it send things to the parent
-        kernels.OutStream.write = _Nowhere.write
+    null_stream: Any = _NullStream()
+    sys.stdout = sys.stderr = null_stream
+    ipykernel_streams: Any = sys.modules.get("ipykernel.iostream")
+    if ipykernel_streams is not None:  # code that kept one of ipykernel's streams would make it send to the parent
+        ipykernel_streams.OutStream.write = _NullStream.write
     with contextlib.suppress(OSError):
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        for number in (1, 2):
-            os.dup2(nothing, number)
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        for fd in (1, 2):
+            os.dup2(devnull, fd)
 
 
-def _part(kept: int) -> None:
-    """Share no place in a file with the parent, and no connection: what is read here is not read there."""
-    with open(os.devnull, "r+b", buffering=0) as nothing:
-        for number in _descriptors():
-            if number != kept:
-                _part_from(number, nothing.fileno())
+def _detach_descriptors(kept_fd: int) -> None:
+    """Detach from the parent's file offsets and connections, so that reads here do not consume its data."""
+    with open(os.devnull, "r+b", buffering=0) as devnull:
+        for fd in _descriptors():
+            if fd != kept_fd:
+                _detach_descriptor(fd, devnull.fileno())
 
 
 def _descriptors() -> list[int]:
@@ -141,95 +141,95 @@ def _descriptors() -> list[int]:
     return []
 
 
-def _part_from(number: int, nothing: int) -> None:
-    with contextlib.suppress(OSError):  # the descriptor of the list itself is closed by now
-        mode = os.fstat(number).st_mode
+def _detach_descriptor(fd: int, devnull: int) -> None:
+    with contextlib.suppress(OSError):  # the descriptor of the directory listing itself is closed by now
+        mode = os.fstat(fd).st_mode
         if stat.S_ISREG(mode):
-            _open_anew(number, nothing)
+            _reopen(fd, devnull)
         elif stat.S_ISSOCK(mode) or stat.S_ISFIFO(mode):
-            os.dup2(nothing, number)
+            os.dup2(devnull, fd)
 
 
-def _open_anew(number: int, nothing: int) -> None:
-    """The same file at the same place, for reading; nothing where that is refused. What is written goes nowhere."""
-    import fcntl  # not known to every system on which this module is loaded
+def _reopen(fd: int, devnull: int) -> None:
+    """Reopen the file for reading at the same offset, or as null if that fails. Writes are discarded."""
+    import fcntl  # not available on every system on which this module is imported
 
     try:
-        place = os.lseek(number, 0, os.SEEK_CUR)
-        readable = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
-        anew = os.open(f"/proc/self/fd/{number}", os.O_RDONLY) if readable else os.dup(nothing)
+        offset = os.lseek(fd, 0, os.SEEK_CUR)
+        readable = fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
+        reopened = os.open(f"/proc/self/fd/{fd}", os.O_RDONLY) if readable else os.dup(devnull)
     except OSError:
-        os.dup2(nothing, number)
+        os.dup2(devnull, fd)
         return
     if readable:
-        os.lseek(anew, place, os.SEEK_SET)
-    os.dup2(anew, number)
-    os.close(anew)
+        os.lseek(reopened, offset, os.SEEK_SET)
+    os.dup2(reopened, fd)
+    os.close(reopened)
 
 
-class _Nowhere(io.TextIOBase):
-    """Takes all that is printed."""
+class _NullStream(io.TextIOBase):
+    """Discards everything written to it."""
 
     def write(self, text: str) -> int:
         return len(text)
 
 
-def _send(writing: int, piece: list[Any]) -> None:
+def _send(write_fd: int, piece: list[Any]) -> None:
     data = json.dumps(piece).encode()
-    data = len(data).to_bytes(_LENGTH, "big") + data
+    data = len(data).to_bytes(_LENGTH_BYTES, "big") + data
     while data:
-        data = data[_write(writing, data) :]
+        data = data[_write(write_fd, data) :]
 
 
-def _listen(frames: _Frames, count: int, each: float, until: float) -> list[Said]:
-    heard: list[Said] = []
-    while len(heard) < count:
-        begun = time.monotonic()
+def _receive(frames: _Frames, count: int, each: float, deadline: float) -> list[Result]:
+    results: list[Result] = []
+    while len(results) < count:
+        started = time.monotonic()
         pieces: list[Any] = []
-        limit = min(until, begun + each + _GRACE_SECONDS)
+        limit = min(deadline, started + each + _GRACE_SECONDS)
         while frame := frames.next(limit):
             pieces += frame[:1]
         if frame is None:
-            late = time.monotonic() >= min(until, begun + 0.9 * each)
-            return [*heard, Said(pieces, "late" if late else "died")]
-        heard.append(Said(pieces, "done"))
-    return heard
+            late = time.monotonic() >= min(deadline, started + 0.9 * each)
+            return [*results, Result(pieces, "late" if late else "died")]
+        results.append(Result(pieces, "done"))
+    return results
 
 
 class _Frames:
-    """What comes out of the pipe. The child's end is not trusted: what ran there could write anything to it."""
+    """Reads frames from the pipe. The child's end is not trusted: code that ran there could write anything to it."""
 
-    def __init__(self, reading: int) -> None:
-        self._reading, self._data, self._room = reading, b"", _MOST_BYTES
+    def __init__(self, read_fd: int) -> None:
+        self._read_fd, self._data, self._bytes_left = read_fd, b"", _MAX_BYTES
         self._poll = select.poll()
-        self._poll.register(reading, select.POLLIN)
+        self._poll.register(read_fd, select.POLLIN)
 
     def next(self, limit: float) -> list[Any] | None:
-        """The next frame, or none when there is an end, a fault, or no time left."""
-        size = self._take(_LENGTH, limit)
-        data = self._take(int.from_bytes(size, "big"), limit) if size else None
+        """Return the next frame, or None at the end, on an error, or when no time is left."""
+        size = self._read_bytes(_LENGTH_BYTES, limit)
+        data = self._read_bytes(int.from_bytes(size, "big"), limit) if size else None
         try:
             frame = json.loads(data) if data else None
         except (ValueError, RecursionError):
             return None
         return frame if isinstance(frame, list) else None
 
-    def _take(self, count: int, limit: float) -> bytes | None:
+    def _read_bytes(self, count: int, limit: float) -> bytes | None:
         while len(self._data) < count:
-            left = limit - time.monotonic()
-            if left <= 0 or self._room <= 0 or not self._poll.poll(1000 * left):
+            remaining = limit - time.monotonic()
+            if remaining <= 0 or self._bytes_left <= 0 or not self._poll.poll(1000 * remaining):
                 return None
-            data = _read(self._reading, 1 << 16)
+            data = _read(self._read_fd, 1 << 16)
             if not data:
                 return None
             self._data += data
-            self._room -= len(data)
+            self._bytes_left -= len(data)
         data, self._data = self._data[:count], self._data[count:]
         return data
 
 
-def _end(child: int) -> None:
-    """Leave neither process nor zombie. Who ignores SIGCHLD or reaps by himself has none of it to reap here."""
+def _reap(child: int) -> None:
+    """End and reap the child. There may be nothing to reap if SIGCHLD is ignored or handled elsewhere."""
     with contextlib.suppress(ChildProcessError, ProcessLookupError):
         if _wait(child, os.WNOHANG) == (0, 0):
             _kill(child, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Finds what is known of a value's type, without importing a library."""
+"""Finds the describer of a value's type, without importing any library."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from exploracoder_jupyter.kernel_agent.summaries.objects import (
     python_objects,
     workers,
 )
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Brief, Describe, Family, Measure, for_people
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Brief, Describe, Measure, TypeFamily, for_people
 from exploracoder_jupyter.kernel_agent.summaries.tables import arrow_tables, pandas_tables, polars_tables
 
-FAMILIES: tuple[Family, ...] = (
+FAMILIES: tuple[TypeFamily, ...] = (
     numpy_arrays.FAMILY,
     arrow_tables.FAMILY,
     chart_specifications.FAMILY,
@@ -36,50 +36,54 @@ FAMILIES: tuple[Family, ...] = (
     tensors.FAMILY,
 )
 
-_BY_NAME: dict[str, Family] = {name: family for family in FAMILIES for name in (*family.kinds, *family.measures)}
+_BY_NAME: dict[str, TypeFamily] = {
+    name: family for family in FAMILIES for name in (*family.describers, *family.measures)
+}
 _bases = type.__dict__["__mro__"].__get__
 _qualname = type.__dict__["__qualname__"].__get__
 _module = type.__dict__["__module__"].__get__
 
 
-class Known(NamedTuple):
-    """What is known of a type."""
+class RegistryEntry(NamedTuple):
+    """What the registry has for a type."""
 
     describe: Describe | None
     measure: Measure | None
     own: bool
-    """Whether the type is the library's own: else a class of others is based on it, and may run anything."""
-    family: Family
+    """Whether the type is the library's own. Otherwise it is a third-party subclass, which may run any code."""
+    family: TypeFamily
     brief: Brief | None
 
-    def told(self, value: Any, *, apart: bool) -> bool:
-        """Whether the value may be described in a fork of the kernel's process, or else in that process itself."""
-        if apart:
-            return not (self.own and self.family.here)
-        return self.own and (self.family.here or self.family.sure(value))
+    def can_describe(self, value: Any, *, in_fork: bool) -> bool:
+        """Return whether the value may be described in a fork of the kernel's process, or in that process itself."""
+        if in_fork:
+            return not (self.own and self.family.in_process)
+        return self.own and (self.family.in_process or self.family.is_inert(value))
 
     def shape(self, value: Any) -> str:
-        """What its measure says for people."""
+        """Return the visible part of the measure."""
         return for_people(self.measure(value)) if self.measure else ""
 
 
-def find(value: Any) -> Known | None:
-    """What is known of the value's type, or of the nearest class that it is based on."""
+def find(value: Any) -> RegistryEntry | None:
+    """Return the entry for the value's type, or for its nearest registered base class."""
     kind = type(value)
-    for name, cls in _names(kind):
+    for name, cls in _qualified_names(kind):
         family = _BY_NAME.get(name)
         if family is not None:
-            own = _root(cls) == _root(kind)
-            return Known(family.kinds.get(name), family.measures.get(name), own, family, family.briefs.get(name))
+            own = _top_package(cls) == _top_package(kind)
+            return RegistryEntry(
+                family.describers.get(name), family.measures.get(name), own, family, family.briefs.get(name)
+            )
     return None
 
 
-def _names(kind: type) -> Iterator[tuple[str, type]]:
+def _qualified_names(kind: type) -> Iterator[tuple[str, type]]:
     for cls in _bases(kind):
         if cls is not object:
-            yield f"{_root(cls)}.{_qualname(cls)}", cls
+            yield f"{_top_package(cls)}.{_qualname(cls)}", cls
 
 
-def _root(cls: type) -> str:
+def _top_package(cls: type) -> str:
     module = _module(cls)
     return module.partition(".")[0] if type(module) is str else ""

@@ -1,6 +1,6 @@
-"""Words for the interpreter's own values: scalars as they are, containers by what they hold.
+"""Formats the interpreter's own values: scalars as literals, containers by their structure.
 
-Nothing here runs code of a value's class: only exact built-in types are looked into.
+Nothing here runs code of a value's class: only exact built-in types are inspected.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 
-LOOKED_AT = 100
-"""Items of a container that its structure is told from, evenly spread where it can be indexed."""
-_MOST_LOOKED_AT = 5_000
-_DEEPEST = 4
-_MOST_KINDS = 3
-_MOST_FIELDS = 12
+SAMPLED_ITEMS = 100
+"""Items of a container from which its structure is derived, evenly spread where it can be indexed."""
+_MAX_VISITED = 5_000
+_MAX_DEPTH = 4
+_MAX_TYPES = 3
+_MAX_FIELDS = 12
 _HUGE_BITS = 200
 
 SEQUENCES = (list, tuple)
@@ -25,148 +25,153 @@ COLLECTIONS = (*SEQUENCES, set, frozenset, deque)
 MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
 
 
-def counted(number: int, thing: str) -> str:
-    """`1 item`, `1,000 items`."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+def format_count(number: int, noun: str) -> str:
+    """Format a count with its noun: `1 item`, `1,000 items`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def has_plain_repr(kind: type) -> bool:
-    """Whether the `repr` of its objects is their address and nothing else."""
-    shown: object = kind.__repr__
-    return shown is object.__repr__
+    """Return whether the `repr` of the type's objects is the default one, which shows only their address."""
+    method: object = kind.__repr__
+    return method is object.__repr__
 
 
-def whole(number: int) -> str:
-    """A whole number; of a huge one how long it is, for to write it out could take minutes."""
+def format_integer(number: int) -> str:
+    """Format an integer; a huge one by its number of digits, because formatting it could take minutes."""
     bits = number.bit_length()
     if bits <= _HUGE_BITS:
         return str(number)
     return f"{'-' if number < 0 else ''}(about {int(bits * 0.30103) + 1:,} digits)"
 
 
-def text(value: str, most: int) -> str:
-    """A string as Python writes it, and how much of it is missing."""
-    return repr(value) if len(value) <= most else f"{value[:most]!r}...[+{len(value) - most:,} characters]"
+def format_string(value: str, limit: int) -> str:
+    """Return the string literal, truncated with a note of how many characters are missing."""
+    return repr(value) if len(value) <= limit else f"{value[:limit]!r}...[+{len(value) - limit:,} characters]"
 
 
-def octets(value: bytes | bytearray, most: int) -> str:
-    """Bytes as Python writes them, and how many are missing."""
-    return repr(value) if len(value) <= most else f"{value[:most]!r}...[+{len(value) - most:,} bytes]"
+def format_bytes(value: bytes | bytearray, limit: int) -> str:
+    """Return the bytes literal, truncated with a note of how many bytes are missing."""
+    return repr(value) if len(value) <= limit else f"{value[:limit]!r}...[+{len(value) - limit:,} bytes]"
 
 
 _SCALARS: dict[type, Callable[[Any, int], str]] = {
-    type(None): lambda value, most: "None",
-    type(...): lambda value, most: "...",
-    bool: lambda value, most: repr(value),
-    int: lambda value, most: whole(value),
-    float: lambda value, most: repr(value),
-    complex: lambda value, most: repr(value),
-    str: text,
-    bytes: octets,
+    type(None): lambda value, limit: "None",
+    type(...): lambda value, limit: "...",
+    bool: lambda value, limit: repr(value),
+    int: lambda value, limit: format_integer(value),
+    float: lambda value, limit: repr(value),
+    complex: lambda value, limit: repr(value),
+    str: format_string,
+    bytes: format_bytes,
 }
-_BY_ID = {id(kind): told for kind, told in _SCALARS.items()}
+_BY_ID = {id(kind): format_scalar for kind, format_scalar in _SCALARS.items()}
 
 
-def scalar(kind: type) -> Callable[[Any, int], str] | None:
-    """What writes the values of exactly this type as they are, in about so many characters; none for other types.
+def scalar_formatter(kind: type) -> Callable[[Any, int], str] | None:
+    """Return the formatter for values of exactly this type, or None; it takes the value and a maximum length.
 
-    The type is not looked up by its hash or compared: both may be code of its own.
+    The type is not hashed or compared, since both could run its own code.
     """
     return _BY_ID.get(id(kind))
 
 
 def is_one_of(kind: type, kinds: Iterable[type]) -> bool:
-    """Whether the type is one of these, and not merely says so."""
+    """Return whether the type is identical to one of these, without trusting its `__eq__`."""
     return any(kind is one for one in kinds)
 
 
-def is_plain(value: Any) -> bool:
-    """Whether all that is looked at of a value, itself and what it holds, is built into the interpreter."""
-    waiting = [value]
-    for _ in range(_MOST_LOOKED_AT):
-        if not waiting:
+def is_builtin(value: Any) -> bool:
+    """Return whether a value and the items sampled from it are all of built-in types."""
+    pending = [value]
+    for _ in range(_MAX_VISITED):
+        if not pending:
             return True
-        one = waiting.pop()
-        if type(one) is dict:
-            waiting += chain.from_iterable(islice(one.items(), LOOKED_AT))
-        elif is_one_of(type(one), COLLECTIONS):
-            waiting += [*islice(one, LOOKED_AT), *spread(one)]
-        elif not scalar(type(one)):
+        item = pending.pop()
+        if type(item) is dict:
+            pending += chain.from_iterable(islice(item.items(), SAMPLED_ITEMS))
+        elif is_one_of(type(item), COLLECTIONS):
+            pending += [*islice(item, SAMPLED_ITEMS), *sample_items(item)]
+        elif not scalar_formatter(type(item)):
             return False
     return False
 
 
-def spread(value: Any, most: int = LOOKED_AT) -> list[Any]:
-    """Items of an exact collection: all, or evenly spread ones of a sequence, or else the first."""
+def sample_items(value: Any, limit: int = SAMPLED_ITEMS) -> list[Any]:
+    """Return items of an exact collection: all, or evenly spread ones of a sequence, or else the first."""
     if is_one_of(type(value), SEQUENCES):
-        return list(value[:: max(1, -(-len(value) // most))])
-    return list(islice(value, most))
+        return list(value[:: max(1, -(-len(value) // limit))])
+    return list(islice(value, limit))
 
 
-def structure(value: Any) -> str:
-    """What a value is and holds, without any of it: `list of 100 dict(id: int, tags: list of str)`.
+def describe_structure(value: Any) -> str:
+    """Describe a value's type and structure without its data: `list of 100 dict(id: int, tags: list of str)`.
 
-    The keys of a dict are data. They are names of fields where two or more dicts in a list or tuple have the same ones,
-    and these are identifiers: keys of a dict of dicts are as well names of people.
+    The keys of a dict are data. They count as field names only where two or more dicts in a list or tuple have the same
+    keys and these are identifiers: the keys of a dict of dicts could as well be names of people.
     """
     kind = type(value)
     if not is_one_of(kind, (*COLLECTIONS, *MAPPINGS)):
         return type_path(value)
     if not len(value):
         return f"empty {type_path(value)}"
-    return f"{type_path(value)} of {len(value):,} {contents(value)}"
+    return f"{type_path(value)} of {len(value):,} {describe_contents(value)}"
 
 
-def contents(value: Any) -> str:
-    """What an exact container holds: `int | str`; of a mapping, `str to int`."""
+def describe_contents(value: Any) -> str:
+    """Describe the items of an exact container: `int | str`; of a mapping, `str to int`."""
     if is_one_of(type(value), MAPPINGS):
-        entries = list(islice(value.items(), LOOKED_AT))
-        return f"{_kinds([key for key, _ in entries], 1)} to {_kinds([item for _, item in entries], 1)}"
-    return _kinds(spread(value), 1, in_row=is_one_of(type(value), SEQUENCES))
+        entries = list(islice(value.items(), SAMPLED_ITEMS))
+        return (
+            f"{_describe_types([key for key, _ in entries], 1)} to {_describe_types([item for _, item in entries], 1)}"
+        )
+    return _describe_types(sample_items(value), 1, in_sequence=is_one_of(type(value), SEQUENCES))
 
 
-def _kinds(items: Sequence[Any], depth: int, *, in_row: bool = False) -> str:
-    """The kinds of the items, the most frequent first. `in_row`: all that are alike are of lists or tuples."""
+def _describe_types(items: Sequence[Any], depth: int, *, in_sequence: bool = False) -> str:
+    """Describe the types of the items, the most frequent first.
+
+    `in_sequence`: the items come from lists or tuples, so that dicts among them may be records.
+    """
     found: dict[int, list[Any]] = {}
     for item in items:
         found.setdefault(id(type(item)), []).append(item)
     groups = sorted(found.values(), key=len, reverse=True)
-    told = list(dict.fromkeys(_kind(group, depth, in_row) for group in groups[:_MOST_KINDS]))
-    return " | ".join([*told, "..."] if len(groups) > _MOST_KINDS else told) or "nothing"
+    descriptions = list(dict.fromkeys(_describe_group(group, depth, in_sequence) for group in groups[:_MAX_TYPES]))
+    return " | ".join([*descriptions, "..."] if len(groups) > _MAX_TYPES else descriptions) or "nothing"
 
 
-def _kind(group: list[Any], depth: int, in_row: bool) -> str:
-    """The kind of values that are all of one type."""
+def _describe_group(group: list[Any], depth: int, in_sequence: bool) -> str:
+    """Describe values that are all of one type."""
     kind, name = type(group[0]), type_path(group[0])
-    if depth >= _DEEPEST or not is_one_of(kind, (*COLLECTIONS, *MAPPINGS)) or not any(map(len, group)):
+    if depth >= _MAX_DEPTH or not is_one_of(kind, (*COLLECTIONS, *MAPPINGS)) or not any(map(len, group)):
         return name
     if is_one_of(kind, MAPPINGS):
-        return _mapping(name, group, depth, in_row)
-    if kind is tuple and len(group) > 1 and len({*map(len, group)}) == 1 and len(group[0]) <= _MOST_KINDS:
+        return _describe_mappings(name, group, depth, in_sequence)
+    if kind is tuple and len(group) > 1 and len({*map(len, group)}) == 1 and len(group[0]) <= _MAX_TYPES:
         columns = zip(*group, strict=True)
-        return f"tuple({', '.join(_kinds(column, depth + 1, in_row=in_row) for column in columns)})"
-    return f"{name} of {_kinds(_together(group), depth + 1, in_row=is_one_of(kind, SEQUENCES))}"
+        return f"tuple({', '.join(_describe_types(column, depth + 1, in_sequence=in_sequence) for column in columns)})"
+    return f"{name} of {_describe_types(_flatten(group), depth + 1, in_sequence=is_one_of(kind, SEQUENCES))}"
 
 
-def _mapping(name: str, group: list[Any], depth: int, in_row: bool) -> str:
-    if not (in_row and type(group[0]) is dict and _alike(group)):
-        keys, values = _together(group), _together([one.values() for one in group])
-        return f"{name} of {_kinds(keys, depth + 1)} to {_kinds(values, depth + 1)}"
-    names = list(islice(group[0], _MOST_FIELDS))
-    fields = [f"{key}: {_kinds([one[key] for one in group], depth + 1)}" for key in names]
+def _describe_mappings(name: str, group: list[Any], depth: int, in_sequence: bool) -> str:
+    if not (in_sequence and type(group[0]) is dict and _are_records(group)):
+        keys, values = _flatten(group), _flatten([mapping.values() for mapping in group])
+        return f"{name} of {_describe_types(keys, depth + 1)} to {_describe_types(values, depth + 1)}"
+    names = list(islice(group[0], _MAX_FIELDS))
+    fields = [f"{key}: {_describe_types([mapping[key] for mapping in group], depth + 1)}" for key in names]
     return f"{name}({', '.join([*fields, '...'] if len(group[0]) > len(names) else fields)})"
 
 
-def _alike(group: list[Any]) -> bool:
-    """Whether these are records: the same fields in all of them."""
-    if len(group) < 2 or not all(_is_name(key) for one in group for key in islice(one, LOOKED_AT)):
+def _are_records(group: list[Any]) -> bool:
+    """Return whether these dicts are records: they all have the same fields."""
+    if len(group) < 2 or not all(_is_field_name(key) for mapping in group for key in islice(mapping, SAMPLED_ITEMS)):
         return False
-    return len({len(one) for one in group}) == 1 and all(one.keys() == group[0].keys() for one in group)
+    return len({len(mapping) for mapping in group}) == 1 and all(mapping.keys() == group[0].keys() for mapping in group)
 
 
-def _is_name(key: Any) -> bool:
+def _is_field_name(key: Any) -> bool:
     return type(key) is str and key.isidentifier()
 
 
-def _together(group: Iterable[Iterable[Any]]) -> list[Any]:
-    return list(islice(chain.from_iterable(islice(one, LOOKED_AT) for one in group), LOOKED_AT))
+def _flatten(group: Iterable[Iterable[Any]]) -> list[Any]:
+    return list(islice(chain.from_iterable(islice(one, SAMPLED_ITEMS) for one in group), SAMPLED_ITEMS))

@@ -1,4 +1,4 @@
-"""The embedded model that is no language model: retrieval, documented examples, signatures and the values at hand."""
+"""A stand-in without a language model: retrieval, documented examples, signatures and the values at hand."""
 
 from exploracoder_jupyter.llm.offline.offline_model import OfflineModel
 

@@ -1,4 +1,4 @@
-"""The introduction and the planners: extracts of the README and of example programs, nothing written anew."""
+"""Introductions and planners, extracted verbatim from the README and from example programs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from exploracoder_jupyter.llm.offline.inputs.example_slices import called
 _MARKUP = re.compile(r"^\s*(?:[#=*\-~+^`|<!\[.>:]|https?:)")
 
 
-def summary(readme: str, *, most: int = 1200) -> str:
-    """The first paragraphs of prose in a README; its first lines when it has none."""
+def summarize_readme(readme: str, *, limit: int = 1200) -> str:
+    """Return the first paragraphs of prose in a README, or its first lines if it has none."""
     paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", readme)]
     prose = [text for text in paragraphs if len(text.split()) >= 6 and not _MARKUP.match(text)]
     chosen = ""
     for text in prose:
-        if chosen and len(chosen) + len(text) > most:
+        if chosen and len(chosen) + len(text) > limit:
             break
-        chosen = f"{chosen}\n\n{text[:most]}".strip()
-    return chosen or readme.strip()[:most] or "No introductory documentation was found."
+        chosen = f"{chosen}\n\n{text[:limit]}".strip()
+    return chosen or readme.strip()[:limit] or "No introductory documentation was found."
 
 
-def planners(examples: Sequence[str], count: int) -> list[JsonValue]:
-    """Example programs read as worked plans: their comments or calls are the steps."""
+def extract_planners(examples: Sequence[str], count: int) -> list[JsonValue]:
+    """Extract worked plans from example programs, whose comments or calls are the steps."""
     found: list[JsonValue] = []
     for code in examples:
         steps = _steps(code)
@@ -46,4 +46,4 @@ def _steps(code: str) -> list[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     names = [sorted(called(node)) for node in body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    return [f"Call {', '.join(found[:2])}" for found in names if found]
+    return [f"Call {', '.join(names_called[:2])}" for names_called in names if names_called]

@@ -5,22 +5,22 @@ import ast
 import pytest
 
 from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo
-from exploracoder_jupyter.llm.offline.drafting.code_repairs import repaired
-from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapted
-from exploracoder_jupyter.llm.offline.drafting.parameter_binding import Surroundings, bindings
+from exploracoder_jupyter.llm.offline.drafting.code_repairs import repair_code
+from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
+from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, bind_parameters
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
-from exploracoder_jupyter.llm.offline.inputs.example_slices import mutates, samples, slices
-from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parameters, returns
-from exploracoder_jupyter.llm.offline.inputs.task_values import values_in
-from exploracoder_jupyter.llm.offline.inputs.word_matching import content
+from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices, mutates
+from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters, return_type
+from exploracoder_jupyter.llm.offline.inputs.task_values import find_values
+from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems
 
 
 def api(path, signature="(x)", description="", kind="function", examples=()):
     return ApiDoc(path, kind, signature, description, path.partition(".")[0], "1", examples)
 
 
-def around(text):
-    return Surroundings(values_in(text), content(text), text)
+def context(text):
+    return CallContext(find_values(text), content_stems(text), text)
 
 
 CHUNKED = api(
@@ -42,62 +42,62 @@ CHUNKED = api(
     ],
 )
 def test_parameters_of_a_signature(signature, names):
-    assert [p.name for p in parameters(api("lib.f", signature))] == names
+    assert [p.name for p in parse_parameters(api("lib.f", signature))] == names
 
 
 def test_types_come_from_the_documentation():
     doc = "Do it.\n\nParameters\n----------\nsize : int\n    How many.\n\nReturns\n-------\nlist\n    Them.\n"
     documented = api("lib.f", "(size)", doc)
-    assert parameters(documented)[0].type == "int"
-    assert returns(documented) == "list"
+    assert parse_parameters(documented)[0].type == "int"
+    assert return_type(documented) == "list"
 
 
 def test_values_are_bound_by_role_and_order():
-    best = bindings(CHUNKED, around("Split [1, 2, 3] into chunks with n = 2"))[0]
+    best = bind_parameters(CHUNKED, context("Split [1, 2, 3] into chunks with n = 2"))[0]
     assert best.arguments == ("[1, 2, 3]", "2")
     path = api("lib.path", "(G, source, target)")
-    found = bindings(path, around("the path in {'a': ['b']} to 'b' from 'a'"))
+    found = bind_parameters(path, context("the path in {'a': ['b']} to 'b' from 'a'"))
     assert found[0].arguments[1:] == ("'a'", "'b'")
 
 
 def test_nothing_is_bound_where_a_required_parameter_stays_empty():
-    assert bindings(api("lib.f", "(a, b, c)"), around("Take 1 and 2")) == []
+    assert bind_parameters(api("lib.f", "(a, b, c)"), context("Take 1 and 2")) == []
 
 
 def test_a_spoken_option_goes_to_the_parameter_that_it_names():
     table = api("lib.table", "(rows, fmt='plain', numfmt='g')")
-    assert "fmt='github'" in bindings(table, around("Draw the rows [[1]] in github format"))[0].arguments
+    assert "fmt='github'" in bind_parameters(table, context("Draw the rows [[1]] in github format"))[0].arguments
 
 
 def test_an_example_is_adapted_to_the_values():
-    [block] = samples(CHUNKED)
-    [slice_] = slices(block, "chunked")
-    best = adapted(slice_, CHUNKED, around("Split [7, 8, 9] into chunks of 2"))[0]
+    [block] = example_blocks(CHUNKED)
+    [example_slice] = find_slices(block, "chunked")
+    best = adapt_example(example_slice, CHUNKED, context("Split [7, 8, 9] into chunks of 2"))[0]
     assert best.result == "list(chunked([7, 8, 9], 2))"
-    assert best.debt == 0
-    assert slice_.type == "list[list[int]]"
+    assert best.penalty == 0
+    assert example_slice.type == "list[list[int]]"
 
 
 def test_an_example_that_keeps_its_own_data_is_in_debt():
-    [block] = samples(CHUNKED)
-    [slice_] = slices(block, "chunked")
-    assert adapted(slice_, CHUNKED, around("Split it"))[0].debt > 1
+    [block] = example_blocks(CHUNKED)
+    [example_slice] = find_slices(block, "chunked")
+    assert adapt_example(example_slice, CHUNKED, context("Split it"))[0].penalty > 1
 
 
 def test_a_slice_holds_what_its_last_line_needs():
     code = "import lib\nother = lib.load('y')\nm = lib.Model(depth=2)\nm.fit([1], [2])\nm.predict([3])"
-    [block] = samples(api("lib.Model", examples=(code,)))
-    [slice_] = slices(block, "predict")
-    lines = [ast.unparse(node) for node in slice_.statements]
+    [block] = example_blocks(api("lib.Model", examples=(code,)))
+    [example_slice] = find_slices(block, "predict")
+    lines = [ast.unparse(node) for node in example_slice.statements]
     assert lines == ["m = lib.Model(depth=2)", "m.fit([1], [2])"]
-    assert ast.unparse(slice_.imports[0]) == "import lib"
+    assert ast.unparse(example_slice.imports[0]) == "import lib"
 
 
 def test_a_scalar_is_nested_as_deep_as_the_literal_it_replaces():
     doc = ">>> m = Model()\n>>> m.predict([[3, 5]])\n[8]\n"
     predict = api("lib.Model.predict", "(X)", doc, "method")
-    [slice_] = slices(samples(predict)[0], "predict")
-    assert adapted(slice_, predict, around("predict for 4"))[0].result == "m.predict([[4]])"
+    [example_slice] = find_slices(example_blocks(predict)[0], "predict")
+    assert adapt_example(example_slice, predict, context("predict for 4"))[0].result == "m.predict([[4]])"
 
 
 def test_a_method_whose_doctest_shows_nothing_changes_its_object():
@@ -132,15 +132,15 @@ def test_a_method_whose_doctest_shows_nothing_changes_its_object():
 def test_errors_are_mended_by_what_they_say(code, error, mended):
     pool = Pool()
     pool.add([CHUNKED])
-    assert mended in repaired(code, error, [CHUNKED], pool)[0]
+    assert mended in repair_code(code, error, [CHUNKED], pool)[0]
 
 
 def test_an_error_that_says_nothing_is_not_mended():
-    assert repaired("x = 1", ErrorInfo("KeyError", "'a'"), [CHUNKED], Pool()) == []
+    assert repair_code("x = 1", ErrorInfo("KeyError", "'a'"), [CHUNKED], Pool()) == []
 
 
 def test_the_api_whose_name_and_text_answer_the_words_comes_first():
     pool = Pool()
     other = api("lib.divide_all", "(x)", "Divide numbers.")
     pool.add([other, CHUNKED])
-    assert pool.ranked(content("Split into chunks"))[0] is CHUNKED
+    assert pool.rank_apis(content_stems("Split into chunks"))[0] is CHUNKED

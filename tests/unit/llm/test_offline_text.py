@@ -2,10 +2,10 @@
 
 import pytest
 
-from exploracoder_jupyter.llm.offline.drafting.glue_code import callables_in, idioms
-from exploracoder_jupyter.llm.offline.inputs.task_clauses import clauses
-from exploracoder_jupyter.llm.offline.inputs.task_values import shape_of, targets_in, values_in
-from exploracoder_jupyter.llm.offline.inputs.word_matching import likeness, parts, stem
+from exploracoder_jupyter.llm.offline.drafting.glue_code import find_callables, find_idioms
+from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values, shape_of
+from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity, stem
 
 GRAPH = (
     "Given the edges ('a','b',4), ('b','c',1), ('a','c',7), build a weighted graph and compute the "
@@ -14,7 +14,7 @@ GRAPH = (
 
 
 def test_data_stays_with_the_clause_that_it_introduces():
-    first, second = clauses(GRAPH, most=8)
+    first, second = split_clauses(GRAPH, limit=8)
     assert first.startswith("Given the edges ('a','b',4)") and first.endswith("build a weighted graph")
     assert second == "compute the shortest path length from 'a' to 'c' and store it in `length`"
 
@@ -29,17 +29,17 @@ def test_data_stays_with_the_clause_that_it_introduces():
     ],
 )
 def test_clauses_end_at_sentences_and_verbs_but_never_inside_data(text, count):
-    assert len(clauses(text, most=8)) == count
+    assert len(split_clauses(text, limit=8)) == count
 
 
 def test_at_most_so_many_clauses_and_nothing_is_lost():
-    joined = clauses("Sort xs. Count ys. Merge zs. Print them.", most=2)
+    joined = split_clauses("Sort xs. Count ys. Merge zs. Print them.", limit=2)
     assert len(joined) == 2
     assert all(word in " ".join(joined) for word in ("Sort", "Count", "Merge", "Print"))
 
 
 def test_a_sequence_of_tuples_is_one_value_beside_its_members():
-    values = values_in(GRAPH)
+    values = find_values(GRAPH)
     group = next(value for value in values if value.members)
     assert group.code == "[('a','b',4), ('b','c',1), ('a','c',7)]"
     assert group.shape == "list[tuple[str,str,int]]"
@@ -47,21 +47,21 @@ def test_a_sequence_of_tuples_is_one_value_beside_its_members():
 
 
 def test_roles_are_the_words_around_a_value():
-    by_code = {value.code: value for value in values_in(GRAPH)}
+    by_code = {value.code: value for value in find_values(GRAPH)}
     assert by_code["'a'"].roles[0] == "from"
     assert by_code["'c'"].roles[0] == "to"
-    [_, size] = values_in("Split [1, 2] into chunks of 3")
+    [_, size] = find_values("Split [1, 2] into chunks of 3")
     assert stem("chunks") in size.roles
 
 
 def test_given_names_and_two_lists_joined_by_and():
-    x, y = values_in("Fit X = [[1], [2]], y = [2, 4]")
-    assert (x.given, y.given) == ("X", "y")
-    assert [value.code for value in values_in("multiply [[1]] and [[2]]")] == ["[[1]]", "[[2]]"]
+    x, y = find_values("Fit X = [[1], [2]], y = [2, 4]")
+    assert (x.name, y.name) == ("X", "y")
+    assert [value.code for value in find_values("multiply [[1]] and [[2]]")] == ["[[1]]", "[[2]]"]
 
 
 def test_code_in_backticks_is_text_and_names_are_not_data():
-    values = values_in("Solve `x**2 - 4` for x and store it in `roots`")
+    values = find_values("Solve `x**2 - 4` for x and store it in `roots`")
     assert [value.code for value in values] == ["'x**2 - 4'", "'x'"]
 
 
@@ -74,7 +74,7 @@ def test_code_in_backticks_is_text_and_names_are_not_data():
     ],
 )
 def test_target_names(text, names):
-    found = targets_in(text)
+    found = find_targets(text)
     assert tuple(name for name in found if name != "data") == names
 
 
@@ -87,27 +87,27 @@ def test_shapes_unify_elements():
 
 def test_words_compare_by_stem_synonym_and_abbreviation():
     assert stem("chunked") == stem("chunks")
-    assert parts("add_weightedEdges") == ("add", "weight", "edg")
-    assert likeness("split", "chunk") > likeness("split", "graph")
-    assert likeness("format", "fmt") == likeness("fmt", "format") == 0.5
+    assert name_stems("add_weightedEdges") == ("add", "weight", "edg")
+    assert similarity("split", "chunk") > similarity("split", "graph")
+    assert similarity("format", "fmt") == similarity("fmt", "format") == 0.5
 
 
 def test_wording_suggests_what_to_do_with_a_result():
-    assert idioms("store them as lists", "list[tuple[int,int]]")[0].template == "[list(item) for item in {x}]"
-    assert idioms("the weekday name", "datetime.datetime")[0].template == '{x}.strftime("%A")'
-    assert idioms("store it", "generator")[0].template == "list({x})"
-    assert idioms("store it", "int")[0].template == "{x}"
-    assert callables_in("keep numbers greater than 3") == ("lambda x: x > 3",)
+    assert find_idioms("store them as lists", "list[tuple[int,int]]")[0].template == "[list(item) for item in {x}]"
+    assert find_idioms("the weekday name", "datetime.datetime")[0].template == '{x}.strftime("%A")'
+    assert find_idioms("store it", "generator")[0].template == "list({x})"
+    assert find_idioms("store it", "int")[0].template == "{x}"
+    assert find_callables("keep numbers greater than 3") == ("lambda x: x > 3",)
 
 
 def test_pairs_are_read_as_people_write_them():
     text = "Build a graph with the edges a-b, b-d and 1-2, store it in `G`"
     pairs = ["('a', 'b')", "('b', 'd')", "(1, 2)"]
-    assert [value.code for value in values_in(text)][:3] == pairs
-    assert not values_in("Draw the edges well-known to me in a dark-blue")
+    assert [value.code for value in find_values(text)][:3] == pairs
+    assert not find_values("Draw the edges well-known to me in a dark-blue")
 
 
 def test_what_becomes_of_each_group_stays_with_the_grouping():
-    assert len(clauses("Group df by city and compute the mean of temp; store it in `m`", most=8)) == 1
-    assert len(clauses("Load the words, group them by length and count each group", most=8)) == 2
-    assert len(clauses("Group df by city and draw the result", most=8)) == 2
+    assert len(split_clauses("Group df by city and compute the mean of temp; store it in `m`", limit=8)) == 1
+    assert len(split_clauses("Load the words, group them by length and count each group", limit=8)) == 2
+    assert len(split_clauses("Group df by city and draw the result", limit=8)) == 2

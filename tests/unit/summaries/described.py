@@ -7,7 +7,7 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Look
 
 def facts(value):
     """The facts on a value, by the describer that is found for its type."""
-    return [*summarizer_registry.find(value).describe(value, Look(Short(apart=True), until=float("inf")))]
+    return [*summarizer_registry.find(value).describe(value, Look(Short(apart=True), deadline=float("inf")))]
 
 
 def text(value):

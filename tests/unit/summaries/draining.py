@@ -7,7 +7,7 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look
 
 
 def look(**changes: Any) -> Look:
-    return Look(**{"short": lambda value: repr(value)[:40], "until": float("inf"), **changes})
+    return Look(**{"short": lambda value: repr(value)[:40], "deadline": float("inf"), **changes})
 
 
 def drain(value: Any, **changes: Any) -> list[Fact]:

@@ -72,7 +72,7 @@ ENDINGS = {
 @pytest.mark.parametrize("job, pieces, ending", ENDINGS.values(), ids=ENDINGS)
 def test_what_was_said_until_the_end_is_heard_and_the_next_job_runs(job, pieces, ending):
     said = forked_probe.run([job, say("next")], each=0.2, seconds=10)
-    assert said == [forked_probe.Said(pieces, ending), forked_probe.Said(["next"], "done")]
+    assert said == [forked_probe.Result(pieces, ending), forked_probe.Result(["next"], "done")]
 
 
 @pytest.mark.parametrize("noise", [b"\0\0\0\5nope!", b"\0\0\0\2{}", b"\xff\xff\xff\xffx", b"\0"])
@@ -88,18 +88,18 @@ def test_noise_on_the_pipe_ends_it(noise):
 
     (said,) = forked_probe.run([babble], each=0.2)
     assert said.pieces == ["begun"]
-    assert said.ending in ("late", "died")
+    assert said.outcome in ("late", "died")
 
 
 def test_a_flood_is_bounded():
     (said,) = forked_probe.run([flood], each=5, seconds=5)
-    assert said.ending in ("died", "late")
+    assert said.outcome in ("died", "late")
     assert sum(map(len, said.pieces)) < 5_000_000
 
 
 def test_what_comes_after_the_time_of_all_is_not_run():
     said = forked_probe.run([hang, hang, hang, say(1)], each=0.2, seconds=0.3)
-    assert (said[0].ending, said[-1].ending) == ("late", "unrun")
+    assert (said[0].outcome, said[-1].outcome) == ("late", "unrun")
 
 
 def test_no_process_is_left(monkeypatch):
@@ -115,7 +115,7 @@ def test_who_reaps_by_himself_is_not_in_the_way(handler):
         said = forked_probe.run([hang, die, say(1)], each=1, seconds=20)
     finally:
         signal.signal(signal.SIGCHLD, before)
-    assert [one.ending for one in said] == ["late", "died", "done"]
+    assert [one.outcome for one in said] == ["late", "died", "done"]
 
 
 def test_a_handler_hears_of_the_users_own_children_only():
@@ -126,7 +126,7 @@ def test_a_handler_hears_of_the_users_own_children_only():
         assert heard == []
         own = os.spawnlp(os.P_NOWAIT, "sleep", "sleep", "0.1")
         (said,) = forked_probe.run([lambda out: time.sleep(1)], each=20, seconds=20)
-        assert (said.ending, heard) == ("done", [1])
+        assert (said.outcome, heard) == ("done", [1])
         assert os.waitpid(own, 0)[0] == own
         assert signal.getsignal(signal.SIGCHLD) not in (signal.SIG_DFL, before)
     finally:
@@ -142,7 +142,7 @@ def test_in_another_thread_the_handlers_stay_as_they_are():
         thread.join()
     finally:
         signal.signal(signal.SIGCHLD, before)
-    assert said == [forked_probe.Said([1], "done")]
+    assert said == [forked_probe.Result([1], "done")]
 
 
 def reap():
@@ -161,7 +161,7 @@ def test_nothing_that_happens_there_reaches_this_process(capfd):
         gc.collect()
         out("done")
 
-    assert forked_probe.run([spoil], each=20, seconds=20) == [forked_probe.Said(["done"], "done")]
+    assert forked_probe.run([spoil], each=20, seconds=20) == [forked_probe.Result(["done"], "done")]
     assert held == []
     assert capfd.readouterr() == ("", "")
 
@@ -189,7 +189,7 @@ def test_files_and_connections_stay_where_they_are(tmp_path):
                 file.write(b"xx")
 
         (said,) = forked_probe.run([use], each=20, seconds=20)
-        assert said == forked_probe.Said(["cd", 0], "done")
+        assert said == forked_probe.Result(["cd", 0], "done")
         assert (file.read(), ours.recv(9), os.read(reading, 9)) == (b"cdef", b"sent", b"piped")
     os.close(reading), os.close(writing)
     assert (tmp_path / "log").read_text() == "held back"
@@ -230,7 +230,7 @@ def test_an_alarm_that_is_held_back_or_handled_ends_a_hang_all_the_same():
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
         signal.signal(signal.SIGALRM, before)
-    assert (said.ending, heard) == ("late", [])
+    assert (said.outcome, heard) == ("late", [])
 
 
 @pytest.mark.parametrize("lacking", ["fork", "process", "descriptor"])
@@ -244,7 +244,7 @@ def test_without_a_process_nothing_is_run(monkeypatch, lacking):
         monkeypatch.setattr(forked_probe, "fork", refuse)
     else:
         monkeypatch.setattr(forked_probe, "_pipe", refuse)
-    assert forked_probe.run([say(1)]) == [forked_probe.Said([], "unrun")]
+    assert forked_probe.run([say(1)]) == [forked_probe.Result([], "unrun")]
 
 
 def test_no_descriptor_is_left_open():

@@ -122,7 +122,7 @@ def test_what_is_in_a_file_is_not_loaded() -> None:
 
 
 def test_statistics_are_left_out_when_it_is_late() -> None:
-    assert "mean" not in text(weather(), until=0.0)
+    assert "mean" not in text(weather(), deadline=0.0)
 
 
 def test_measures_name_the_sizes_and_notice_new_variables() -> None:

@@ -233,7 +233,7 @@ STRUCTURES = {
 
 @pytest.mark.parametrize("value, expected", STRUCTURES.values(), ids=STRUCTURES)
 def test_structure(value, expected):
-    told = value_text.structure(value)
+    told = value_text.describe_structure(value)
     assert told == expected if expected else told.endswith("f11: int, ...)")
 
 

@@ -408,7 +408,7 @@ def test_of_long_texts_few_are_taken(convert: Any) -> None:
 
 def test_statistics_are_left_out_when_it_is_late() -> None:
     for frame in (sales(), FRAME, TABLE):
-        told = text(frame, until=0.0)
+        told = text(frame, deadline=0.0)
         assert "id: " in told
         assert "mean" not in told
 
@@ -466,7 +466,7 @@ def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
     pq.write_table(TABLE.select(["id", "s"]), tmp_path / "secret.parquet")
     told = ds.dataset(tmp_path / "secret.parquet")
     assert "1 files of parquet, not scanned" in text(told)
-    assert "secret.parquet" in text(told, letters=500)
+    assert "secret.parquet" in text(told, cell_width=500)
     assert "secret" not in schema(told)
     with pq.ParquetFile(tmp_path / "secret.parquet") as file:
         assert "3 rows x 2 columns in 1 row groups" in text(file)
@@ -505,7 +505,7 @@ def test_arrow_is_told_in_a_fork_after_its_threads_ran() -> None:
 )
 def test_where_a_table_is_told(value, apart, here) -> None:
     known = find(value)
-    assert (known.told(value, apart=True), known.told(value, apart=False)) == (apart, here)
+    assert (known.can_describe(value, in_fork=True), known.can_describe(value, in_fork=False)) == (apart, here)
 
 
 MEASURED = [

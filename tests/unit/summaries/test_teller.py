@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summary, Teller
-from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MOST, Draft
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Family
+from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH, Draft
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
 
 NOTE = 120
 """A summary may be longer by one note."""
@@ -20,8 +20,8 @@ NOTE = 120
 
 def tell(value, **formatter):
     (summary,) = Teller(**formatter).tell([value])
-    assert len(summary.text) <= MOST + NOTE
-    assert len(summary.schema) <= MOST + NOTE
+    assert len(summary.text) <= MAX_LENGTH + NOTE
+    assert len(summary.schema) <= MAX_LENGTH + NOTE
     return summary
 
 
@@ -221,7 +221,7 @@ def family(monkeypatch):
 
     def register(describe, **more):
         kinds = {f"{__name__.partition('.')[0]}.Known": describe}
-        one = Family(kinds, **more)
+        one = TypeFamily(kinds, **more)
         monkeypatch.setitem(summarizer_registry._BY_NAME, next(iter(kinds)), one)
 
     return register
@@ -260,7 +260,7 @@ def test_what_a_fork_does_not_carry_is_told_in_this_process(family):
         looked.append(look.short(Counts()))
         yield Fact("seen")
 
-    family(describe, here=True)
+    family(describe, in_process=True)
     assert tell(Known()).text == f"{__name__}.Known: seen"
     assert (looked, Counts.seen) == ([f"{__name__}.Counts"], 0)
 
@@ -290,7 +290,7 @@ def test_a_fact_of_several_lines_is_indented():
     draft = Draft("T")
     draft.add("a\nb")
     draft.add("c\nd")
-    assert draft.ended() == "T: a\n    b\n  c\n    d"
+    assert draft.finish() == "T: a\n    b\n  c\n    d"
 
 
 SECRET = "s3cret"
@@ -338,5 +338,5 @@ def test_any_nesting_is_told_within_bounds_and_stays_as_it_is(values):
     assert repr(values) == before
     assert len(told) == len(values)
     for summary in told:
-        assert len(summary.text) <= MOST and len(summary.schema) <= MOST
+        assert len(summary.text) <= MAX_LENGTH and len(summary.schema) <= MAX_LENGTH
         assert summary.text.encode() and "to tell more" not in summary.text

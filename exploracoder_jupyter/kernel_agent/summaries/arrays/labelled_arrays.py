@@ -1,6 +1,6 @@
-"""xarray: data arrays and datasets.
+"""xarray: data arrays, datasets and trees.
 
-Only what is in memory already is looked at: reading a variable of a file or of a lazy library would load it, and xarray
+Only data already in memory is examined: reading a variable of a file or of a lazy library would load it, and xarray
 would keep what was loaded.
 """
 
@@ -10,129 +10,149 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import begins, plain, sample, sample_places, told
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Family, Look, listed, size
+from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+    as_ndarray,
+    describe_elements,
+    first_elements,
+    sample_elements,
+    sample_indices,
+)
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list, format_size
 from exploracoder_jupyter.kernel_agent.summaries.tables import pandas_columns
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import Told, cell, label, sampled
+from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
+    ColumnFacts,
+    format_cell,
+    format_label,
+    sample_note,
+)
 
 
-def _array(array: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(f"({_sizes(array.sizes, look)}), dtype {array.dtype}, {size(array.nbytes)}{_named(array, look)}")
-    yield from _contents(array.variable, look)
-    yield from _coordinates(array, look)
-    yield from _attributes(array.attrs, look)
+def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
+    sizes, memory = _format_sizes(array.sizes, options), format_size(array.nbytes)
+    yield Fact(f"({sizes}), dtype {array.dtype}, {memory}{_format_name(array, options)}")
+    yield from _value_facts(array.variable, options)
+    yield from _coordinate_facts(array, options)
+    yield from _attribute_facts(array.attrs, options)
 
 
-def _variable(variable: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(f"({_sizes(variable.sizes, look)}), dtype {variable.dtype}, {size(variable.nbytes)}")
-    yield from _contents(variable, look)
-    yield from _attributes(variable.attrs, look)
+def _describe_variable(variable: Any, options: Look) -> Iterator[Fact]:
+    yield Fact(f"({_format_sizes(variable.sizes, options)}), dtype {variable.dtype}, {format_size(variable.nbytes)}")
+    yield from _value_facts(variable, options)
+    yield from _attribute_facts(variable.attrs, options)
 
 
-def _dataset(dataset: Any, look: Look) -> Iterator[Fact]:
+def _describe_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
     count = len(dataset.data_vars)
-    yield Fact(f"({_sizes(dataset.sizes, look)}), {count:,} variables, {size(dataset.nbytes)}")
-    for name in list(dataset.data_vars)[: look.columns]:
-        yield _line(label(name, look), dataset.variables[name], look)
-    if count > look.columns:
-        yield Fact(f"... {count - look.columns:,} more variables")
-    yield from _coordinates(dataset, look)
-    yield from _attributes(dataset.attrs, look)
+    yield Fact(f"({_format_sizes(dataset.sizes, options)}), {count:,} variables, {format_size(dataset.nbytes)}")
+    for name in list(dataset.data_vars)[: options.columns]:
+        yield _variable_fact(format_label(name, options), dataset.variables[name], options)
+    if count > options.columns:
+        yield Fact(f"... {count - options.columns:,} more variables")
+    yield from _coordinate_facts(dataset, options)
+    yield from _attribute_facts(dataset.attrs, options)
 
 
-def _tree(tree: Any, look: Look) -> Iterator[Fact]:
+def _describe_tree(tree: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"{len(tree.groups):,} groups")
-    for node in list(tree.subtree)[: look.columns]:
-        names = [label(name, look) for name in node.data_vars]
-        yield Fact(f"{node.path}: ({_sizes(node.sizes, look)}) {listed(names, 10)}".rstrip())
+    for node in list(tree.subtree)[: options.columns]:
+        names = [format_label(name, options) for name in node.data_vars]
+        yield Fact(f"{node.path}: ({_format_sizes(node.sizes, options)}) {format_list(names, 10)}".rstrip())
 
 
-def _contents(variable: Any, look: Look) -> Iterator[Fact]:
-    known, note = _told(variable, look)
-    if known.counts or known.values:
-        yield known.fact("values", "", note)
-    data = _data(variable)
+def _value_facts(variable: Any, options: Look) -> Iterator[Fact]:
+    facts, note = _describe_values(variable, options)
+    if facts.counts or facts.values:
+        yield facts.fact("values", "", note)
+    data = _loaded_data(variable)
     if type(data).__module__ == "numpy" and data.size:
-        yield Fact(begins(plain(data), look), shows=True)
+        yield Fact(first_elements(as_ndarray(data), options), shows=True)
 
 
-def _coordinates(values: Any, look: Look) -> Iterator[Fact]:
-    for name in list(values.coords)[: look.columns]:
-        yield _line(f"coordinate {label(name, look)}", values.coords[name].variable, look)
+def _coordinate_facts(values: Any, options: Look) -> Iterator[Fact]:
+    for name in list(values.coords)[: options.columns]:
+        yield _variable_fact(f"coordinate {format_label(name, options)}", values.coords[name].variable, options)
 
 
-def _line(name: str, variable: Any, look: Look) -> Fact:
-    known, note = Told(), ""
-    if not look.late:
-        known, note = _told(variable, look)
-    dims = f"({', '.join(label(name, look) for name in variable.dims)}) " if variable.dims else ""
-    return known.fact(name, f"{dims}{variable.dtype}", note)
+def _variable_fact(name: str, variable: Any, options: Look) -> Fact:
+    facts, note = ColumnFacts(), ""
+    if not options.out_of_time:
+        facts, note = _describe_values(variable, options)
+    dims = f"({', '.join(format_label(name, options) for name in variable.dims)}) " if variable.dims else ""
+    return facts.fact(name, f"{dims}{variable.dtype}", note)
 
 
-def _told(variable: Any, look: Look) -> tuple[Told, str]:
-    data = _data(variable)
+def _describe_values(variable: Any, options: Look) -> tuple[ColumnFacts, str]:
+    data = _loaded_data(variable)
     if data is None:
-        return Told((f"not loaded{_chunks(variable)}",)), ""
+        return ColumnFacts((f"not loaded{_format_chunks(variable)}",)), ""
     if type(data).__module__ == "numpy":
-        taken = sample(plain(data), look.sample)
-        return told(taken, look, exact=taken.size == data.size), sampled(taken.size, data.size)
-    places = sample_places(len(data), look.sample)
-    known = pandas_columns.told(data, look, places) if len(data) and not hasattr(data, "levels") else Told()
-    return known, pandas_columns.sample_note(places, len(data))
+        sample = sample_elements(as_ndarray(data), options.sample)
+        facts = describe_elements(sample, options, exact=sample.size == data.size)
+        return facts, sample_note(sample.size, data.size)
+    positions = sample_indices(len(data), options.sample)
+    facts = (
+        pandas_columns.describe_values(data, options, positions)
+        if len(data) and not hasattr(data, "levels")
+        else ColumnFacts()
+    )
+    return facts, pandas_columns.positions_note(positions, len(data))
 
 
-def _data(variable: Any) -> Any:
-    """What is in memory: an array of NumPy, or the index of pandas behind a coordinate. None: it would be loaded."""
+def _loaded_data(variable: Any) -> Any:
+    """Return the NumPy array in memory or the pandas index behind a coordinate; None if it would have to be loaded."""
     data = variable._data
-    held = getattr(data, "array", None)
+    index = getattr(data, "array", None)
     if type(data) is sys.modules["numpy"].ndarray:
         return data
-    return held if isinstance(held, sys.modules["pandas"].Index) else None
+    return index if isinstance(index, sys.modules["pandas"].Index) else None
 
 
-def _chunks(variable: Any) -> str:
+def _format_chunks(variable: Any) -> str:
     chunks = getattr(variable._data, "numblocks", None)
     return f", in {' x '.join(map(str, chunks))} chunks" if chunks else ""
 
 
-def _sizes(sizes: Mapping[Any, int], look: Look) -> str:
-    return ", ".join(f"{label(name, look)}: {length:,}" for name, length in sizes.items())
+def _format_sizes(sizes: Mapping[Any, int], options: Look) -> str:
+    return ", ".join(f"{format_label(name, options)}: {length:,}" for name, length in sizes.items())
 
 
-def _named(array: Any, look: Look) -> str:
-    return "" if array.name is None else f", named {label(array.name, look)!r}"
+def _format_name(array: Any, options: Look) -> str:
+    return "" if array.name is None else f", named {format_label(array.name, options)!r}"
 
 
-def _attributes(attributes: Mapping[Any, Any], look: Look) -> Iterator[Fact]:
+def _attribute_facts(attributes: Mapping[Any, Any], options: Look) -> Iterator[Fact]:
     if attributes:
-        names = [label(name, look) for name in attributes]
-        shown = [f"{label(name, look)}={cell(value, look)}" for name, value in list(attributes.items())[:10]]
-        yield Fact(f"attrs: {listed(shown, 5)}", shows=True, schema=f"attrs: {listed(names, 5)}")
+        names = [format_label(name, options) for name in attributes]
+        shown = [
+            f"{format_label(name, options)}={format_cell(value, options)}"
+            for name, value in list(attributes.items())[:10]
+        ]
+        yield Fact(f"attrs: {format_list(shown, 5)}", shows=True, schema=f"attrs: {format_list(names, 5)}")
 
 
-def _array_measure(array: Any) -> str:
-    return f"{_plain_sizes(array.sizes)} of {array.dtype}"
+def _measure_array(array: Any) -> str:
+    return f"{_format_shape(array.sizes)} of {array.dtype}"
 
 
-def _dataset_measure(dataset: Any) -> str:
+def _measure_dataset(dataset: Any) -> str:
     names = [name if type(name) is str else type(name).__name__ for name in dataset.data_vars]
-    return f"{_plain_sizes(dataset.sizes)}, {len(names)} variables #{hash(tuple(names)) & 0xFFFFFFFF:08x}"
+    return f"{_format_shape(dataset.sizes)}, {len(names)} variables #{hash(tuple(names)) & 0xFFFFFFFF:08x}"
 
 
-def _plain_sizes(sizes: Mapping[Any, int]) -> str:
+def _format_shape(sizes: Mapping[Any, int]) -> str:
     return " x ".join(map(str, sizes.values())) or "scalar"
 
 
-FAMILY = Family(
+FAMILY = TypeFamily(
     {
-        "xarray.DataArray": _array,
-        "xarray.Variable": _variable,
-        "xarray.Dataset": _dataset,
-        "xarray.DataTree": _tree,
+        "xarray.DataArray": _describe_array,
+        "xarray.Variable": _describe_variable,
+        "xarray.Dataset": _describe_dataset,
+        "xarray.DataTree": _describe_tree,
     },
     {
-        "xarray.DataArray": _array_measure,
-        "xarray.Variable": _array_measure,
-        "xarray.Dataset": _dataset_measure,
+        "xarray.DataArray": _measure_array,
+        "xarray.Variable": _measure_array,
+        "xarray.Dataset": _measure_dataset,
     },
 )

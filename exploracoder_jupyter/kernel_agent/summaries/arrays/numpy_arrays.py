@@ -8,43 +8,53 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import sparse_arrays
 from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
-    begins,
-    elements,
+    as_ndarray,
+    describe_elements,
+    element_facts,
     fingerprint,
-    nested,
-    plain,
-    sample,
-    told,
+    first_elements,
+    format_nested,
+    sample_elements,
 )
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import BRIEF, Fact, Family, Look, cut, listed, size
-from exploracoder_jupyter.kernel_agent.summaries.tables.columns import label, missing, sampled
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    BRIEF_LIMIT,
+    Fact,
+    Look,
+    TypeFamily,
+    cut,
+    format_list,
+    format_size,
+)
+from exploracoder_jupyter.kernel_agent.summaries.tables.columns import format_label, missing_note, sample_note
 
-MAPPED = 1_000
-"""Elements that are read of a file that is mapped: each can be a page from the disk."""
-KIND = 80
-"""Characters of a type within a type."""
+MAX_MAPPED_ELEMENTS = 1_000
+"""Maximum elements read from a memory-mapped file: each can be a page from the disk."""
+MAX_DTYPE_LENGTH = 80
+"""Characters of a dtype within a dtype."""
 
 
-def _array(array: Any, look: Look) -> Iterator[Fact]:
-    values = plain(array)
-    yield Fact(_head(values))
+def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
+    values = as_ndarray(array)
+    yield Fact(_array_header(values))
     if not values.size:
         return
     if values.dtype.names:
-        yield from _fields(values, look)
+        yield from _field_facts(values, options)
     else:
-        yield from elements(values, look)
+        yield from element_facts(values, options)
 
 
-def _head(values: Any) -> str:
-    return ", ".join([f"shape {values.shape}", _dtype(values.dtype), size(values.nbytes), *_unusual(values)])
+def _array_header(values: Any) -> str:
+    return ", ".join(
+        [f"shape {values.shape}", _format_dtype(values.dtype), format_size(values.nbytes), *_layout_notes(values)]
+    )
 
 
-def _dtype(dtype: Any) -> str:
-    return f"{len(dtype.names):,} fields" if dtype.names else f"dtype {cut(str(dtype), KIND)}"
+def _format_dtype(dtype: Any) -> str:
+    return f"{len(dtype.names):,} fields" if dtype.names else f"dtype {cut(str(dtype), MAX_DTYPE_LENGTH)}"
 
 
-def _unusual(values: Any) -> Iterator[str]:
+def _layout_notes(values: Any) -> Iterator[str]:
     if values.size > 1 and 0 in values.strides and values.dtype.itemsize:
         yield "broadcast: its elements share memory"
     elif not values.flags.c_contiguous:
@@ -55,117 +65,130 @@ def _unusual(values: Any) -> Iterator[str]:
         yield "empty"
 
 
-def _fields(values: Any, look: Look) -> Iterator[Fact]:
-    taken = sample(values, look.sample)
-    for name in values.dtype.names[: look.columns]:
-        column = taken[name].reshape(-1)
-        known = told(sample(column, look.sample), look, exact=taken.size == values.size, deviation=False)
-        yield known.fact(label(name, look), cut(str(values.dtype[name]), KIND), sampled(taken.size, values.size))
-    if len(values.dtype.names) > look.columns:
-        yield Fact(f"... {len(values.dtype.names) - look.columns:,} more fields")
-    yield Fact(begins(values, look), shows=True)
+def _field_facts(values: Any, options: Look) -> Iterator[Fact]:
+    sample = sample_elements(values, options.sample)
+    for name in values.dtype.names[: options.columns]:
+        column = sample[name].reshape(-1)
+        facts = describe_elements(
+            sample_elements(column, options.sample), options, exact=sample.size == values.size, deviation=False
+        )
+        yield facts.fact(
+            format_label(name, options),
+            cut(str(values.dtype[name]), MAX_DTYPE_LENGTH),
+            sample_note(sample.size, values.size),
+        )
+    if len(values.dtype.names) > options.columns:
+        yield Fact(f"... {len(values.dtype.names) - options.columns:,} more fields")
+    yield Fact(first_elements(values, options), shows=True)
 
 
-def _masked(array: Any, look: Look) -> Iterator[Fact]:
+def _describe_masked(array: Any, options: Look) -> Iterator[Fact]:
     numpy = sys.modules["numpy"]
-    values, mask = plain(numpy.ma.getdata(array)), numpy.ma.getmask(array)
+    values, mask = as_ndarray(numpy.ma.getdata(array)), numpy.ma.getmask(array)
     if values.dtype.names or mask is numpy.ma.nomask:
-        yield from _array(values, look)
+        yield from _describe_array(values, options)
         return
-    hidden = int(numpy.count_nonzero(mask))
-    yield Fact(", ".join((_head(values), *(missing(hidden, values.size, word="masked") or ("none masked",)))))
-    taken = sample(values, look.sample)[~sample(mask, look.sample)]
-    known = told(taken, look, exact=values.size <= look.sample)
-    if known.values:
-        yield known.fact("values", "", sampled(min(values.size, look.sample), values.size))
-    yield Fact(begins(array, look), shows=True)
+    masked_count = int(numpy.count_nonzero(mask))
+    yield Fact(
+        ", ".join(
+            (_array_header(values), *(missing_note(masked_count, values.size, word="masked") or ("none masked",)))
+        )
+    )
+    sample = sample_elements(values, options.sample)[~sample_elements(mask, options.sample)]
+    facts = describe_elements(sample, options, exact=values.size <= options.sample)
+    if facts.values:
+        yield facts.fact("values", "", sample_note(min(values.size, options.sample), values.size))
+    yield Fact(first_elements(array, options), shows=True)
 
 
-def _mapped(array: Any, look: Look) -> Iterator[Fact]:
-    values = plain(array)
-    yield Fact(_head(values))
+def _describe_mapped(array: Any, options: Look) -> Iterator[Fact]:
+    values = as_ndarray(array)
+    yield Fact(_array_header(values))
     yield Fact(f"mapped from file {array.filename}, mode {array.mode}", shows=True, schema=f"file, mode {array.mode}")
     if values.size and not values.dtype.names:
-        taken = sample(values, MAPPED)
-        yield told(taken, look, exact=False).fact("values", "", sampled(taken.size, values.size))
-        yield Fact(begins(values, look), shows=True)
+        sample = sample_elements(values, MAX_MAPPED_ELEMENTS)
+        yield describe_elements(sample, options, exact=False).fact("values", "", sample_note(sample.size, values.size))
+        yield Fact(first_elements(values, options), shows=True)
 
 
-def _scalar(value: Any, look: Look) -> Iterator[Fact]:
+def _describe_scalar(value: Any, options: Look) -> Iterator[Fact]:
     numpy = sys.modules["numpy"]
-    kind = f"scalar of {cut(str(value.dtype), KIND)}"
-    yield Fact(begins(plain(numpy.asarray(value)), look), shows=True, schema=kind)
+    kind = f"scalar of {cut(str(value.dtype), MAX_DTYPE_LENGTH)}"
+    yield Fact(first_elements(as_ndarray(numpy.asarray(value)), options), shows=True, schema=kind)
 
 
-def _type(dtype: Any, look: Look) -> Iterator[Fact]:
+def _describe_dtype(dtype: Any, options: Look) -> Iterator[Fact]:
     if not dtype.names:
         yield Fact(f"{dtype}, {dtype.itemsize:,} bytes an element")
         return
     yield Fact(f"{len(dtype.names):,} fields, {dtype.itemsize:,} bytes an element")
-    fields = [f"{label(name, look)} {cut(str(dtype[name]), KIND)}" for name in dtype.names]
-    yield Fact(listed(fields, look.columns))
+    fields = [f"{format_label(name, options)} {cut(str(dtype[name]), MAX_DTYPE_LENGTH)}" for name in dtype.names]
+    yield Fact(format_list(fields, options.columns))
 
 
-def _generator(source: Any, look: Look) -> Iterator[Fact]:
-    """Its state is not looked at: drawing from it would change it, and it tells what comes."""
-    yield Fact(f"random numbers, by {type(source.bit_generator).__name__}")
+def _describe_generator(generator: Any, options: Look) -> Iterator[Fact]:
+    """Describe a random generator without its state.
+
+    Drawing from it would change it, and the state reveals the numbers to come.
+    """
+    yield Fact(f"random numbers, by {type(generator.bit_generator).__name__}")
 
 
-def _legacy(source: Any, look: Look) -> Iterator[Fact]:
+def _describe_legacy_generator(generator: Any, options: Look) -> Iterator[Fact]:
     yield Fact("random numbers, the older interface")
 
 
-def _brief(array: Any, look: Look) -> str:
-    values = plain(array)
-    if not values.ndim or not 0 < values.size <= BRIEF:
+def _format_brief(array: Any, options: Look) -> str:
+    values = as_ndarray(array)
+    if not values.ndim or not 0 < values.size <= BRIEF_LIMIT:
         return ""
-    return f"{nested(values, look, BRIEF)} of {cut(str(values.dtype), KIND)}"
+    return f"{format_nested(values, options, BRIEF_LIMIT)} of {cut(str(values.dtype), MAX_DTYPE_LENGTH)}"
 
 
-def _measure(array: Any) -> str:
-    values = plain(array)
-    return f"{_shape(values)}{fingerprint(values)}"
+def _measure_array(array: Any) -> str:
+    values = as_ndarray(array)
+    return f"{_format_shape(values)}{fingerprint(values)}"
 
 
-def _masked_measure(array: Any) -> str:
+def _measure_masked(array: Any) -> str:
     numpy = sys.modules["numpy"]
-    values, mask = plain(numpy.ma.getdata(array)), numpy.ma.getmask(array)
-    return f"{_shape(values)}{fingerprint(values)}{fingerprint(mask)}"
+    values, mask = as_ndarray(numpy.ma.getdata(array)), numpy.ma.getmask(array)
+    return f"{_format_shape(values)}{fingerprint(values)}{fingerprint(mask)}"
 
 
-def _mapped_measure(array: Any) -> str:
-    return _shape(plain(array))
+def _measure_mapped(array: Any) -> str:
+    return _format_shape(as_ndarray(array))
 
 
-def _shape(values: Any) -> str:
+def _format_shape(values: Any) -> str:
     return f"{' x '.join(map(str, values.shape)) or 'scalar'} of {values.dtype}"
 
 
-def _sure(value: Any) -> bool:
-    """Arrays and scalars that hold no objects, and are not mapped from a file that may have to be waited for."""
+def _is_inert(value: Any) -> bool:
+    """Return whether this is an array or scalar without objects, and not mapped from a file that may block."""
     name = type(value).__name__
     return hasattr(value, "dtype") and name != "memmap" and not value.dtype.hasobject
 
 
-FAMILY = Family(
+FAMILY = TypeFamily(
     {
-        "numpy.ndarray": _array,
-        "numpy.MaskedArray": _masked,
-        "numpy.memmap": _mapped,
-        "numpy.generic": _scalar,
-        "numpy.str_": _scalar,
-        "numpy.bytes_": _scalar,
-        "numpy.dtype": _type,
-        "numpy.Generator": _generator,
-        "numpy.RandomState": _legacy,
-        **sparse_arrays.KINDS,
+        "numpy.ndarray": _describe_array,
+        "numpy.MaskedArray": _describe_masked,
+        "numpy.memmap": _describe_mapped,
+        "numpy.generic": _describe_scalar,
+        "numpy.str_": _describe_scalar,
+        "numpy.bytes_": _describe_scalar,
+        "numpy.dtype": _describe_dtype,
+        "numpy.Generator": _describe_generator,
+        "numpy.RandomState": _describe_legacy_generator,
+        **sparse_arrays.DESCRIBERS,
     },
     {
-        "numpy.ndarray": _measure,
-        "numpy.MaskedArray": _masked_measure,
-        "numpy.memmap": _mapped_measure,
+        "numpy.ndarray": _measure_array,
+        "numpy.MaskedArray": _measure_masked,
+        "numpy.memmap": _measure_mapped,
         **sparse_arrays.MEASURES,
     },
-    sure=_sure,
-    briefs={"numpy.ndarray": _brief},
+    is_inert=_is_inert,
+    briefs={"numpy.ndarray": _format_brief},
 )

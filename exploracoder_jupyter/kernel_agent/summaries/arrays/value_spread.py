@@ -1,4 +1,4 @@
-"""What the elements of a NumPy array are like, told from a sample where they are many."""
+"""Describes the elements of a NumPy array, from a sample where there are many."""
 
 from __future__ import annotations
 
@@ -8,147 +8,153 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
-    Told,
-    cell,
-    missing,
-    moment,
-    number,
-    objects,
-    reach,
-    sampled,
-    share,
-    span,
-    spots,
-    tops,
-    truths,
+    ColumnFacts,
+    describe_objects,
+    describe_texts,
+    format_cell,
+    format_number_range,
+    format_range,
+    format_statistic,
+    format_timestamp,
+    missing_note,
+    percentage,
+    sample_note,
+    sample_positions,
+    true_share,
 )
 
-FEW = 24
-"""So many elements are shown whole."""
-ACROSS = 8
-"""Elements of a row at the beginning of a larger array."""
+WHOLE_ARRAY_LIMIT = 24
+"""Up to this many elements, an array is shown whole."""
+ROW_ELEMENTS = 8
+"""Elements shown of a row at the beginning of a larger array."""
 
-HASHED = 64_000
-"""Bytes of an array that are looked at to see whether they were changed."""
+MAX_HASHED_BYTES = 64_000
+"""Maximum bytes of an array that are hashed to detect changes."""
 
 
-def plain(array: Any) -> Any:
-    """The array's memory as the base class sees it: what a class based on it has changed is not run."""
+def as_ndarray(array: Any) -> Any:
+    """View the array's memory as the base class, so that methods overridden by a subclass do not run."""
     numpy = sys.modules["numpy"]
     return numpy.ndarray.view(array, numpy.ndarray)
 
 
-def sample_places(count: int, most: int) -> Any:
-    """Places of a sample, evenly spread; None: take all."""
-    places = spots(count, most)
-    return None if places is None else sys.modules["numpy"].asarray(places)
+def sample_indices(count: int, limit: int) -> Any:
+    """Return the positions of a sample, evenly spread; None: take all."""
+    positions = sample_positions(count, limit)
+    return None if positions is None else sys.modules["numpy"].asarray(positions)
 
 
-def sample(array: Any, most: int) -> Any:
-    """Elements of an array in one dimension, evenly spread if there are more than that."""
-    places = sample_places(array.size, most)
-    return array.reshape(-1) if places is None else array.flat[places]
+def sample_elements(array: Any, limit: int) -> Any:
+    """Flatten an array, or take elements evenly spread if it has more than `limit`."""
+    positions = sample_indices(array.size, limit)
+    return array.reshape(-1) if positions is None else array.flat[positions]
 
 
-def elements(array: Any, look: Look, name: str = "values") -> Iterator[Fact]:
-    """A line on what the elements are like, and one with the elements, or the first ones."""
-    if array.size > FEW or array.dtype.kind in "OV":
-        taken = sample(array, look.sample)
-        note = sampled(taken.size, array.size)
-        known = told(taken, look, exact=not note)
-        if known.counts or known.values:
-            yield known.fact(name, "", note)
-    yield Fact(begins(array, look), shows=True)
+def element_facts(array: Any, options: Look, name: str = "values") -> Iterator[Fact]:
+    """Yield a line of facts about the elements of an array, and a line with the elements or the first ones."""
+    if array.size > WHOLE_ARRAY_LIMIT or array.dtype.kind in "OV":
+        sample = sample_elements(array, options.sample)
+        note = sample_note(sample.size, array.size)
+        facts = describe_elements(sample, options, exact=not note)
+        if facts.counts or facts.values:
+            yield facts.fact(name, "", note)
+    yield Fact(first_elements(array, options), shows=True)
 
 
-def told(values: Any, look: Look, *, exact: bool = True, deviation: bool = True) -> Told:
-    """What is known of values in one dimension; counts of a sample are told as shares."""
+def describe_elements(values: Any, options: Look, *, exact: bool = True, deviation: bool = True) -> ColumnFacts:
+    """Describe the values of a flat array; counts in a sample (`exact` false) are given as shares."""
     kind = values.dtype.kind
     if not values.size or kind == "V":
-        return Told()
+        return ColumnFacts()
     if kind == "b":
-        return Told(values=(truths(int(values.sum()), values.size),))
+        return ColumnFacts(values=(true_share(int(values.sum()), values.size),))
     if kind in "iufc":
-        return _numbers(values, exact, deviation)
+        return _describe_numbers(values, exact, deviation)
     if kind in "mM":
-        return _moments(values, exact)
+        return _describe_timestamps(values, exact)
     if kind == "O":
-        return objects(values.tolist(), look, exact=exact)
-    return Told(values=tops(values.tolist(), look, exact=exact))
+        return describe_objects(values.tolist(), options, exact=exact)
+    return ColumnFacts(values=describe_texts(values.tolist(), options, exact=exact))
 
 
-def _numbers(values: Any, exact: bool, deviation: bool) -> Told:
+def _describe_numbers(values: Any, exact: bool, deviation: bool) -> ColumnFacts:
     numpy = sys.modules["numpy"]
     nan, infinite = numpy.isnan(values), numpy.isinf(values)
     finite = values[~(nan | infinite)]
-    counts = missing(int(nan.sum()), values.size, exact=exact, word="NaN")
-    endless = missing(int(infinite.sum()), values.size, exact=exact, word="infinite")
+    counts = missing_note(int(nan.sum()), values.size, exact=exact, word="NaN")
+    infinite_note = missing_note(int(infinite.sum()), values.size, exact=exact, word="infinite")
     with numpy.errstate(all="ignore"):
-        return Told(counts, (*_range(finite, deviation), *_zeros(finite, values.size), *endless))
+        return ColumnFacts(
+            counts, (*_range_facts(finite, deviation), *_zeros_note(finite, values.size), *infinite_note)
+        )
 
 
-def _range(finite: Any, deviation: bool) -> tuple[str, ...]:
+def _range_facts(finite: Any, deviation: bool) -> tuple[str, ...]:
     if not finite.size:
         return ()
     if finite.dtype.kind == "c":
-        low, high = (number(abs(finite).min().item()), number(abs(finite).max().item()))
-        return (f"magnitude {span(low, high)}",)
-    extent = reach(finite.min().item(), finite.max().item())
-    if extent.startswith("all "):
-        return (extent,)
-    wide = finite.astype("float64")
-    mean = f"mean {number(wide.mean().item())}"
-    return (extent, mean, f"std {number(wide.std().item())}") if deviation else (extent, mean)
+        low, high = (format_statistic(abs(finite).min().item()), format_statistic(abs(finite).max().item()))
+        return (f"magnitude {format_range(low, high)}",)
+    value_range = format_number_range(finite.min().item(), finite.max().item())
+    if value_range.startswith("all "):
+        return (value_range,)
+    floats = finite.astype("float64")
+    mean = f"mean {format_statistic(floats.mean().item())}"
+    return (value_range, mean, f"std {format_statistic(floats.std().item())}") if deviation else (value_range, mean)
 
 
-def _zeros(finite: Any, total: int) -> tuple[str, ...]:
+def _zeros_note(finite: Any, total: int) -> tuple[str, ...]:
     zeros = int((finite == 0).sum())
-    return (f"{share(zeros, total)} zeros",) if total > FEW and total > zeros > total / 2 else ()
+    return (f"{percentage(zeros, total)} zeros",) if total > WHOLE_ARRAY_LIMIT and total > zeros > total / 2 else ()
 
 
-def _moments(values: Any, exact: bool) -> Told:
-    none = sys.modules["numpy"].isnat(values)
-    known = values[~none]
-    counts = missing(int(none.sum()), values.size, exact=exact, word="NaT")
-    return Told(counts, (span(moment(known.min()), moment(known.max())),) if known.size else ())
+def _describe_timestamps(values: Any, exact: bool) -> ColumnFacts:
+    is_missing = sys.modules["numpy"].isnat(values)
+    present = values[~is_missing]
+    counts = missing_note(int(is_missing.sum()), values.size, exact=exact, word="NaT")
+    return ColumnFacts(
+        counts,
+        (format_range(format_timestamp(present.min()), format_timestamp(present.max())),) if present.size else (),
+    )
 
 
-def begins(array: Any, look: Look) -> str:
-    """All elements of a small array, else the first ones of its first rows."""
+def first_elements(array: Any, options: Look) -> str:
+    """Format all elements of a small array, else the first ones of its first rows."""
     if array.ndim == 0:
-        return f"value {nested(array, look, FEW)}"
-    if array.size <= FEW:
-        return f"all: {nested(array, look, FEW)}"
-    corner = array[(0,) * max(array.ndim - 2, 0)]
-    where = f" at [{', '.join('0' * (array.ndim - 2))}]" if array.ndim > 2 else ""
-    return f"begins{where}: {nested(corner, look, look.rows if corner.ndim > 1 else ACROSS)}"
+        return f"value {format_nested(array, options, WHOLE_ARRAY_LIMIT)}"
+    if array.size <= WHOLE_ARRAY_LIMIT:
+        return f"all: {format_nested(array, options, WHOLE_ARRAY_LIMIT)}"
+    first_block = array[(0,) * max(array.ndim - 2, 0)]
+    position_note = f" at [{', '.join('0' * (array.ndim - 2))}]" if array.ndim > 2 else ""
+    limit = options.rows if first_block.ndim > 1 else ROW_ELEMENTS
+    return f"begins{position_note}: {format_nested(first_block, options, limit)}"
 
 
-def nested(array: Any, look: Look, most: int) -> str:
-    """The first elements along each dimension, in brackets."""
+def format_nested(array: Any, options: Look, limit: int) -> str:
+    """Format the first elements along each dimension, in brackets."""
     if array.ndim == 0:
-        return _quoted(array[()], look)
+        return _format_element(array[()], options)
     if array.ndim == 1:
-        items = [_quoted(value, look) for value in array[:most]]
+        items = [_format_element(value, options) for value in array[:limit]]
     else:
-        items = [nested(row, look, max(most, ACROSS)) for row in array[:most]]
-    return f"[{', '.join([*items, '...'] if len(array) > most else items)}]"
+        items = [format_nested(row, options, max(limit, ROW_ELEMENTS)) for row in array[:limit]]
+    return f"[{', '.join([*items, '...'] if len(array) > limit else items)}]"
 
 
-def _quoted(value: Any, look: Look) -> str:
+def _format_element(value: Any, options: Look) -> str:
     if type(value).__name__ == "MaskedConstant":
         return "masked"
     if isinstance(value, str):
         text = str(value)
-        return repr(text) if len(text) <= look.letters else f"'{cell(text, look)}'"
-    return cell(value, look)
+        return repr(text) if len(text) <= options.cell_width else f"'{format_cell(text, options)}'"
+    return format_cell(value, options)
 
 
 def fingerprint(array: Any) -> str:
-    """Differs when the elements of a small array have changed: ` #1f00ba44`; empty for others.
+    """Return a short hash of a small array's elements, to detect changes: ` #1f00ba44`; empty for other arrays.
 
-    The hash is keyed anew in each process, so that it tells nothing of the elements.
+    The hash is salted anew in each process, so it reveals nothing about the elements.
     """
-    if array.nbytes > HASHED or array.dtype.hasobject:
+    if array.nbytes > MAX_HASHED_BYTES or array.dtype.hasobject:
         return ""
     return f" #{hash(array.tobytes()) & 0xFFFFFFFF:08x}"

@@ -1,4 +1,4 @@
-"""Titles, labels and entries of legends in charts. They are data: an f-string may have put any value into them."""
+"""Titles, labels and legend entries of charts. They count as data: an f-string may have put any value into them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, cut
 _QUOTED = re.compile(r',? "[^"]*"')
 
 
-def quoted(text: Any, most: int = 40) -> str:
-    """A title or label in double quotes, with none within it, so that `bare` finds its end."""
-    return '"' + cut(str(text), most).replace('"', "'") + '"'
+def quote(text: Any, limit: int = 40) -> str:
+    """Return a title or label in double quotes, with none within it, so that `strip_quoted` finds its end."""
+    return '"' + cut(str(text), limit).replace('"', "'") + '"'
 
 
-def bare(line: str) -> str:
-    """The line without what is `quoted` in it: `line: 2 points` for `line "north": 2 points`."""
+def strip_quoted(line: str) -> str:
+    """Return the line without its quoted parts: `line: 2 points` for `line "north": 2 points`."""
     return _QUOTED.sub("", line)
 
 
-def captioned(line: str) -> Fact:
-    """A line whose quoted words are left out where only the schema is shared."""
-    without = bare(line)
-    return Fact(line, shows=without != line, schema=without)
+def caption_fact(line: str) -> Fact:
+    """Create a fact whose schema omits the quoted parts."""
+    schema = strip_quoted(line)
+    return Fact(line, shows=schema != line, schema=schema)
 
 
-def entries(title: str, labels: list[str], most: int, indent: str = "") -> Fact:
-    """What a legend says; of its schema is only how many entries it has."""
-    more = f", {len(labels) - most} more" if len(labels) > most else ""
-    told = ", ".join(quoted(label, 30) for label in labels[:most])
-    heading = f" {quoted(title)}" if title else ""
-    return Fact(f"{indent}legend{heading}: {told}{more}", shows=True, schema=f"{indent}legend of {len(labels)}")
+def legend_fact(title: str, labels: list[str], limit: int, indent: str = "") -> Fact:
+    """Create a fact with a legend's entries; its schema has only their number."""
+    more = f", {len(labels) - limit} more" if len(labels) > limit else ""
+    entries = ", ".join(quote(label, 30) for label in labels[:limit])
+    heading = f" {quote(title)}" if title else ""
+    return Fact(f"{indent}legend{heading}: {entries}{more}", shows=True, schema=f"{indent}legend of {len(labels)}")

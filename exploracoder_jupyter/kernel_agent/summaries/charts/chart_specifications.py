@@ -1,4 +1,4 @@
-"""Specifications of charts: Plotly, Altair, Bokeh. They are read as they stand: not validated, not turned into JSON."""
+"""Chart specifications: Plotly, Altair, Bokeh. They are read as they are: not validated, and not converted to JSON."""
 
 from __future__ import annotations
 
@@ -7,206 +7,216 @@ from collections.abc import Iterator
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
-from exploracoder_jupyter.kernel_agent.summaries.charts.captions import bare, captioned, entries, quoted
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Family, Look, listed
+from exploracoder_jupyter.kernel_agent.summaries.charts.captions import caption_fact, legend_fact, quote, strip_quoted
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list
 
-_MOST = 10
-_DATA = ("x", "y", "z", "lat", "lon", "values", "labels", "r", "theta", "locations", "open", "close")
-_CHARTS = ("layer", "hconcat", "vconcat", "concat")
+_MAX_ITEMS = 10
+_DATA_ATTRIBUTES = ("x", "y", "z", "lat", "lon", "values", "labels", "r", "theta", "locations", "open", "close")
+_COMPOSITIONS = ("layer", "hconcat", "vconcat", "concat")
 
 
-def _plotly(figure: Any, look: Look) -> Iterator[Fact]:
+def _describe_plotly(figure: Any, options: Look) -> Iterator[Fact]:
     traces = figure.data
-    yield captioned(
-        f"{len(traces) or 'no'} trace{'' if len(traces) == 1 else 's'}{_titled(_text(figure.layout.title))}"
+    yield caption_fact(
+        f"{len(traces) or 'no'} trace{'' if len(traces) == 1 else 's'}{_title_suffix(_title_text(figure.layout.title))}"
     )
-    yield from _named_axes([*_axes(figure.layout)])
-    for trace in traces[:_MOST]:
-        yield _trace(trace, look)
-    if len(traces) > _MOST:
-        yield Fact(f"{len(traces) - _MOST:,} more traces")
+    yield from _axes_fact([*_axis_titles(figure.layout)])
+    for trace in traces[:_MAX_ITEMS]:
+        yield _trace_fact(trace, options)
+    if len(traces) > _MAX_ITEMS:
+        yield Fact(f"{len(traces) - _MAX_ITEMS:,} more traces")
     if figure.frames:
         yield Fact(f"{len(figure.frames):,} frames")
 
 
-def _text(title: Any) -> str:
+def _title_text(title: Any) -> str:
     return str(getattr(title, "text", title) or "")
 
 
-def _titled(title: str) -> str:
-    return f", {quoted(title, 80)}" if title else ""
+def _title_suffix(title: str) -> str:
+    return f", {quote(title, 80)}" if title else ""
 
 
-def _named_axes(titles: list[tuple[str, str]]) -> Iterator[Fact]:
+def _axes_fact(titles: list[tuple[str, str]]) -> Iterator[Fact]:
     if titles:
-        yield captioned(f"axes: {listed([f'{name} {quoted(title)}' for name, title in titles], _MOST)}")
+        yield caption_fact(f"axes: {format_list([f'{name} {quote(title)}' for name, title in titles], _MAX_ITEMS)}")
 
 
-def _axes(layout: Any) -> Iterator[tuple[str, str]]:
+def _axis_titles(layout: Any) -> Iterator[tuple[str, str]]:
     for name in sorted(layout):
-        if name.startswith(("xaxis", "yaxis")) and _text(layout[name].title):
+        if name.startswith(("xaxis", "yaxis")) and _title_text(layout[name].title):
             kind = layout[name].type
-            yield name.replace("axis", ""), _text(layout[name].title) + (f" ({kind})" if kind == "log" else "")
+            yield name.replace("axis", ""), _title_text(layout[name].title) + (f" ({kind})" if kind == "log" else "")
 
 
-def _trace(trace: Any, look: Look) -> Fact:
+def _trace_fact(trace: Any, options: Look) -> Fact:
     mode, name = getattr(trace, "mode", None), trace.name
-    data = [(key, getattr(trace, key)) for key in _DATA if getattr(trace, key, None) is not None]
-    what = f"  {trace.type}" + (f" ({mode})" if mode else "") + (f" {quoted(name)}" if name else "")
-    what += ": " + ", ".join(f"{key} of {_length(values)}" for key, values in data) if data else ""
-    told = "; ".join(f"{key} {_range(values, look)}" for key, values in data)
-    return Fact(f"{what}; {told}" if told else what, shows=True, schema=bare(what))
+    data = [(key, getattr(trace, key)) for key in _DATA_ATTRIBUTES if getattr(trace, key, None) is not None]
+    header = f"  {trace.type}" + (f" ({mode})" if mode else "") + (f" {quote(name)}" if name else "")
+    header += ": " + ", ".join(f"{key} of {_format_length(values)}" for key, values in data) if data else ""
+    ranges = "; ".join(f"{key} {_describe_values(values, options)}" for key, values in data)
+    return Fact(f"{header}; {ranges}" if ranges else header, shows=True, schema=strip_quoted(header))
 
 
-def _length(values: Any) -> str:
+def _format_length(values: Any) -> str:
     if isinstance(values, dict):
         return str(values.get("shape") or values.get("dtype") or "encoded")
     return " x ".join(f"{side:,}" for side in getattr(values, "shape", (len(values),)))
 
 
-def _range(values: Any, look: Look) -> str:
-    """Range of numbers or of times, or the first of what is neither."""
+def _describe_values(values: Any, options: Look) -> str:
+    """Describe the range of numbers or times, or the first of other values."""
     np = sys.modules.get("numpy")
     if isinstance(values, dict) or np is None:
         return "encoded"
-    few = number_ranges.thin(np.asarray(values), look.sample) if len(values) else np.asarray([])
-    if few.dtype.kind == "M":
-        ends = np.datetime_as_string([few.min(), few.max()], unit="s").tolist()
+    sample = number_ranges.thin(np.asarray(values), options.sample) if len(values) else np.asarray([])
+    if sample.dtype.kind == "M":
+        ends = np.datetime_as_string([sample.min(), sample.max()], unit="s").tolist()
         return " to ".join(str(end).removesuffix("T00:00:00") for end in ends)
     try:
-        return number_ranges.span(number_ranges.floats(few if few.dtype.kind != "U" else few.astype(object)))
+        return number_ranges.describe_range(
+            number_ranges.to_floats(sample if sample.dtype.kind != "U" else sample.astype(object))
+        )
     except (TypeError, ValueError):
-        return listed([look.short(value) for value in few[:4].tolist()], 3)
+        return format_list([options.short(value) for value in sample[:4].tolist()], 3)
 
 
-def _altair(chart: Any, look: Look, depth: int = 0) -> Iterator[Fact]:
-    for name in _CHARTS:
-        parts = _held(chart, name)
+def _describe_altair(chart: Any, options: Look, depth: int = 0) -> Iterator[Fact]:
+    for name in _COMPOSITIONS:
+        parts = _get_property(chart, name)
         if parts is not None:
             kind = {"layer": "layers", "hconcat": "side by side", "vconcat": "one above the other"}.get(name, "charts")
-            yield captioned(f"{'  ' * depth}{len(parts)} {kind}{_titled(_title(chart))}")
-            yield from _data(_held(chart, "data"), look, depth)
-            for part in parts[:_MOST] if depth < 3 else []:
-                yield from _altair(part, look, depth + 1)
+            yield caption_fact(f"{'  ' * depth}{len(parts)} {kind}{_title_suffix(_chart_title(chart))}")
+            yield from _data_fact(_get_property(chart, "data"), options, depth)
+            for part in parts[:_MAX_ITEMS] if depth < 3 else []:
+                yield from _describe_altair(part, options, depth + 1)
             return
-    yield from _single(chart, look, depth)
+    yield from _single_chart_facts(chart, options, depth)
 
 
-def _single(chart: Any, look: Look, depth: int) -> Iterator[Fact]:
-    inner = _held(chart, "spec")
-    mark = _held(chart, "mark")
-    words = f"mark {_held(mark, 'type') if not isinstance(mark, str) else mark}" if mark is not None else "no mark"
-    yield captioned(f"{'  ' * depth}{words if inner is None else 'repeated chart'}{_titled(_title(chart))}")
-    encoding = _held(chart, "encoding")
+def _single_chart_facts(chart: Any, options: Look, depth: int) -> Iterator[Fact]:
+    inner = _get_property(chart, "spec")
+    mark = _get_property(chart, "mark")
+    mark_text = (
+        f"mark {_get_property(mark, 'type') if not isinstance(mark, str) else mark}" if mark is not None else "no mark"
+    )
+    yield caption_fact(
+        f"{'  ' * depth}{mark_text if inner is None else 'repeated chart'}{_title_suffix(_chart_title(chart))}"
+    )
+    encoding = _get_property(chart, "encoding")
     channels = encoding._kwds if encoding is not None else {}
-    given = {name: one for name, one in channels.items() if not _missing(one)}
-    if given:
-        told, plain = (
-            listed([f"{name}={way(one)}" for name, one in given.items()], _MOST) for way in (_channel, _field)
+    given_channels = {name: channel for name, channel in channels.items() if not _is_undefined(channel)}
+    if given_channels:
+        channels_text, schema_text = (
+            format_list([f"{name}={format_channel(channel)}" for name, channel in given_channels.items()], _MAX_ITEMS)
+            for format_channel in (_format_channel, _format_field)
         )
-        yield Fact(f"{'  ' * depth}encodes {told}", shows=True, schema=f"{'  ' * depth}encodes {plain}")
-    yield from _data(_held(chart, "data"), look, depth)
-    if _held(chart, "transform"):
-        yield Fact(f"{'  ' * depth}{len(_held(chart, 'transform'))} transforms")
+        yield Fact(f"{'  ' * depth}encodes {channels_text}", shows=True, schema=f"{'  ' * depth}encodes {schema_text}")
+    yield from _data_fact(_get_property(chart, "data"), options, depth)
+    if _get_property(chart, "transform"):
+        yield Fact(f"{'  ' * depth}{len(_get_property(chart, 'transform'))} transforms")
     if inner is not None and depth < 3:
-        yield from _altair(inner, look, depth + 1)
+        yield from _describe_altair(inner, options, depth + 1)
 
 
-def _held(schema: Any, name: str) -> Any:
-    """What was given for a property; None if nothing was."""
+def _get_property(schema: Any, name: str) -> Any:
+    """Return a property that was set, or None."""
     value = getattr(schema, "_kwds", {}).get(name)
-    return None if _missing(value) else value
+    return None if _is_undefined(value) else value
 
 
-def _missing(value: Any) -> bool:
+def _is_undefined(value: Any) -> bool:
     return value is None or type(value).__name__ == "UndefinedType"
 
 
-def _title(chart: Any) -> str:
-    title = _held(chart, "title")
-    return str(title if isinstance(title, (str, list)) else _held(title, "text") or "")
+def _chart_title(chart: Any) -> str:
+    title = _get_property(chart, "title")
+    return str(title if isinstance(title, (str, list)) else _get_property(title, "text") or "")
 
 
-def _channel(channel: Any) -> str:
-    """The field, or the value that stands in its place."""
-    if not isinstance(channel, list) and _held(channel, "value") is not None:
-        return str(_held(channel, "value"))
-    return _field(channel)
+def _format_channel(channel: Any) -> str:
+    """Format the field of a channel, or the value that it has instead."""
+    if not isinstance(channel, list) and _get_property(channel, "value") is not None:
+        return str(_get_property(channel, "value"))
+    return _format_field(channel)
 
 
-def _field(channel: Any) -> str:
-    """`price:Q`, `mean(price)`, as it was written; a value by its type."""
+def _format_field(channel: Any) -> str:
+    """Format a field as it was written, such as `price:Q` or `mean(price)`; a value by its type."""
     if isinstance(channel, list):
-        return listed([_field(one) for one in channel], _MOST)
+        return format_list([_format_field(item) for item in channel], _MAX_ITEMS)
     for name in ("shorthand", "field"):
-        if _held(channel, name) is not None:
-            kind = _held(channel, "type") if name == "field" else None
-            return str(_held(channel, name)) + (f":{kind}" if kind else "")
+        if _get_property(channel, name) is not None:
+            kind = _get_property(channel, "type") if name == "field" else None
+            return str(_get_property(channel, name)) + (f":{kind}" if kind else "")
     return type(channel).__name__
 
 
-def _data(data: Any, look: Look, depth: int) -> Iterator[Fact]:
-    """What the chart is made of: its columns, or where it is."""
-    place = data if isinstance(data, str) else _held(data, "url")
-    if place is not None:
-        yield Fact(f"{'  ' * depth}data at {look.short(place)}", shows=True, schema=f"{'  ' * depth}data at a URL")
+def _data_fact(data: Any, options: Look, depth: int) -> Iterator[Fact]:
+    """Describe the chart's data: its columns, or its URL."""
+    location = data if isinstance(data, str) else _get_property(data, "url")
+    if location is not None:
+        yield Fact(
+            f"{'  ' * depth}data at {options.short(location)}", shows=True, schema=f"{'  ' * depth}data at a URL"
+        )
     elif data is not None:
         shape = getattr(data, "shape", None)
-        columns = listed([str(name) for name in getattr(data, "columns", ())], _MOST)
+        columns = format_list([str(name) for name in getattr(data, "columns", ())], _MAX_ITEMS)
         sides = f" {shape[0]:,} x {shape[1]:,}" if isinstance(shape, tuple) and len(shape) == 2 else ""
         yield Fact(f"{'  ' * depth}data {type(data).__name__}{sides}" + (f": {columns}" if columns else ""))
 
 
-def _bokeh(plot: Any, look: Look) -> Iterator[Fact]:
-    yield captioned(f"{len(plot.renderers)} renderers{_titled(_text(plot.title))}")
-    yield from _named_axes([(name, str(axis.axis_label)) for name, axis in _sides(plot) if axis.axis_label])
-    for renderer in plot.renderers[:_MOST]:
+def _describe_bokeh(plot: Any, options: Look) -> Iterator[Fact]:
+    yield caption_fact(f"{len(plot.renderers)} renderers{_title_suffix(_title_text(plot.title))}")
+    yield from _axes_fact([(name, str(axis.axis_label)) for name, axis in _axis_sides(plot) if axis.axis_label])
+    for renderer in plot.renderers[:_MAX_ITEMS]:
         if hasattr(renderer, "glyph"):
-            yield from _glyph(renderer, look)
-    labels = [str(_given(item.label)) for legend in plot.legend for item in legend.items]
+            yield from _glyph_fact(renderer, options)
+    labels = [str(_unwrap_value(item.label)) for legend in plot.legend for item in legend.items]
     if labels:
-        yield entries("", labels, _MOST)
+        yield legend_fact("", labels, _MAX_ITEMS)
 
 
-def _sides(plot: Any) -> Iterator[tuple[str, Any]]:
+def _axis_sides(plot: Any) -> Iterator[tuple[str, Any]]:
     for name in ("below", "left", "above", "right"):
         yield from ((name, part) for part in getattr(plot, name) if hasattr(part, "axis_label"))
 
 
-def _given(value: Any) -> Any:
+def _unwrap_value(value: Any) -> Any:
     return getattr(value, "value", None) or getattr(value, "field", None) or value
 
 
-def _glyph(renderer: Any, look: Look) -> Iterator[Fact]:
+def _glyph_fact(renderer: Any, options: Look) -> Iterator[Fact]:
     columns = renderer.data_source.data
-    what = f"  {type(renderer.glyph).__name__}: {', '.join(f'{name} of {_length(v)}' for name, v in columns.items())}"
-    told = "; ".join(f"{name} {_range(values, look)}" for name, values in columns.items())
-    yield Fact(f"{what}; {told}", shows=True, schema=what)
+    lengths = ", ".join(f"{name} of {_format_length(values)}" for name, values in columns.items())
+    header = f"  {type(renderer.glyph).__name__}: {lengths}"
+    ranges = "; ".join(f"{name} {_describe_values(values, options)}" for name, values in columns.items())
+    yield Fact(f"{header}; {ranges}", shows=True, schema=header)
 
 
-def _layout(layout: Any, look: Look) -> Iterator[Fact]:
+def _describe_layout(layout: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"{len(layout.children)} parts")
-    for part in layout.children[:_MOST]:
+    for part in layout.children[:_MAX_ITEMS]:
         inner = part[0] if isinstance(part, tuple) else part
-        yield captioned(f"  {type(inner).__name__}{_titled(_text(getattr(inner, 'title', None)))}")
+        yield caption_fact(f"  {type(inner).__name__}{_title_suffix(_title_text(getattr(inner, 'title', None)))}")
 
 
-def _traces(figure: Any) -> str:
+def _measure_plotly(figure: Any) -> str:
     return f"{len(figure.data)} traces"
 
 
-def _renderers(plot: Any) -> str:
+def _measure_bokeh(plot: Any) -> str:
     return f"{len(plot.renderers)} renderers"
 
 
-FAMILY = Family(
+FAMILY = TypeFamily(
     {
-        "plotly.BaseFigure": _plotly,
-        "altair.TopLevelMixin": _altair,
-        "bokeh.Plot": _bokeh,
-        "bokeh.FlexBox": _layout,
-        "bokeh.GridBox": _layout,
-        "bokeh.GridPlot": _layout,
+        "plotly.BaseFigure": _describe_plotly,
+        "altair.TopLevelMixin": _describe_altair,
+        "bokeh.Plot": _describe_bokeh,
+        "bokeh.FlexBox": _describe_layout,
+        "bokeh.GridBox": _describe_layout,
+        "bokeh.GridPlot": _describe_layout,
     },
-    measures={"plotly.BaseFigure": _traces, "bokeh.Plot": _renderers},
+    measures={"plotly.BaseFigure": _measure_plotly, "bokeh.Plot": _measure_bokeh},
 )

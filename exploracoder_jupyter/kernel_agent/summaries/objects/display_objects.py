@@ -1,4 +1,4 @@
-"""IPython's own display objects: what they would show, without their markup."""
+"""IPython's own display objects: what they would show, without the markup."""
 
 from __future__ import annotations
 
@@ -7,35 +7,41 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Family, Look, cut, size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, cut, format_size
 
-_MARKED_UP = ("HTML", "SVG")
+_MARKUP_CLASSES = ("HTML", "SVG")
 _TAG = re.compile(r"<[^<>]*>")
-_LONGEST, _LETTERS = 20_000, 400
+_MAX_MARKUP_LENGTH, _MAX_LENGTH = 20_000, 400
 
 
-def _written(shown: Any, look: Look) -> Iterator[Fact]:
-    """Text, of HTML and SVG what is between the tags."""
-    data = shown.data
+def _describe_text(display: Any, options: Look) -> Iterator[Fact]:
+    """Describe a text; of HTML and SVG, only what is between the tags."""
+    data = display.data
     if not isinstance(data, str):
-        yield from _other(shown, look)
+        yield from _describe_other(display, options)
         return
     yield Fact(f"{len(data):,} characters")
-    plain = data[:_LONGEST]
-    if type(shown).__name__ in _MARKED_UP:
-        plain = unescape(_TAG.sub(" ", plain))
-    if plain.strip():
-        yield Fact(cut(plain, _LETTERS), shows=True)
+    text = data[:_MAX_MARKUP_LENGTH]
+    if type(display).__name__ in _MARKUP_CLASSES:
+        text = unescape(_TAG.sub(" ", text))
+    if text.strip():
+        yield Fact(cut(text, _MAX_LENGTH), shows=True)
 
 
-def _other(shown: Any, look: Look) -> Iterator[Fact]:
-    data = getattr(shown, "data", None)
+def _describe_other(display: Any, options: Look) -> Iterator[Fact]:
+    data = getattr(display, "data", None)
     if isinstance(data, (str, bytes)):
-        yield Fact(size(len(data)))
+        yield Fact(format_size(len(data)))
     elif data is not None:
-        yield Fact(look.short(data), shows=True, schema=type(data).__name__)
+        yield Fact(options.short(data), shows=True, schema=type(data).__name__)
     else:
         yield Fact("to be fetched by the page")
 
 
-FAMILY = Family({"IPython.TextDisplayObject": _written, "IPython.SVG": _written, "IPython.DisplayObject": _other})
+FAMILY = TypeFamily(
+    {
+        "IPython.TextDisplayObject": _describe_text,
+        "IPython.SVG": _describe_text,
+        "IPython.DisplayObject": _describe_other,
+    }
+)

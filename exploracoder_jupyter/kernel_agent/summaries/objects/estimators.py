@@ -1,4 +1,4 @@
-"""scikit-learn: estimators, pipelines, searches, bunches. Those of XGBoost and LightGBM are based on its classes."""
+"""scikit-learn estimators, pipelines, searches and bunches; XGBoost and LightGBM subclass its estimators."""
 
 from __future__ import annotations
 
@@ -6,65 +6,78 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import number
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Family, Look, listed
+from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import format_number
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list
 
-_MOST = 12
-_STEPS = 10
-_NAMES = 8
-_HIDDEN = ("n_features_in_", "feature_names_in_", "best_params_", "best_score_", "best_index_", "cv_results_")
-_PARTS = ("steps", "transformer_list", "transformers", "estimators")
+_MAX_PARAMETERS = 12
+_MAX_STEPS = 10
+_MAX_NAMES = 8
+_HIDDEN_ATTRIBUTES = (
+    "n_features_in_",
+    "feature_names_in_",
+    "best_params_",
+    "best_score_",
+    "best_index_",
+    "cv_results_",
+)
+_PART_ATTRIBUTES = ("steps", "transformer_list", "transformers", "estimators")
 
 
-def _estimator(estimator: Any, look: Look) -> Iterator[Fact]:
+def _describe_estimator(estimator: Any, options: Look) -> Iterator[Fact]:
     yield Fact(_state(estimator))
-    given = [one for one in _given(estimator) if one[0] not in _PARTS]
+    parameters = [parameter for parameter in _parameters(estimator) if parameter[0] not in _PART_ATTRIBUTES]
     yield from _steps(estimator)
-    yield from _best(estimator, look)
-    yield from _set(given, look)
-    names = getattr(estimator, "feature_names_in_", None) if _features(estimator) else None
+    yield from _search_facts(estimator, options)
+    yield from _changed_parameters(parameters, options)
+    names = getattr(estimator, "feature_names_in_", None) if _feature_count(estimator) else None
     if names is not None:
-        yield Fact(f"features: {listed([str(name) for name in names], _NAMES)}")
-    yield from _fitted(estimator, look)
-    rest = [name for name, _, own in given if not own]
+        yield Fact(f"features: {format_list([str(name) for name in names], _MAX_NAMES)}")
+    yield from _fitted_attributes(estimator, options)
+    rest = [name for name, _, is_changed in parameters if not is_changed]
     if rest:
-        yield Fact(f"by default: {listed(rest, _MOST)}")
+        yield Fact(f"by default: {format_list(rest, _MAX_PARAMETERS)}")
 
 
 def _state(estimator: Any) -> str:
     if not _is_fitted(estimator):
         return "not fitted"
-    features = _features(estimator)
+    features = _feature_count(estimator)
     return "fitted" + (f" on {features:,} features" if isinstance(features, int) else "")
 
 
-def _features(estimator: Any) -> Any:
-    steps = _parts(estimator)
-    held = vars(estimator).get("n_features_in_")
-    return held if held is not None or not steps else vars(steps[0][1]).get("n_features_in_") if _plain(steps) else None
+def _feature_count(estimator: Any) -> Any:
+    steps = _named_parts(estimator)
+    count = vars(estimator).get("n_features_in_")
+    return (
+        count
+        if count is not None or not steps
+        else vars(steps[0][1]).get("n_features_in_")
+        if _has_attributes(steps)
+        else None
+    )
 
 
-def _plain(steps: list[tuple[str, Any]]) -> bool:
+def _has_attributes(steps: list[tuple[str, Any]]) -> bool:
     return hasattr(steps[0][1], "__dict__")
 
 
 def _is_fitted(estimator: Any) -> bool:
-    """A pipeline keeps nothing itself: it is fitted if its last step is."""
+    """Return whether the estimator is fitted. A pipeline has no state of its own: it is fitted if its last step is."""
     steps = vars(estimator).get("steps")
     if isinstance(steps, list) and steps:
         last = [step for _, step in steps if hasattr(step, "__dict__")][-1:]
         return bool(last) and _is_fitted(last[0])
-    return bool(_learned(estimator))
+    return bool(_learned_attributes(estimator))
 
 
-def _learned(estimator: Any) -> dict[str, Any]:
-    """What fitting left: attributes whose names end in one underscore."""
+def _learned_attributes(estimator: Any) -> dict[str, Any]:
+    """Return the attributes set by fitting: those whose names end in one underscore."""
     return {name: value for name, value in vars(estimator).items() if name.endswith("_") and not name.startswith("_")}
 
 
-def _parts(estimator: Any) -> list[tuple[str, Any]]:
-    """Steps of a pipeline, parts of a union, an ensemble or a column transformer, by name."""
-    for name in _PARTS:
+def _named_parts(estimator: Any) -> list[tuple[str, Any]]:
+    """Return the steps of a pipeline, or the parts of a union, an ensemble or a column transformer, by name."""
+    for name in _PART_ATTRIBUTES:
         parts = vars(estimator).get(name)
         if isinstance(parts, list) and all(isinstance(part, tuple) and len(part) >= 2 for part in parts):
             return [part[:2] for part in parts]
@@ -73,88 +86,102 @@ def _parts(estimator: Any) -> list[tuple[str, Any]]:
 
 def _steps(estimator: Any) -> Iterator[Fact]:
     columns = {part[0]: part[2] for part in vars(estimator).get("transformers") or () if len(part) == 3}
-    for name, part in _parts(estimator)[:_STEPS]:
-        told = f"  {name}: {part if isinstance(part, str) else type(part).__name__}"
-        yield Fact(told + (f" on {_columns(columns[name])}" if name in columns else "") + f"{_tuned(part)}")
-    if len(_parts(estimator)) > _STEPS:
-        yield Fact(f"  {len(_parts(estimator)) - _STEPS} more steps")
+    for name, part in _named_parts(estimator)[:_MAX_STEPS]:
+        line = f"  {name}: {part if isinstance(part, str) else type(part).__name__}"
+        yield Fact(
+            line
+            + (f" on {_format_columns(columns[name])}" if name in columns else "")
+            + f"{_format_changed_names(part)}"
+        )
+    if len(_named_parts(estimator)) > _MAX_STEPS:
+        yield Fact(f"  {len(_named_parts(estimator)) - _MAX_STEPS} more steps")
 
 
-def _columns(columns: Any) -> str:
+def _format_columns(columns: Any) -> str:
     if isinstance(columns, (list, tuple)):
-        return listed([str(name) for name in columns], _NAMES)
+        return format_list([str(name) for name in columns], _MAX_NAMES)
     return columns if isinstance(columns, str) else type(columns).__name__
 
 
-def _tuned(part: Any) -> str:
-    changed = [name for name, _, own in _given(part) if own] if hasattr(part, "get_params") else []
-    return f" ({listed(changed, 4)} set)" if changed else ""
+def _format_changed_names(part: Any) -> str:
+    changed = [name for name, _, is_changed in _parameters(part) if is_changed] if hasattr(part, "get_params") else []
+    return f" ({format_list(changed, 4)} set)" if changed else ""
 
 
-def _best(search: Any, look: Look) -> Iterator[Fact]:
-    """What a search tries, and has found."""
-    learned = vars(search)
-    tried = learned.get("cv_results_")
-    inner = learned.get("estimator")
-    if inner is not None:
-        yield Fact(f"of {type(inner).__name__}")
-    if isinstance(tried, dict) and "params" in tried:
-        yield Fact(f"{len(tried['params']):,} candidates tried")
-    if "best_params_" in learned:
-        score = learned.get("best_score_")
-        best = ", ".join(f"{name}={look.short(value)}" for name, value in learned["best_params_"].items())
-        names = ", ".join(learned["best_params_"])
+def _search_facts(search: Any, options: Look) -> Iterator[Fact]:
+    """Describe what a search tries, and what it has found."""
+    attributes = vars(search)
+    cv_results = attributes.get("cv_results_")
+    base_estimator = attributes.get("estimator")
+    if base_estimator is not None:
+        yield Fact(f"of {type(base_estimator).__name__}")
+    if isinstance(cv_results, dict) and "params" in cv_results:
+        yield Fact(f"{len(cv_results['params']):,} candidates tried")
+    if "best_params_" in attributes:
+        score = attributes.get("best_score_")
+        best = ", ".join(f"{name}={options.short(value)}" for name, value in attributes["best_params_"].items())
+        names = ", ".join(attributes["best_params_"])
         more = f", score {score:.4g}" if isinstance(score, float) else ""
         yield Fact(f"best: {best}{more}", shows=True, schema=f"searched: {names}")
 
 
-def _given(estimator: Any) -> list[tuple[str, Any, bool]]:
-    """Parameters, and whether they differ from their defaults: those that do come first."""
+def _parameters(estimator: Any) -> list[tuple[str, Any, bool]]:
+    """Return the parameters, and whether each differs from its default; those that do come first."""
     signature = inspect.signature(type(estimator).__init__).parameters
-    found = []
+    parameters = []
     for name, value in estimator.get_params(deep=False).items():
         default = signature[name].default if name in signature else None
-        found.append((name, value, not _same(value, default)))
-    return sorted(found, key=lambda one: not one[2])
+        parameters.append((name, value, not _is_default(value, default)))
+    return sorted(parameters, key=lambda one: not one[2])
 
 
-def _same(value: Any, default: Any) -> bool:
-    """Equal, for plain values; a value of any other type is compared by identity: its `==` may be anything."""
-    plain = (bool, int, float, str, bytes, type(None), tuple)
+def _is_default(value: Any, default: Any) -> bool:
+    """Compare values of simple types by equality; others by identity, because their `==` may do anything."""
+    simple_types = (bool, int, float, str, bytes, type(None), tuple)
     if isinstance(value, float) and value != value:
         return isinstance(default, float) and default != default
-    return value is default or (type(value) in plain and type(value) is type(default) and bool(value == default))
+    return value is default or (type(value) in simple_types and type(value) is type(default) and bool(value == default))
 
 
-def _set(given: list[tuple[str, Any, bool]], look: Look) -> Iterator[Fact]:
-    changed = [(name, value) for name, value, own in given if own]
+def _changed_parameters(parameters: list[tuple[str, Any, bool]], options: Look) -> Iterator[Fact]:
+    changed = [(name, value) for name, value, is_changed in parameters if is_changed]
     if changed:
-        told = [f"{name}={look.short(value)}" for name, value in changed]
+        settings = [f"{name}={options.short(value)}" for name, value in changed]
         names = [name for name, _ in changed]
-        yield Fact(f"set: {listed(told, _MOST)}", shows=True, schema=f"set: {listed(names, _MOST)}")
-
-
-def _fitted(estimator: Any, look: Look) -> Iterator[Fact]:
-    learned = [(name, value) for name, value in _learned(estimator).items() if name not in _HIDDEN]
-    for name, value in learned[:_MOST]:
-        kind = _kind(value)
         yield Fact(
-            f"  {name}: {_value(value, look) or kind}", shows=bool(_value(value, look)), schema=f"  {name}: {kind}"
+            f"set: {format_list(settings, _MAX_PARAMETERS)}",
+            shows=True,
+            schema=f"set: {format_list(names, _MAX_PARAMETERS)}",
         )
-    if len(learned) > _MOST:
-        yield Fact(f"  {listed([name for name, _ in learned[_MOST:]], _MOST)}")
-    computed = [name for name in _computed(estimator) if name not in vars(estimator)] if learned else []
+
+
+def _fitted_attributes(estimator: Any, options: Look) -> Iterator[Fact]:
+    learned = [
+        (name, value) for name, value in _learned_attributes(estimator).items() if name not in _HIDDEN_ATTRIBUTES
+    ]
+    for name, value in learned[:_MAX_PARAMETERS]:
+        kind = _type_text(value)
+        yield Fact(
+            f"  {name}: {_format_value(value, options) or kind}",
+            shows=bool(_format_value(value, options)),
+            schema=f"  {name}: {kind}",
+        )
+    if len(learned) > _MAX_PARAMETERS:
+        yield Fact(f"  {format_list([name for name, _ in learned[_MAX_PARAMETERS:]], _MAX_PARAMETERS)}")
+    computed = [name for name in _computed_attributes(estimator) if name not in vars(estimator)] if learned else []
     if computed:
-        yield Fact(f"  computed when asked: {listed(computed, _MOST)}")
+        yield Fact(f"  computed when asked: {format_list(computed, _MAX_PARAMETERS)}")
 
 
-def _computed(estimator: Any) -> list[str]:
-    found = {n for cls in type(estimator).__mro__ for n, made in vars(cls).items() if isinstance(made, property)}
-    return sorted(name for name in found if name.endswith("_") and not name.startswith("_"))
+def _computed_attributes(estimator: Any) -> list[str]:
+    names = {
+        name for cls in type(estimator).__mro__ for name, member in vars(cls).items() if isinstance(member, property)
+    }
+    return sorted(name for name in names if name.endswith("_") and not name.startswith("_"))
 
 
-def _kind(value: Any) -> str:
-    """Type and shape: `ndarray 3 x 4 float64`, `list of 3`."""
+def _type_text(value: Any) -> str:
+    """Return the type and shape: `ndarray 3 x 4 float64`, `list of 3`."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if isinstance(shape, tuple) and shape:
         return f"{type(value).__name__} {' x '.join(map(str, shape))} {dtype or ''}".strip()
@@ -162,29 +189,33 @@ def _kind(value: Any) -> str:
     return type(value).__name__ + (f" of {len(value):,}" if sized else "")
 
 
-def _value(value: Any, look: Look) -> str:
-    """The value itself, if it is small."""
+def _format_value(value: Any, options: Look) -> str:
+    """Return the value itself if it is small, else an empty string."""
     if isinstance(value, float):
-        return number(value)
+        return format_number(value)
     if isinstance(value, (bool, int, str)) or (getattr(value, "ndim", None) == 0 and hasattr(value, "item")):
-        return look.short(value)
-    few = getattr(value, "ndim", None) == 1 and value.size <= 6 and value.dtype.kind in "biufUO"
-    return f"{_kind(value)} [{', '.join(_value(one, look) for one in value.tolist())}]" if few else ""
+        return options.short(value)
+    is_short = getattr(value, "ndim", None) == 1 and value.size <= 6 and value.dtype.kind in "biufUO"
+    return (
+        f"{_type_text(value)} [{', '.join(_format_value(item, options) for item in value.tolist())}]"
+        if is_short
+        else ""
+    )
 
 
-def _bunch(bunch: Any, look: Look) -> Iterator[Fact]:
+def _describe_bunch(bunch: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"{len(bunch):,} entries")
-    for name, value in [*dict.items(bunch)][:_MOST]:
-        kind = _kind(value)
-        yield Fact(f"  {name}: {kind}, {look.short(value)}", shows=True, schema=f"  {name}: {kind}")
+    for name, value in [*dict.items(bunch)][:_MAX_PARAMETERS]:
+        kind = _type_text(value)
+        yield Fact(f"  {name}: {kind}, {options.short(value)}", shows=True, schema=f"  {name}: {kind}")
 
 
 def _measure(estimator: Any) -> str:
-    learned = len(_learned(estimator))
+    learned = len(_learned_attributes(estimator))
     return f"fitted, {learned} attributes" if learned else "fitted" if _is_fitted(estimator) else "not fitted"
 
 
-FAMILY = Family(
-    {"sklearn.BaseEstimator": _estimator, "sklearn.Bunch": _bunch},
+FAMILY = TypeFamily(
+    {"sklearn.BaseEstimator": _describe_estimator, "sklearn.Bunch": _describe_bunch},
     measures={"sklearn.BaseEstimator": _measure},
 )

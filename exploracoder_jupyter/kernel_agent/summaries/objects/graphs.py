@@ -1,4 +1,4 @@
-"""networkx: graphs, and views of them."""
+"""networkx graphs and views of them."""
 
 from __future__ import annotations
 
@@ -8,149 +8,161 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Family, Look, listed
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily, format_list
 
-_CHUNK = 1000
-_SECONDS = 0.03
-_SAMPLE = 500
-_SHOWN = 8
-_LINKS = 4
-_QUICK = 2000
+_CHUNK_SIZE = 1000
+_COUNT_SECONDS = 0.03
+_SAMPLE_SIZE = 500
+_MAX_ITEMS = 8
+_MAX_EDGES = 4
+_MAX_COUNTED_NODES = 2000
 
 
-def _graph(graph: Any, look: Look) -> Iterator[Fact]:
-    nodes, (edges, exact) = len(graph), _edges(graph, look)
+def _describe_graph(graph: Any, options: Look) -> Iterator[Fact]:
+    nodes, (edges, exact) = len(graph), _count_edges(graph, options)
     kind = ("directed" if graph.is_directed() else "undirected") + (", multi" if graph.is_multigraph() else "")
     count = f"{edges:,} edges" if exact else f"about {float(f'{edges:.2g}'):,.0f} edges"
-    yield Fact(f"{kind}, {nodes:,} nodes, {count}{_density(graph, nodes, edges)}")
-    yield from _types(graph)
-    yield from _attributes(graph)
-    yield from _sample(graph, look)
-    yield from _degrees(graph)
+    yield Fact(f"{kind}, {nodes:,} nodes, {count}{_format_density(graph, nodes, edges)}")
+    yield from _node_types(graph)
+    yield from _attribute_facts(graph)
+    yield from _sample_facts(graph, options)
+    yield from _degree_fact(graph)
     if graph.graph:
-        shown = ", ".join(f"{key}={look.short(value)}" for key, value in islice(graph.graph.items(), _SHOWN))
-        yield Fact(f"graph attributes: {shown}", shows=True, schema=f"graph attributes: {_keys(graph.graph)}")
+        shown = ", ".join(f"{key}={options.short(value)}" for key, value in islice(graph.graph.items(), _MAX_ITEMS))
+        yield Fact(f"graph attributes: {shown}", shows=True, schema=f"graph attributes: {_format_keys(graph.graph)}")
 
 
-class _Count(NamedTuple):
+class _EdgeCount(NamedTuple):
     edges: int
     exact: bool
-    """Else it is an estimate from the nodes that there was time for."""
+    """False if it is an estimate from the nodes that there was time to count."""
 
 
-def _edges(graph: Any, look: Look) -> _Count:
-    """How many edges. Quicker than asking, which makes a view of each degree."""
-    seen = ends = loops = 0
-    until = min(look.until, time.monotonic() + _SECONDS)
-    items = iter((graph.adj if _filtered(graph) else graph._adj).items())
-    while chunk := list(islice(items, _CHUNK)):
+def _count_edges(graph: Any, options: Look) -> _EdgeCount:
+    """Count the edges directly, which is faster than `number_of_edges`: that makes a view of each degree."""
+    seen = endpoints = loops = 0
+    deadline = min(options.deadline, time.monotonic() + _COUNT_SECONDS)
+    items = iter((graph.adj if _is_filtered_view(graph) else graph._adj).items())
+    while chunk := list(islice(items, _CHUNK_SIZE)):
         seen += len(chunk)
-        many = (others.values() for _, others in chunk) if graph.is_multigraph() else ()
-        ends += sum(sum(map(len, each)) for each in many) if many else sum(len(others) for _, others in chunk)
+        parallel_edges = (neighbors.values() for _, neighbors in chunk) if graph.is_multigraph() else ()
+        endpoints += (
+            sum(sum(map(len, each)) for each in parallel_edges)
+            if parallel_edges
+            else sum(len(neighbors) for _, neighbors in chunk)
+        )
         if not graph.is_directed():
-            met = [others[node] for node, others in chunk if node in others]
-            loops += sum(map(len, met)) if graph.is_multigraph() else len(met)
-        if time.monotonic() >= until:
+            self_loops = [neighbors[node] for node, neighbors in chunk if node in neighbors]
+            loops += sum(map(len, self_loops)) if graph.is_multigraph() else len(self_loops)
+        if time.monotonic() >= deadline:
             break
     exact = seen >= len(graph)
-    edges = ends if graph.is_directed() else (ends + loops) // 2
-    return _Count(edges if exact else round(edges / seen * len(graph)), exact)
+    edges = endpoints if graph.is_directed() else (endpoints + loops) // 2
+    return _EdgeCount(edges if exact else round(edges / seen * len(graph)), exact)
 
 
-def _filtered(graph: Any) -> bool:
+def _is_filtered_view(graph: Any) -> bool:
     return type(graph._adj) is not dict
 
 
-def _density(graph: Any, nodes: int, edges: int) -> str:
+def _format_density(graph: Any, nodes: int, edges: int) -> str:
     if nodes < 2:
         return ""
     return f", density {edges * (1 if graph.is_directed() else 2) / (nodes * (nodes - 1)):.3g}"
 
 
-def _types(graph: Any) -> Iterator[Fact]:
-    kinds = Counter(type(node).__name__ for node in islice(graph, _SAMPLE))
+def _node_types(graph: Any) -> Iterator[Fact]:
+    kinds = Counter(type(node).__name__ for node in islice(graph, _SAMPLE_SIZE))
     if kinds:
-        yield Fact(f"nodes are {listed([kind for kind, _ in kinds.most_common()], 4)}{_of(graph)}")
+        yield Fact(f"nodes are {format_list([kind for kind, _ in kinds.most_common()], 4)}{_sample_note(graph)}")
 
 
-def _of(graph: Any) -> str:
-    return f" (the first {_SAMPLE} of them)" if len(graph) > _SAMPLE else ""
+def _sample_note(graph: Any) -> str:
+    return f" (the first {_SAMPLE_SIZE} of them)" if len(graph) > _SAMPLE_SIZE else ""
 
 
-def _attributes(graph: Any) -> Iterator[Fact]:
-    """Names of the attributes of nodes and edges, with their types and how many have them."""
-    for what, found in (("node", (data for _, data in _nodes(graph))), ("edge", (edge[-1] for edge in _links(graph)))):
-        seen: dict[str, Counter[str]] = {}
+def _attribute_facts(graph: Any) -> Iterator[Fact]:
+    """List the attributes of nodes and edges, with their types and how many nodes or edges have them."""
+    for what, attribute_dicts in (
+        ("node", (data for _, data in _node_data(graph))),
+        ("edge", (edge[-1] for edge in _edge_data(graph))),
+    ):
+        types_by_key: dict[str, Counter[str]] = {}
         total = 0
-        for data in islice(found, _SAMPLE):
+        for data in islice(attribute_dicts, _SAMPLE_SIZE):
             total += 1
             for key, value in data.items():
-                seen.setdefault(str(key), Counter())[type(value).__name__] += 1
-        if seen:
-            yield Fact(
-                f"{what} attributes: {listed([_told(key, kinds, total) for key, kinds in seen.items()], _SHOWN)}"
-            )
+                types_by_key.setdefault(str(key), Counter())[type(value).__name__] += 1
+        if types_by_key:
+            attributes = [_format_attribute(key, kinds, total) for key, kinds in types_by_key.items()]
+            yield Fact(f"{what} attributes: {format_list(attributes, _MAX_ITEMS)}")
 
 
-def _told(key: str, kinds: Counter[str], total: int) -> str:
-    some = "" if kinds.total() == total else f" (in {kinds.total()} of {total})"
-    return f"{key}: {' | '.join(sorted(kinds))}{some}"
+def _format_attribute(key: str, kinds: Counter[str], total: int) -> str:
+    presence = "" if kinds.total() == total else f" (in {kinds.total()} of {total})"
+    return f"{key}: {' | '.join(sorted(kinds))}{presence}"
 
 
-def _nodes(graph: Any) -> Iterable[Any]:
+def _node_data(graph: Any) -> Iterable[Any]:
     found: Iterable[Any] = graph.nodes(data=True)
     return found
 
 
-def _links(graph: Any) -> Iterable[Any]:
+def _edge_data(graph: Any) -> Iterable[Any]:
     found: Iterable[Any] = graph.edges(data=True)
     return found
 
 
-def _sample(graph: Any, look: Look) -> Iterator[Fact]:
-    nodes, edges = [*islice(graph, _SHOWN)], [*islice(_links(graph), _LINKS)]
+def _sample_facts(graph: Any, options: Look) -> Iterator[Fact]:
+    nodes, edges = [*islice(graph, _MAX_ITEMS)], [*islice(_edge_data(graph), _MAX_EDGES)]
     if nodes:
-        yield Fact(f"nodes: {_some(map(look.short, nodes), len(graph) > len(nodes))}", shows=True)
+        yield Fact(f"nodes: {_join_items(map(options.short, nodes), len(graph) > len(nodes))}", shows=True)
     if edges:
-        told = (f"{look.short(u)} - {look.short(v)}" + (f" {look.short(data)}" if data else "") for u, v, data in edges)
-        yield Fact(f"edges: {_some(told, len(edges) == _LINKS)}", shows=True)
+        descriptions = (
+            f"{options.short(u)} - {options.short(v)}" + (f" {options.short(data)}" if data else "")
+            for u, v, data in edges
+        )
+        yield Fact(f"edges: {_join_items(descriptions, len(edges) == _MAX_EDGES)}", shows=True)
 
 
-def _some(told: Iterable[str], more: bool) -> str:
-    return ", ".join(told) + (", ..." if more else "")
+def _join_items(items: Iterable[str], more: bool) -> str:
+    return ", ".join(items) + (", ..." if more else "")
 
 
-def _degrees(graph: Any) -> Iterator[Fact]:
-    degrees = [degree for _, degree in islice(graph.degree, _SAMPLE)]
+def _degree_fact(graph: Any) -> Iterator[Fact]:
+    degrees = [degree for _, degree in islice(graph.degree, _SAMPLE_SIZE)]
     if degrees:
         mean = sum(degrees) / len(degrees)
-        yield Fact(f"degrees {min(degrees)} to {max(degrees)}, mean {mean:.3g}{_of(graph)}", shows=True)
+        yield Fact(f"degrees {min(degrees)} to {max(degrees)}, mean {mean:.3g}{_sample_note(graph)}", shows=True)
 
 
-def _keys(data: dict[Any, Any]) -> str:
-    return listed([str(key) for key in islice(data, _SHOWN + 1)], _SHOWN)
+def _format_keys(data: dict[Any, Any]) -> str:
+    return format_list([str(key) for key in islice(data, _MAX_ITEMS + 1)], _MAX_ITEMS)
 
 
-def _view(view: Any, look: Look) -> Iterator[Fact]:
-    """A view of a graph's nodes, edges, degrees or neighbours: its first items."""
+def _describe_view(view: Any, options: Look) -> Iterator[Fact]:
+    """Describe a view of a graph's nodes, edges, degrees or neighbors by its first items."""
     graph = getattr(view, "_graph", None)
-    count = f"{len(view):,} items" if graph is None or len(graph) <= _QUICK * 100 else "items not counted"
+    count = f"{len(view):,} items" if graph is None or len(graph) <= _MAX_COUNTED_NODES * 100 else "items not counted"
     yield Fact(count + (f", of a graph of {len(graph):,} nodes" if graph is not None else ""))
-    items = [*islice(view.items() if hasattr(view, "items") else view, _SHOWN)]
+    items = [*islice(view.items() if hasattr(view, "items") else view, _MAX_ITEMS)]
     if items:
-        told = [f"{look.short(i[0])}: {look.short(i[1])}" if hasattr(view, "items") else look.short(i) for i in items]
-        yield Fact(", ".join(told) + (", ..." if len(items) == _SHOWN else ""), shows=True)
+        descriptions = [
+            f"{options.short(i[0])}: {options.short(i[1])}" if hasattr(view, "items") else options.short(i)
+            for i in items
+        ]
+        yield Fact(", ".join(descriptions) + (", ..." if len(items) == _MAX_ITEMS else ""), shows=True)
 
 
-def _count(graph: Any) -> str:
-    """Nodes and edges; nodes alone, where counting takes more than microseconds."""
+def _measure(graph: Any) -> str:
+    """Return the number of nodes and edges; only of nodes where counting edges would take more than microseconds."""
     nodes = len(graph)
-    return f"{nodes:,} nodes" + (f", {graph.number_of_edges():,} edges" if nodes <= _QUICK else "")
+    return f"{nodes:,} nodes" + (f", {graph.number_of_edges():,} edges" if nodes <= _MAX_COUNTED_NODES else "")
 
 
 _VIEWS = ("NodeView", "NodeDataView", "DiDegreeView", "OutEdgeView", "OutEdgeDataView", "AtlasView", "UnionAtlas")
 
-FAMILY = Family(
-    {"networkx.Graph": _graph} | {f"networkx.{name}": _view for name in _VIEWS},
-    measures={"networkx.Graph": _count},
+FAMILY = TypeFamily(
+    {"networkx.Graph": _describe_graph} | {f"networkx.{name}": _describe_view for name in _VIEWS},
+    measures={"networkx.Graph": _measure},
 )

@@ -1,4 +1,4 @@
-"""Files, paths, generators and iterators: what can be read once is not read."""
+"""Files, paths, generators and iterators. Anything that can be read only once is not read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries import value_text
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact, Look, size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact, Look, format_size
 
-_LONGEST = 200
+_MAX_LENGTH = 200
 _ITERATORS = (
     *("list_iterator", "list_reverseiterator", "tuple_iterator", "range_iterator", "str_iterator", "bytes_iterator"),
     *("set_iterator", "dict_keyiterator", "dict_valueiterator", "dict_itemiterator", "callable_iterator", "iterator"),
@@ -25,25 +25,25 @@ _ITERTOOLS = (
 _FILES = ("TextIOWrapper", "BufferedReader", "BufferedWriter", "BufferedRandom", "FileIO")
 
 
-def _path(value: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(f"{str(value)!r}, {_state_of(value)}", True, _state_of(value))
+def _describe_path(value: Any, options: Look) -> Iterator[Fact]:
+    yield Fact(f"{str(value)!r}, {_path_state(value)}", True, _path_state(value))
 
 
-def _state_of(path: Any) -> str:
-    """What lies there. Pure paths are not looked up."""
+def _path_state(path: Any) -> str:
+    """Describe what the path points to. Pure paths are not looked up."""
     if not hasattr(path, "stat"):
         return "not looked up"
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         return "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return "a folder"
-    return f"a file of {size(found.st_size)}" if stat.S_ISREG(found.st_mode) else "no regular file"
+    return f"a file of {format_size(status.st_size)}" if stat.S_ISREG(status.st_mode) else "no regular file"
 
 
-def _file(value: Any, look: Look) -> Iterator[Fact]:
-    """An open file. Its position is asked of binary ones only: to tell it, a text file writes what it holds back."""
+def _describe_file(value: Any, options: Look) -> Iterator[Fact]:
+    """Describe an open file. Only binary files report their position: a text file's `tell` flushes its buffer."""
     name, mode = getattr(value, "name", None), getattr(value, "mode", None)
     state = "closed" if value.closed else "open"
     mode = f", mode {mode!r}" if isinstance(mode, str) else ""
@@ -55,57 +55,63 @@ def _file(value: Any, look: Look) -> Iterator[Fact]:
         yield Fact(f"at byte {value.tell():,}")
 
 
-def _memory_text(value: Any, look: Look) -> Iterator[Fact]:
+def _describe_buffer(value: Any, options: Look) -> Iterator[Fact]:
     if value.closed:
         yield Fact("in memory, closed")
         return
-    held = value.getvalue()
-    yield Fact(f"in memory, {len(held):,} {'characters' if isinstance(held, str) else 'bytes'}, at {value.tell():,}")
-    yield Fact(f"begins {held[: _LONGEST // 2]!r}", shows=True)
+    content = value.getvalue()
+    yield Fact(
+        f"in memory, {len(content):,} {'characters' if isinstance(content, str) else 'bytes'}, at {value.tell():,}"
+    )
+    yield Fact(f"begins {content[: _MAX_LENGTH // 2]!r}", shows=True)
 
 
-def _generator(prefix: str, states: str) -> Describe:
-    """A describer of what is run piece by piece; its fields begin with `gi_`, `cr_`, `ag_`."""
+def _generator_describer(prefix: str, inspector_name: str) -> Describe:
+    """Create a describer of generators, coroutines or asynchronous generators (`gi_`, `cr_`, `ag_` attributes)."""
 
-    def describe(value: Any, look: Look) -> Iterator[Fact]:
+    def describe(value: Any, options: Look) -> Iterator[Fact]:
         frame, code = getattr(value, f"{prefix}_frame"), getattr(value, f"{prefix}_code")
-        state = f"{_state(states, value)} at line {frame.f_lineno}" if frame is not None else "finished"
+        state = (
+            f"{_generator_state(inspector_name, value)} at line {frame.f_lineno}" if frame is not None else "finished"
+        )
         yield Fact(f"of {value.__qualname__}, {state}, not read")
         if frame is not None:
             variables = {name: item for name, item in frame.f_locals.items() if name.isidentifier()}
             yield Fact(
-                f"variables: {_variables(variables, look)}", True, f"variables: {', '.join(variables) or 'none'}"
+                f"variables: {_format_variables(variables, options)}",
+                True,
+                f"variables: {', '.join(variables) or 'none'}",
             )
         yield Fact(f"defined at line {code.co_firstlineno}")
 
     return describe
 
 
-def _state(states: str, value: Any) -> str:
+def _generator_state(inspector_name: str, value: Any) -> str:
     import inspect
 
-    ask = getattr(inspect, states, None)  # Python 3.11 has none for asynchronous generators
+    inspector = getattr(inspect, inspector_name, None)  # Python 3.11 has none for asynchronous generators
     return {"GEN_CREATED": "not started", "CORO_CREATED": "not started", "AGEN_CREATED": "not started"}.get(
-        ask(value) if ask else "", "waits"
+        inspector(value) if inspector else "", "waits"
     )
 
 
-def _variables(variables: dict[str, Any], look: Look) -> str:
-    return ", ".join(f"{name}={look.short(item)}" for name, item in islice(variables.items(), 6)) or "none"
+def _format_variables(variables: dict[str, Any], options: Look) -> str:
+    return ", ".join(f"{name}={options.short(item)}" for name, item in islice(variables.items(), 6)) or "none"
 
 
-def _iterator(value: Any, look: Look) -> Iterator[Fact]:
-    left = getattr(type(value), "__length_hint__", None)
-    yield Fact(f"not read, {value_text.counted(left(value), 'item')} left" if left else "not read")
+def _describe_iterator(value: Any, options: Look) -> Iterator[Fact]:
+    length_hint = getattr(type(value), "__length_hint__", None)
+    yield Fact(f"not read, {value_text.format_count(length_hint(value), 'item')} left" if length_hint else "not read")
 
 
-KINDS: dict[str, Describe] = {
-    **{f"pathlib.{name}": _path for name in ("PurePath", "Path", "PosixPath", "WindowsPath")},
-    **{f"_io.{name}": _file for name in _FILES},
-    **dict.fromkeys(("_io.StringIO", "_io.BytesIO"), _memory_text),
-    "builtins.generator": _generator("gi", "getgeneratorstate"),
-    "builtins.coroutine": _generator("cr", "getcoroutinestate"),
-    "builtins.async_generator": _generator("ag", "getasyncgenstate"),
-    **{f"builtins.{name}": _iterator for name in _ITERATORS},
-    **{f"itertools.{name}": _iterator for name in _ITERTOOLS},
+DESCRIBERS: dict[str, Describe] = {
+    **{f"pathlib.{name}": _describe_path for name in ("PurePath", "Path", "PosixPath", "WindowsPath")},
+    **{f"_io.{name}": _describe_file for name in _FILES},
+    **dict.fromkeys(("_io.StringIO", "_io.BytesIO"), _describe_buffer),
+    "builtins.generator": _generator_describer("gi", "getgeneratorstate"),
+    "builtins.coroutine": _generator_describer("cr", "getcoroutinestate"),
+    "builtins.async_generator": _generator_describer("ag", "getasyncgenstate"),
+    **{f"builtins.{name}": _describe_iterator for name in _ITERATORS},
+    **{f"itertools.{name}": _describe_iterator for name in _ITERTOOLS},
 }

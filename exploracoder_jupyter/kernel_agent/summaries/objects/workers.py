@@ -1,7 +1,7 @@
-"""Threads and processes: whether they run.
+"""Threads and processes, and whether they are running.
 
-They are told in the kernel's own process: in a fork of it no other thread lives, and its children are not the fork's.
-Of a class based on theirs, which is told in a fork for all that, the state is left out.
+They are described in the kernel's own process: in a fork of it no other thread is alive, and its children are not the
+fork's. A subclass of theirs is described in a fork all the same, so its state is omitted.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Family, Look
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, TypeFamily
 
 
-def _thread(value: Any, look: Look) -> Iterator[Fact]:
-    own = type(value).__module__ == "threading"
-    yield from _told(value, _thread_state(value) if own else "", look)
+def _describe_thread(value: Any, options: Look) -> Iterator[Fact]:
+    is_plain_thread = type(value).__module__ == "threading"
+    yield from _worker_facts(value, _thread_state(value) if is_plain_thread else "", options)
 
 
 def _thread_state(value: Any) -> str:
@@ -25,8 +25,8 @@ def _thread_state(value: Any) -> str:
     return "not started" if value.ident is None else "finished"
 
 
-def _process(value: Any, look: Look) -> Iterator[Fact]:
-    yield from _told(value, _process_state(value), look)
+def _describe_process(value: Any, options: Look) -> Iterator[Fact]:
+    yield from _worker_facts(value, _process_state(value), options)
 
 
 def _process_state(value: Any) -> str:
@@ -36,19 +36,19 @@ def _process_state(value: Any) -> str:
         return "not started" if value.pid is None else f"finished with exit code {value.exitcode}"
     except ValueError:
         return "closed"
-    except AssertionError:  # it is no child of this process
+    except AssertionError:  # not a child of this process
         return ""
 
 
-def _told(value: Any, state: str, look: Look) -> Iterator[Fact]:
-    known = ", ".join(filter(None, (state, "daemon" if value.daemon else "")))
-    yield Fact(", ".join(filter(None, (repr(value.name), known))), shows=True, schema=known)
-    others = ((name, held) for name, held in vars(value).items() if not name.startswith("_"))
-    for name, held in islice(others, look.columns):
-        yield Fact(f"{name}: {look.short(held)}", shows=True, schema=f"{name}: {type_path(held)}")
+def _worker_facts(value: Any, state: str, options: Look) -> Iterator[Fact]:
+    status = ", ".join(filter(None, (state, "daemon" if value.daemon else "")))
+    yield Fact(", ".join(filter(None, (repr(value.name), status))), shows=True, schema=status)
+    attributes = ((name, attribute) for name, attribute in vars(value).items() if not name.startswith("_"))
+    for name, attribute in islice(attributes, options.columns):
+        yield Fact(f"{name}: {options.short(attribute)}", shows=True, schema=f"{name}: {type_path(attribute)}")
 
 
-FAMILY = Family(
-    {"threading.Thread": _thread, "multiprocessing.BaseProcess": _process},
-    here=True,
+FAMILY = TypeFamily(
+    {"threading.Thread": _describe_thread, "multiprocessing.BaseProcess": _describe_process},
+    in_process=True,
 )

@@ -6,172 +6,192 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import BRIEF, Fact, Family, Look, cut, listed, size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    BRIEF_LIMIT,
+    Fact,
+    Look,
+    TypeFamily,
+    cut,
+    format_list,
+    format_size,
+)
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
-    LONG,
-    MANY,
-    SMALL,
-    TEXT,
-    Told,
-    around,
-    beginning,
-    begun,
-    cell,
+    LONG_VALUE_BYTES,
+    MAX_COMPARED_COLUMNS,
+    PREFIX_LENGTH,
+    SMALL_TABLE_ROWS,
+    ColumnFacts,
+    column_overview,
+    describe_texts,
+    first_values,
+    format_cell,
+    format_label,
+    format_number_range,
+    format_range,
+    format_statistic,
+    format_timestamp,
     is_small,
-    label,
-    light,
-    missing,
-    moment,
-    more,
-    number,
-    overview,
-    reach,
-    rows,
-    sampled,
-    span,
-    spots,
-    tops,
-    truths,
+    missing_note,
+    omitted_columns,
+    row_facts,
+    sample_note,
+    sample_positions,
+    sample_size,
+    small_table_facts,
+    text_prefix,
+    true_share,
 )
 
 
-def _table(table: Any, look: Look) -> Iterator[Fact]:
+def _describe_table(table: Any, options: Look) -> Iterator[Fact]:
     length, width = table.num_rows, table.num_columns
-    places = _places(table, length, look)
-    note = sampled(len(places), length) if places is not None else ""
-    yield Fact(f"{length:,} rows x {width:,} columns, {size(table.nbytes)}{note}")
-    fields = [table.schema.field(place) for place in range(width)]
-    yield from overview([(label(field.name, look), _kind(field.type)) for field in fields], look)
-    columns = _columns(table, fields, look, places)
+    positions = _sample_positions(table, length, options)
+    note = sample_note(len(positions), length) if positions is not None else ""
+    yield Fact(f"{length:,} rows x {width:,} columns, {format_size(table.nbytes)}{note}")
+    fields = [table.schema.field(position) for position in range(width)]
+    yield from column_overview(
+        [(format_label(field.name, options), _format_type(field.type)) for field in fields], options
+    )
+    columns = _column_facts(table, fields, options, positions)
     if is_small(length, width):
-        yield from around(columns, _rows(table, fields, look, length))
-        yield from _metadata(table.schema, look)
+        yield from small_table_facts(columns, _row_facts(table, fields, options, length))
+        yield from _metadata_fact(table.schema, options)
         return
     yield from columns
-    yield from _metadata(table.schema, look)
-    yield from _rows(table, fields, look, look.rows)
+    yield from _metadata_fact(table.schema, options)
+    yield from _row_facts(table, fields, options, options.rows)
 
 
-def _columns(table: Any, fields: list[Any], look: Look, places: Any) -> Iterator[Fact]:
-    for field, place in zip(fields[: look.columns], range(len(fields)), strict=False):
-        known = Told() if look.late else _told(table.column(place), look, places)
-        yield known.fact(label(field.name, look), _field_kind(field))
-    yield from more(len(fields), look)
+def _column_facts(table: Any, fields: list[Any], options: Look, positions: Any) -> Iterator[Fact]:
+    for field, position in zip(fields[: options.columns], range(len(fields)), strict=False):
+        facts = ColumnFacts() if options.out_of_time else _describe_column(table.column(position), options, positions)
+        yield facts.fact(format_label(field.name, options), _format_field_type(field))
+    yield from omitted_columns(len(fields), options)
 
 
-def _rows(table: Any, fields: list[Any], look: Look, most: int) -> Iterator[Fact]:
-    columns = [_cells(table.column(place), most, look) for place in range(min(len(fields), look.columns))]
-    names = [label(field.name, look) for field in fields[: look.columns]]
-    yield from rows(names, zip(*columns, strict=True), of=table.num_rows)
+def _row_facts(table: Any, fields: list[Any], options: Look, limit: int) -> Iterator[Fact]:
+    columns = [
+        _format_cells(table.column(position), limit, options) for position in range(min(len(fields), options.columns))
+    ]
+    names = [format_label(field.name, options) for field in fields[: options.columns]]
+    yield from row_facts(names, zip(*columns, strict=True), total=table.num_rows)
 
 
-def _array(array: Any, look: Look) -> Iterator[Fact]:
-    places = _places(array, len(array), look)
+def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
+    positions = _sample_positions(array, len(array), options)
     chunks = f" in {array.num_chunks:,} chunks" if hasattr(array, "num_chunks") else ""
-    note = sampled(len(places), len(array)) if places is not None else ""
-    yield Fact(f"{len(array):,} values{chunks}, {size(array.nbytes)}{note}")
-    yield _told(array, look, places).fact("values", _kind(array.type))
+    note = sample_note(len(positions), len(array)) if positions is not None else ""
+    yield Fact(f"{len(array):,} values{chunks}, {format_size(array.nbytes)}{note}")
+    yield _describe_column(array, options, positions).fact("values", _format_type(array.type))
     if len(array):
-        yield begun(_cells(array, SMALL if len(array) <= SMALL else 8, look), len(array))
+        yield first_values(
+            _format_cells(array, SMALL_TABLE_ROWS if len(array) <= SMALL_TABLE_ROWS else 8, options), len(array)
+        )
 
 
-def _brief(array: Any, look: Look) -> str:
-    return f"[{', '.join(_cells(array, BRIEF, look))}] of {_kind(array.type)}" if 0 < len(array) <= BRIEF else ""
+def _format_brief(array: Any, options: Look) -> str:
+    return (
+        f"[{', '.join(_format_cells(array, BRIEF_LIMIT, options))}] of {_format_type(array.type)}"
+        if 0 < len(array) <= BRIEF_LIMIT
+        else ""
+    )
 
 
-def _schema(schema: Any, look: Look) -> Iterator[Fact]:
+def _describe_schema(schema: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"{len(schema):,} columns")
-    yield from _fields(schema, look)
-    yield from _metadata(schema, look)
+    yield from _field_facts(schema, options)
+    yield from _metadata_fact(schema, options)
 
 
-def _fields(schema: Any, look: Look) -> Iterator[Fact]:
-    fields = [schema.field(place) for place in range(min(len(schema), look.columns))]
+def _field_facts(schema: Any, options: Look) -> Iterator[Fact]:
+    fields = [schema.field(position) for position in range(min(len(schema), options.columns))]
     for field in fields:
-        yield Fact(f"{label(field.name, look)}: {_field_kind(field)}")
-    yield from more(len(schema), look)
+        yield Fact(f"{format_label(field.name, options)}: {_format_field_type(field)}")
+    yield from omitted_columns(len(schema), options)
 
 
-def _metadata(schema: Any, look: Look) -> Iterator[Fact]:
-    keys = [cut(key.decode("utf-8", "replace"), look.letters) for key in schema.metadata or ()]
+def _metadata_fact(schema: Any, options: Look) -> Iterator[Fact]:
+    keys = [cut(key.decode("utf-8", "replace"), options.cell_width) for key in schema.metadata or ()]
     if keys:
-        yield Fact(f"metadata for {listed(keys, 10)}")
+        yield Fact(f"metadata for {format_list(keys, 10)}")
 
 
-def _field(field: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(f"{label(field.name, look)}: {_field_kind(field)}")
+def _describe_field(field: Any, options: Look) -> Iterator[Fact]:
+    yield Fact(f"{format_label(field.name, options)}: {_format_field_type(field)}")
 
 
-def _type(dtype: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(cut(str(dtype), 4 * look.letters))
+def _describe_type(dtype: Any, options: Look) -> Iterator[Fact]:
+    yield Fact(cut(str(dtype), 4 * options.cell_width))
 
 
-def _scalar(scalar: Any, look: Look) -> Iterator[Fact]:
+def _describe_scalar(scalar: Any, options: Look) -> Iterator[Fact]:
     array = sys.modules["pyarrow"].array([scalar], type=scalar.type)
-    kind = f"scalar of {_kind(scalar.type)}"
-    yield Fact(f"{_cells(array, 1, look)[0]}, {kind}", shows=True, schema=kind)
+    kind = f"scalar of {_format_type(scalar.type)}"
+    yield Fact(f"{_format_cells(array, 1, options)[0]}, {kind}", shows=True, schema=kind)
 
 
-def _dataset(dataset: Any, look: Look) -> Iterator[Fact]:
+def _describe_dataset(dataset: Any, options: Look) -> Iterator[Fact]:
     files = getattr(dataset, "files", None)
     if files is None:
         yield Fact("not scanned")
     else:
         yield Fact(f"{len(files):,} files of {dataset.format.default_extname}, not scanned")
-    yield from _fields(dataset.schema, look)
+    yield from _field_facts(dataset.schema, options)
     if files:
-        yield Fact(f"files {listed([cut(name, 2 * look.letters) for name in files[:4]], 3)}", shows=True)
+        yield Fact(f"files {format_list([cut(name, 2 * options.cell_width) for name in files[:4]], 3)}", shows=True)
 
 
-def _reader(reader: Any, look: Look) -> Iterator[Fact]:
+def _describe_reader(reader: Any, options: Look) -> Iterator[Fact]:
     yield Fact("record batches, not read")
-    yield from _fields(reader.schema, look)
+    yield from _field_facts(reader.schema, options)
 
 
-def _file(file: Any, look: Look) -> Iterator[Fact]:
-    known = file.metadata
-    yield Fact(f"{known.num_rows:,} rows x {len(file.schema_arrow):,} columns in {known.num_row_groups:,} row groups")
-    yield from _fields(file.schema_arrow, look)
+def _describe_file(file: Any, options: Look) -> Iterator[Fact]:
+    metadata = file.metadata
+    yield Fact(
+        f"{metadata.num_rows:,} rows x {len(file.schema_arrow):,} columns in {metadata.num_row_groups:,} row groups"
+    )
+    yield from _field_facts(file.schema_arrow, options)
 
 
-def _kind(dtype: Any) -> str:
+def _format_type(dtype: Any) -> str:
     return cut(str(dtype), 80)
 
 
-def _field_kind(field: Any) -> str:
-    return _kind(field.type) if field.nullable else f"{_kind(field.type)} not null"
+def _format_field_type(field: Any) -> str:
+    return _format_type(field.type) if field.nullable else f"{_format_type(field.type)} not null"
 
 
-def _places(values: Any, length: int, look: Look) -> Any:
-    each = values.nbytes / max(length, 1)
-    places = spots(length, light(each, look.sample))
-    return None if places is None else sys.modules["pyarrow"].array(places)
+def _sample_positions(values: Any, length: int, options: Look) -> Any:
+    item_bytes = values.nbytes / max(length, 1)
+    positions = sample_positions(length, sample_size(item_bytes, options.sample))
+    return None if positions is None else sys.modules["pyarrow"].array(positions)
 
 
-def _told(column: Any, look: Look, places: Any) -> Told:
-    counts = missing(column.null_count, len(column), word="null") if len(column) else ()
+def _describe_column(column: Any, options: Look, positions: Any) -> ColumnFacts:
+    counts = missing_note(column.null_count, len(column), word="null") if len(column) else ()
     try:
-        taken = _plain_text(column if places is None else column.take(places)).drop_null()
-        known = _present(taken, look, exact=places is None) if len(taken) else Told()
-    except NotImplementedError:  # Arrow has not every function for every type
-        known = Told()
-    return Told((*counts, *known.counts), known.values)
+        values = _plain_text(column if positions is None else column.take(positions)).drop_null()
+        facts = _describe_present(values, options, exact=positions is None) if len(values) else ColumnFacts()
+    except NotImplementedError:  # Arrow does not implement every function for every type
+        facts = ColumnFacts()
+    return ColumnFacts((*counts, *facts.counts), facts.values)
 
 
-def _present(taken: Any, look: Look, *, exact: bool) -> Told:
-    is_ = sys.modules["pyarrow"].types
-    dtype = taken.type
-    if is_.is_boolean(dtype):
-        return Told(values=(truths(taken.to_pylist().count(True), len(taken)),))
-    if is_.is_floating(dtype):
-        wide = taken.cast(sys.modules["pyarrow"].float64()) if is_.is_float16(dtype) else taken
-        return _floats(wide, exact=exact)
-    if is_.is_integer(dtype) or is_.is_decimal(dtype):
-        return Told(values=_range(taken))
-    if is_.is_temporal(dtype) and not is_.is_interval(dtype):
-        return Told(values=_moments(taken))
-    texts = _texts(taken)
-    return Told() if texts is None else Told(values=tops(texts, look, exact=exact))
+def _describe_present(values: Any, options: Look, *, exact: bool) -> ColumnFacts:
+    types = sys.modules["pyarrow"].types
+    dtype = values.type
+    if types.is_boolean(dtype):
+        return ColumnFacts(values=(true_share(values.to_pylist().count(True), len(values)),))
+    if types.is_floating(dtype):
+        floats = values.cast(sys.modules["pyarrow"].float64()) if types.is_float16(dtype) else values
+        return _describe_floats(floats, exact=exact)
+    if types.is_integer(dtype) or types.is_decimal(dtype):
+        return ColumnFacts(values=_describe_range(values))
+    if types.is_temporal(dtype) and not types.is_interval(dtype):
+        return ColumnFacts(values=_describe_timestamps(values))
+    texts = _text_prefixes(values)
+    return ColumnFacts() if texts is None else ColumnFacts(values=describe_texts(texts, options, exact=exact))
 
 
 def _compute() -> Any:
@@ -180,13 +200,17 @@ def _compute() -> Any:
     return sys.modules.get("pyarrow.compute") or import_module("pyarrow.compute")
 
 
-def _texts(taken: Any) -> Any:
-    """The beginnings of texts; None if they are none."""
-    is_ = sys.modules["pyarrow"].types
-    values = taken
-    if is_.is_dictionary(values.type) and _is_text(values.type.value_type):
+def _text_prefixes(column: Any) -> Any:
+    """Return the beginnings of texts, or None if the values are not texts."""
+    types = sys.modules["pyarrow"].types
+    values = column
+    if types.is_dictionary(values.type) and _is_text(values.type.value_type):
         values = values.cast(values.type.value_type)
-    return _compute().utf8_slice_codeunits(_plain_text(values), 0, TEXT).to_pylist() if _is_text(values.type) else None
+    return (
+        _compute().utf8_slice_codeunits(_plain_text(values), 0, PREFIX_LENGTH).to_pylist()
+        if _is_text(values.type)
+        else None
+    )
 
 
 def _is_text(dtype: Any) -> bool:
@@ -197,97 +221,106 @@ def _plain_text(values: Any) -> Any:
     return values.cast(sys.modules["pyarrow"].string()) if str(values.type) == "string_view" else values
 
 
-def _floats(taken: Any, *, exact: bool) -> Told:
+def _describe_floats(values: Any, *, exact: bool) -> ColumnFacts:
     compute = _compute()
-    nan = compute.sum(compute.is_nan(taken)).as_py()
-    endless = compute.sum(compute.is_inf(taken)).as_py()
-    finite = taken.filter(compute.is_finite(taken))
-    counts = missing(nan, len(taken), exact=exact, word="NaN")
-    return Told(
+    nan_count = compute.sum(compute.is_nan(values)).as_py()
+    infinite_count = compute.sum(compute.is_inf(values)).as_py()
+    finite = values.filter(compute.is_finite(values))
+    counts = missing_note(nan_count, len(values), exact=exact, word="NaN")
+    return ColumnFacts(
         counts,
-        (*(_range(finite) if len(finite) else ()), *missing(endless, len(taken), exact=exact, word="infinite")),
+        (
+            *(_describe_range(finite) if len(finite) else ()),
+            *missing_note(infinite_count, len(values), exact=exact, word="infinite"),
+        ),
     )
 
 
-def _range(taken: Any) -> tuple[str, ...]:
-    extent = reach(*_ends(taken))
-    mean = _compute().mean(taken).as_py()
-    return (extent,) if extent.startswith("all ") else (extent, f"mean {number(float(mean))}")
+def _describe_range(values: Any) -> tuple[str, ...]:
+    value_range = format_number_range(*_bounds(values))
+    mean = _compute().mean(values).as_py()
+    return (value_range,) if value_range.startswith("all ") else (value_range, f"mean {format_statistic(float(mean))}")
 
 
-def _moments(taken: Any) -> tuple[str, ...]:
-    return (span(*(moment(end) for end in _ends(_readable(taken)))),)
+def _describe_timestamps(values: Any) -> tuple[str, ...]:
+    return (format_range(*(format_timestamp(bound) for bound in _bounds(_to_microseconds(values)))),)
 
 
-def _ends(taken: Any) -> tuple[Any, Any]:
-    if sys.modules["pyarrow"].types.is_duration(taken.type):  # Arrow cannot
-        values = taken.to_pylist()
-        return min(values), max(values)
-    ends = _compute().min_max(taken)
-    return ends["min"].as_py(), ends["max"].as_py()
+def _bounds(values: Any) -> tuple[Any, Any]:
+    if sys.modules["pyarrow"].types.is_duration(values.type):  # not supported by Arrow's `min_max`
+        durations = values.to_pylist()
+        return min(durations), max(durations)
+    bounds = _compute().min_max(values)
+    return bounds["min"].as_py(), bounds["max"].as_py()
 
 
-def _readable(taken: Any) -> Any:
-    """Moments in a unit that Python has."""
-    pyarrow, dtype = sys.modules["pyarrow"], taken.type
+def _to_microseconds(values: Any) -> Any:
+    """Convert times to a unit that Python supports."""
+    pyarrow, dtype = sys.modules["pyarrow"], values.type
     if getattr(dtype, "unit", "") != "ns":
-        return taken
-    coarse = {
+        return values
+    microsecond_types = {
         "timestamp[ns": pyarrow.timestamp("us", getattr(dtype, "tz", None)),
         "duration[ns": pyarrow.duration("us"),
     }
-    kind = next((coarse[name] for name in coarse if str(dtype).startswith(name)), pyarrow.time64("us"))
-    return taken.cast(kind, safe=False)
+    kind = next(
+        (microsecond_types[name] for name in microsecond_types if str(dtype).startswith(name)), pyarrow.time64("us")
+    )
+    return values.cast(kind, safe=False)
 
 
-def _cells(column: Any, most: int, look: Look) -> list[str]:
-    """The first values; of what can be long, the beginning or how long it is."""
-    return [_cell(column.slice(place, 1), look) for place in range(min(most, len(column)))]
+def _format_cells(column: Any, limit: int, options: Look) -> list[str]:
+    """Format the first values; of those that can be long, only the beginning or the length."""
+    return [_format_cell(column.slice(position, 1), options) for position in range(min(limit, len(column)))]
 
 
-def _cell(one: Any, look: Look) -> str:
-    is_ = sys.modules["pyarrow"].types
-    if one.null_count:
+def _format_cell(value: Any, options: Look) -> str:
+    types = sys.modules["pyarrow"].types
+    if value.null_count:
         return "null"
-    texts = _texts(one)
+    texts = _text_prefixes(value)
     if texts is not None:
-        return beginning(texts[0], look)
-    if is_.is_nested(one.type) or is_.is_union(one.type) or is_.is_dictionary(one.type):
-        return look.short(one[0].as_py()) if one.nbytes < LONG else _length(one, look)
-    if str(one.type) in ("float", "halffloat"):
-        return f"{one[0].as_py():.8g}"
-    if "binary" in str(one.type):
-        return f"{one[0].as_buffer().size:,} bytes"
-    return cell(_readable(one)[0].as_py(), look) if is_.is_temporal(one.type) else cell(one[0].as_py(), look)
+        return text_prefix(texts[0], options)
+    if types.is_nested(value.type) or types.is_union(value.type) or types.is_dictionary(value.type):
+        return options.short(value[0].as_py()) if value.nbytes < LONG_VALUE_BYTES else _format_length(value, options)
+    if str(value.type) in ("float", "halffloat"):
+        return f"{value[0].as_py():.8g}"
+    if "binary" in str(value.type):
+        return f"{value[0].as_buffer().size:,} bytes"
+    return (
+        format_cell(_to_microseconds(value)[0].as_py(), options)
+        if types.is_temporal(value.type)
+        else format_cell(value[0].as_py(), options)
+    )
 
 
-def _length(one: Any, look: Look) -> str:
-    if str(one.type).startswith(("list", "large_list", "fixed_size_list")):
-        return f"[{_compute().list_value_length(one)[0].as_py():,} items]"
-    return cut(str(one.type), look.letters)
+def _format_length(value: Any, options: Look) -> str:
+    if str(value.type).startswith(("list", "large_list", "fixed_size_list")):
+        return f"[{_compute().list_value_length(value)[0].as_py():,} items]"
+    return cut(str(value.type), options.cell_width)
 
 
 def _table_measure(table: Any) -> str:
     shape = f"{table.num_rows} rows x {table.num_columns} columns"
-    if table.num_columns > MANY:
+    if table.num_columns > MAX_COMPARED_COLUMNS:
         return shape
     return f"{shape} #{hash(tuple(table.schema.names)) & 0xFFFFFFFF:08x}"
 
 
-FAMILY = Family(
+FAMILY = TypeFamily(
     {
-        "pyarrow.Table": _table,
-        "pyarrow.RecordBatch": _table,
-        "pyarrow.Array": _array,
-        "pyarrow.ChunkedArray": _array,
-        "pyarrow.Schema": _schema,
-        "pyarrow.Field": _field,
-        "pyarrow.DataType": _type,
-        "pyarrow.Scalar": _scalar,
-        "pyarrow.Dataset": _dataset,
-        "pyarrow.RecordBatchReader": _reader,
-        "pyarrow.ParquetFile": _file,
+        "pyarrow.Table": _describe_table,
+        "pyarrow.RecordBatch": _describe_table,
+        "pyarrow.Array": _describe_array,
+        "pyarrow.ChunkedArray": _describe_array,
+        "pyarrow.Schema": _describe_schema,
+        "pyarrow.Field": _describe_field,
+        "pyarrow.DataType": _describe_type,
+        "pyarrow.Scalar": _describe_scalar,
+        "pyarrow.Dataset": _describe_dataset,
+        "pyarrow.RecordBatchReader": _describe_reader,
+        "pyarrow.ParquetFile": _describe_file,
     },
     {"pyarrow.Table": _table_measure, "pyarrow.RecordBatch": _table_measure},
-    briefs={"pyarrow.Array": _brief, "pyarrow.ChunkedArray": _brief},
+    briefs={"pyarrow.Array": _format_brief, "pyarrow.ChunkedArray": _format_brief},
 )

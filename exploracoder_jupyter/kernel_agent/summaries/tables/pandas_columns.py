@@ -1,4 +1,4 @@
-"""What the values of a column, a series or an index of pandas are like."""
+"""Describes the values of a pandas column, series or index."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import sample_places
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import told as told_elements
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, listed
+from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import describe_elements as describe_elements
+from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import sample_indices
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, Look, format_list
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
-    Told,
-    cell,
-    frequent,
-    label,
-    light,
-    missing,
-    moment,
-    objects,
-    sampled,
-    share,
-    span,
-    tops,
+    ColumnFacts,
+    describe_objects,
+    describe_texts,
+    format_cell,
+    format_label,
+    format_range,
+    format_timestamp,
+    missing_note,
+    most_frequent,
+    percentage,
+    sample_note,
+    sample_size,
 )
 
 
-def line(name: str, values: Any, look: Look, places: Any) -> Fact:
-    """A line on a series or an array of pandas."""
-    return told(values, look, places).fact(name, kind(values.dtype))
+def describe_column(name: str, values: Any, options: Look, positions: Any) -> Fact:
+    """Describe a series or an array on one line."""
+    return describe_values(values, options, positions).fact(name, format_dtype(values.dtype))
 
 
-def kind(dtype: Any) -> str:
-    """A type of elements in words."""
+def format_dtype(dtype: Any) -> str:
+    """Format a dtype for people."""
     categories = getattr(dtype, "categories", None)
     if categories is None:
         return dtype_name(dtype)
@@ -40,123 +40,131 @@ def kind(dtype: Any) -> str:
 
 
 def dtype_name(dtype: Any) -> str:
-    """A type of elements as pandas writes it, without the value that fills up sparse ones: that is data."""
+    """Format a dtype as pandas does, without the fill value of sparse dtypes, which is data."""
     return f"Sparse[{dtype.subtype}]" if type(dtype).__name__ == "SparseDtype" else str(dtype)
 
 
-def sample_note(places: Any, count: int) -> str:
-    """Says how many of the values are at the places, if not all."""
-    return "" if places is None else sampled(len(places), count)
+def positions_note(positions: Any, count: int) -> str:
+    """Return a note of how many of the values are sampled, or an empty string if all are."""
+    return "" if positions is None else sample_note(len(positions), count)
 
 
-def told(values: Any, look: Look, places: Any) -> Told:
-    """What is known of the values at these places, or of all of them if that is None."""
+def describe_values(values: Any, options: Look, positions: Any) -> ColumnFacts:
+    """Describe the values at these positions, or all of them if `positions` is None."""
     pandas = sys.modules["pandas"]
     array = getattr(values, "array", values)
-    places = _light(array, places)
-    taken = array if places is None else array.take(places)
-    known = pandas.Series(taken, dtype=values.dtype)
-    gone = known.isna().to_numpy(dtype=bool)
-    exact = places is None
-    counts = (*missing(int(gone.sum()), len(known), exact=exact), *_density(values, array))
-    if gone.all():
-        return Told(counts)
-    present = _present(known[~gone] if gone.any() else known, look, exact)
-    return Told((*present.counts, *counts), present.values)
+    positions = _limit_positions(array, positions)
+    sample = array if positions is None else array.take(positions)
+    series = pandas.Series(sample, dtype=values.dtype)
+    is_missing = series.isna().to_numpy(dtype=bool)
+    exact = positions is None
+    counts = (*missing_note(int(is_missing.sum()), len(series), exact=exact), *_density_note(values, array))
+    if is_missing.all():
+        return ColumnFacts(counts)
+    facts = _describe_present(series[~is_missing] if is_missing.any() else series, options, exact)
+    return ColumnFacts((*facts.counts, *counts), facts.values)
 
 
-def _light(array: Any, places: Any) -> Any:
-    most = light(array.nbytes / max(len(array), 1))
-    return places if len(array if places is None else places) <= most else sample_places(len(array), most)
+def _limit_positions(array: Any, positions: Any) -> Any:
+    limit = sample_size(array.nbytes / max(len(array), 1))
+    return positions if len(array if positions is None else positions) <= limit else sample_indices(len(array), limit)
 
 
-def _density(values: Any, array: Any) -> tuple[str, ...]:
+def _density_note(values: Any, array: Any) -> tuple[str, ...]:
     if type(values.dtype).__name__ != "SparseDtype":
         return ()
-    return (f"{share(int(array.npoints), len(array))} stored",) if len(array) else ()
+    return (f"{percentage(int(array.npoints), len(array))} stored",) if len(array) else ()
 
 
-def _present(known: Any, look: Look, exact: bool) -> Told:
-    dtype = known.dtype
+def _describe_present(series: Any, options: Look, exact: bool) -> ColumnFacts:
+    dtype = series.dtype
     if hasattr(dtype, "categories"):
-        return Told(values=(_categories(known, look, exact),))
+        return ColumnFacts(values=(_describe_categories(series, options, exact),))
     if type(dtype).__name__ == "IntervalDtype":
-        return Told(values=(span(cell(known.array.left.min(), look), cell(known.array.right.max(), look)),))
-    of = getattr(dtype, "kind", "O")
-    if of in "iufcb":
-        values = known.to_numpy(dtype=getattr(dtype, "numpy_dtype", None))
-        return told_elements(values, look, exact=exact, deviation=False)
-    if of in "mM" or type(dtype).__name__ == "PeriodDtype":
-        return Told(values=(span(moment(known.min()), moment(known.max())),))
+        return ColumnFacts(
+            values=(
+                format_range(
+                    format_cell(series.array.left.min(), options), format_cell(series.array.right.max(), options)
+                ),
+            )
+        )
+    dtype_kind = getattr(dtype, "kind", "O")
+    if dtype_kind in "iufcb":
+        values = series.to_numpy(dtype=getattr(dtype, "numpy_dtype", None))
+        return describe_elements(values, options, exact=exact, deviation=False)
+    if dtype_kind in "mM" or type(dtype).__name__ == "PeriodDtype":
+        return ColumnFacts(values=(format_range(format_timestamp(series.min()), format_timestamp(series.max())),))
     if type(dtype).__name__ == "StringDtype" or "string" in str(dtype).partition("[")[0]:
-        return Told(values=tops(known.tolist(), look, exact=exact))
-    return objects(known.tolist(), look, exact=exact)
+        return ColumnFacts(values=describe_texts(series.tolist(), options, exact=exact))
+    return describe_objects(series.tolist(), options, exact=exact)
 
 
-def _categories(known: Any, look: Look, exact: bool) -> str:
-    codes = Counter(known.array.codes.tolist()).most_common(3)
-    names = Counter({cell(known.array.categories[code], look): times for code, times in codes})
-    return frequent(names, len(known), look, exact=exact)
+def _describe_categories(series: Any, options: Look, exact: bool) -> str:
+    codes = Counter(series.array.codes.tolist()).most_common(3)
+    names = Counter({format_cell(series.array.categories[code], options): count for code, count in codes})
+    return most_frequent(names, len(series), options, exact=exact)
 
 
-def index_lines(index: Any, look: Look, places: Any) -> Iterator[Fact]:
-    """What labels the rows; nothing if they are only counted."""
-    if is_plain(index):
+def index_facts(index: Any, options: Look, positions: Any) -> Iterator[Fact]:
+    """Describe the row index, unless it only numbers the rows."""
+    if is_default_index(index):
         return
     if hasattr(index, "levels"):
-        yield from _levels(index, look)
+        yield from _level_facts(index, options)
         return
-    known = told(index, look, places) if len(index) else Told()
-    words = [type(index).__name__, *_named(index.name, look)]
+    facts = describe_values(index, options, positions) if len(index) else ColumnFacts()
+    words = [type(index).__name__, *_format_name(index.name, options)]
     if type(index).__name__ not in ("RangeIndex", "CategoricalIndex"):
         words.append(f"of {dtype_name(index.dtype)}")
-    told_kind = f"{' '.join(words)}{_frequency(index)}{_repeated(index, places)}"
-    yield known.fact("index", told_kind)
+    description = f"{' '.join(words)}{_format_frequency(index)}{_duplicates_note(index, positions)}"
+    yield facts.fact("index", description)
 
 
-def is_plain(index: Any) -> bool:
-    """Whether it only counts the rows from 0."""
+def is_default_index(index: Any) -> bool:
+    """Return whether the index only counts the rows from 0."""
     if type(index).__name__ != "RangeIndex" or index.name is not None:
         return False
     return (index.start, index.step) == (0, 1)
 
 
-def _named(name: Any, look: Look) -> list[str]:
-    return [] if name is None else [repr(label(name, look))]
+def _format_name(name: Any, options: Look) -> list[str]:
+    return [] if name is None else [repr(format_label(name, options))]
 
 
-def _frequency(index: Any) -> str:
+def _format_frequency(index: Any) -> str:
     if type(index).__name__ == "CategoricalIndex":
-        return f", {kind(index.dtype)}"
+        return f", {format_dtype(index.dtype)}"
     if type(index).__name__ == "RangeIndex":
         return f" by {index.step}" if index.step != 1 else ""
     name = getattr(index, "freqstr", None)
     return f", freq {name}" if name else ""
 
 
-def _repeated(index: Any, places: Any) -> str:
-    """Asked of the values alone: the index itself would keep a table for it."""
-    if places is not None or type(index).__name__ == "RangeIndex":
+def _duplicates_note(index: Any, positions: Any) -> str:
+    """Check the values for duplicates in a new series, since the index itself would cache a hash table."""
+    if positions is not None or type(index).__name__ == "RangeIndex":
         return ""
     values = sys.modules["pandas"].Series(index.array)
     return ", with duplicates" if bool(values.duplicated().any()) else ""
 
 
-def _levels(index: Any, look: Look) -> Iterator[Fact]:
+def _level_facts(index: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"index: MultiIndex of {len(index.levels)} levels")
-    for level in index.levels[: look.columns]:
-        name = "unnamed" if level.name is None else label(level.name, look)
-        places = sample_places(len(level), look.sample)
-        yield told(level, look, places).fact(f"level {name}", f"{dtype_name(level.dtype)}, {len(level):,} labels")
+    for level in index.levels[: options.columns]:
+        name = "unnamed" if level.name is None else format_label(level.name, options)
+        positions = sample_indices(len(level), options.sample)
+        yield describe_values(level, options, positions).fact(
+            f"level {name}", f"{dtype_name(level.dtype)}, {len(level):,} labels"
+        )
 
 
-def labels_line(columns: Any, look: Look) -> Iterator[Fact]:
-    """What is unusual about the names of the columns."""
+def column_label_facts(columns: Any, options: Look) -> Iterator[Fact]:
+    """Describe what is unusual about the column labels."""
     if hasattr(columns, "levels"):
-        names = ["unnamed" if name is None else label(name, look) for name in columns.names]
-        yield Fact(f"columns of {len(names)} levels: {listed(names, look.columns)}")
+        names = ["unnamed" if name is None else format_label(name, options) for name in columns.names]
+        yield Fact(f"columns of {len(names)} levels: {format_list(names, options.columns)}")
     elif columns.name is not None:
-        yield Fact(f"columns are named {label(columns.name, look)!r}")
-    repeated = [name for name, times in Counter(columns).items() if times > 1]
-    if repeated:
-        yield Fact(f"names that occur more than once: {listed([label(n, look) for n in repeated], 5)}")
+        yield Fact(f"columns are named {format_label(columns.name, options)!r}")
+    duplicates = [name for name, count in Counter(columns).items() if count > 1]
+    if duplicates:
+        yield Fact(f"names that occur more than once: {format_list([format_label(n, options) for n in duplicates], 5)}")

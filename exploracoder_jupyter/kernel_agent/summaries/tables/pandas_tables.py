@@ -1,231 +1,249 @@
-"""pandas: frames, series, indexes."""
+"""pandas data frames, series and indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import HASHED, fingerprint, sample_places
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import BRIEF, Fact, Family, Look, listed, size
+from exploracoder_jupyter.kernel_agent.summaries.arrays.value_spread import (
+    MAX_HASHED_BYTES,
+    fingerprint,
+    sample_indices,
+)
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    BRIEF_LIMIT,
+    Fact,
+    Look,
+    TypeFamily,
+    format_list,
+    format_size,
+)
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
-    MANY,
-    SMALL,
-    Told,
-    around,
-    begun,
-    cell,
+    MAX_COMPARED_COLUMNS,
+    SMALL_TABLE_ROWS,
+    ColumnFacts,
+    column_overview,
+    first_values,
+    format_cell,
+    format_label,
     is_small,
-    label,
-    more,
-    overview,
-    rows,
+    omitted_columns,
+    row_facts,
+    small_table_facts,
 )
 from exploracoder_jupyter.kernel_agent.summaries.tables.pandas_columns import (
+    column_label_facts,
+    describe_column,
+    describe_values,
     dtype_name,
-    index_lines,
-    is_plain,
-    kind,
-    labels_line,
-    line,
-    sample_note,
-    told,
+    format_dtype,
+    index_facts,
+    is_default_index,
+    positions_note,
 )
 
-COMPARED = 20
-"""Columns whose values are looked at to see whether they were changed."""
+MAX_HASHED_COLUMNS = 20
+"""Maximum columns for which values are hashed to detect changes."""
 
 
-def _frame(frame: Any, look: Look) -> Iterator[Fact]:
+def _describe_frame(frame: Any, options: Look) -> Iterator[Fact]:
     length, width = frame.shape
-    places = sample_places(length, look.sample)
-    yield Fact(f"{length:,} rows x {width:,} columns{_memory(frame)}{sample_note(places, length)}")
-    yield from labels_line(frame.columns, look)
-    yield from overview(list(_types(frame, look)), look)
-    yield from index_lines(frame.index, look, places)
-    columns = _columns(frame, look, places)
+    positions = sample_indices(length, options.sample)
+    yield Fact(f"{length:,} rows x {width:,} columns{_memory(frame)}{positions_note(positions, length)}")
+    yield from column_label_facts(frame.columns, options)
+    yield from column_overview(list(_column_types(frame, options)), options)
+    yield from index_facts(frame.index, options, positions)
+    columns = _column_facts(frame, options, positions)
     if is_small(length, width):
-        yield from around(columns, _rows(frame, look, length))
+        yield from small_table_facts(columns, _row_facts(frame, options, length))
     else:
         yield from columns
-        yield from _rows(frame, look, look.rows)
-    yield from _attributes(frame, look)
+        yield from _row_facts(frame, options, options.rows)
+    yield from _attribute_facts(frame, options)
 
 
 def _memory(values: Any) -> str:
     if getattr(values, "ndim", 1) == 1:
-        return f", {size(values.memory_usage(deep=False))}"
-    if values.shape[1] < MANY:
-        return f", {size(int(values.memory_usage(deep=False).sum()))}"
+        return f", {format_size(values.memory_usage(deep=False))}"
+    if values.shape[1] < MAX_COMPARED_COLUMNS:
+        return f", {format_size(int(values.memory_usage(deep=False).sum()))}"
     row = sum(getattr(dtype, "itemsize", 8) for dtype in values.dtypes.array)
-    return f", about {size(row * len(values))}"
+    return f", about {format_size(row * len(values))}"
 
 
-def _types(frame: Any, look: Look) -> Iterator[tuple[str, str]]:
+def _column_types(frame: Any, options: Look) -> Iterator[tuple[str, str]]:
     for name, dtype in zip(frame.columns, frame.dtypes.array, strict=True):
-        yield label(name, look), kind(dtype)
+        yield format_label(name, options), format_dtype(dtype)
 
 
-def _columns(frame: Any, look: Look, places: Any) -> Iterator[Fact]:
-    for place in range(min(frame.shape[1], look.columns)):
-        column, name = frame.iloc[:, place], label(frame.columns[place], look)
-        if look.late or not len(column):
-            yield Fact(f"{name}: {kind(column.dtype)}")
+def _column_facts(frame: Any, options: Look, positions: Any) -> Iterator[Fact]:
+    for position in range(min(frame.shape[1], options.columns)):
+        column, name = frame.iloc[:, position], format_label(frame.columns[position], options)
+        if options.out_of_time or not len(column):
+            yield Fact(f"{name}: {format_dtype(column.dtype)}")
         else:
-            yield line(name, column, look, places)
-    yield from more(frame.shape[1], look)
+            yield describe_column(name, column, options, positions)
+    yield from omitted_columns(frame.shape[1], options)
 
 
-def _rows(frame: Any, look: Look, most: int) -> Iterator[Fact]:
-    head = frame.iloc[:most, : look.columns]
-    index = [] if is_plain(frame.index) else [head.index]
-    columns = [head.iloc[:, place] for place in range(head.shape[1])]
-    names = [*["index" for _ in index], *(label(name, look) for name in head.columns)]
+def _row_facts(frame: Any, options: Look, limit: int) -> Iterator[Fact]:
+    head = frame.iloc[:limit, : options.columns]
+    index = [] if is_default_index(frame.index) else [head.index]
+    columns = [head.iloc[:, position] for position in range(head.shape[1])]
+    names = [*["index" for _ in index], *(format_label(name, options) for name in head.columns)]
     arrays = [*index, *(column.array for column in columns)]
-    lines = ((label(array[row], look) for array in arrays) for row in range(len(head)))
-    yield from rows(names, lines, of=len(frame))
+    lines = ((format_label(array[row], options) for array in arrays) for row in range(len(head)))
+    yield from row_facts(names, lines, total=len(frame))
 
 
-def _attributes(values: Any, look: Look) -> Iterator[Fact]:
+def _attribute_facts(values: Any, options: Look) -> Iterator[Fact]:
     if values.attrs:
-        names = [label(name, look) for name in values.attrs]
-        shown = [f"{name}={cell(value, look)}" for name, value in list(values.attrs.items())[:10]]
-        yield Fact(f"attrs: {listed(shown, 5)}", shows=True, schema=f"attrs: {listed(names, 5)}")
+        names = [format_label(name, options) for name in values.attrs]
+        shown = [f"{name}={format_cell(value, options)}" for name, value in list(values.attrs.items())[:10]]
+        yield Fact(f"attrs: {format_list(shown, 5)}", shows=True, schema=f"attrs: {format_list(names, 5)}")
 
 
-def _series(series: Any, look: Look) -> Iterator[Fact]:
-    places = sample_places(len(series), look.sample)
-    yield Fact(f"{len(series):,} values{_memory(series)}{sample_note(places, len(series))}")
-    name = "unnamed" if series.name is None else label(series.name, look)
-    yield _named(name, series, look, places)
-    yield from index_lines(series.index, look, places)
-    if is_plain(series.index):
-        yield _beginning(series.array, look)
+def _describe_series(series: Any, options: Look) -> Iterator[Fact]:
+    positions = sample_indices(len(series), options.sample)
+    yield Fact(f"{len(series):,} values{_memory(series)}{positions_note(positions, len(series))}")
+    name = "unnamed" if series.name is None else format_label(series.name, options)
+    yield _series_fact(name, series, options, positions)
+    yield from index_facts(series.index, options, positions)
+    if is_default_index(series.index):
+        yield _first_values(series.array, options)
     else:
-        most = SMALL if is_small(len(series), 1) else look.rows
-        yield from rows(["index", name], _pairs(series.iloc[:most], look), of=len(series))
-    yield from _attributes(series, look)
+        limit = SMALL_TABLE_ROWS if is_small(len(series), 1) else options.rows
+        yield from row_facts(["index", name], _format_pairs(series.iloc[:limit], options), total=len(series))
+    yield from _attribute_facts(series, options)
 
 
-def _named(name: str, series: Any, look: Look, places: Any) -> Fact:
-    """The values by the name of the series, which is left out of the schema: of a row of a frame it is its label."""
-    known = told(series, look, places) if len(series) else Told()
-    of = kind(series.dtype)
-    return Fact(known.fact(name, of).text, shows=True, schema=Told(known.counts).fact("values", of).text)
+def _series_fact(name: str, series: Any, options: Look, positions: Any) -> Fact:
+    """Describe a series under its name.
+
+    The schema omits the name, because for a row of a frame it is the row's label, which is data.
+    """
+    facts = describe_values(series, options, positions) if len(series) else ColumnFacts()
+    dtype = format_dtype(series.dtype)
+    return Fact(facts.fact(name, dtype).text, shows=True, schema=ColumnFacts(facts.counts).fact("values", dtype).text)
 
 
-def _pairs(series: Any, look: Look) -> Iterator[list[str]]:
-    for place in range(len(series)):
-        yield [label(series.index[place], look), cell(series.array[place], look)]
+def _format_pairs(series: Any, options: Look) -> Iterator[list[str]]:
+    for position in range(len(series)):
+        yield [format_label(series.index[position], options), format_cell(series.array[position], options)]
 
 
-def _brief(values: Any, look: Look) -> str:
-    """Of a series or an index."""
-    if not 0 < len(values) <= BRIEF:
+def _format_brief(values: Any, options: Look) -> str:
+    """Format a small series or index."""
+    if not 0 < len(values) <= BRIEF_LIMIT:
         return ""
     index = getattr(values, "index", None)
-    if index is None or is_plain(index):
-        held = values if hasattr(values, "levels") else values.array
-        return f"[{', '.join(label(value, look) for value in held)}] of {kind(values.dtype)}"
-    return f"{{{', '.join(map(': '.join, _pairs(values, look)))}}} of {kind(values.dtype)}"
+    if index is None or is_default_index(index):
+        items = values if hasattr(values, "levels") else values.array
+        return f"[{', '.join(format_label(value, options) for value in items)}] of {format_dtype(values.dtype)}"
+    return f"{{{', '.join(map(': '.join, _format_pairs(values, options)))}}} of {format_dtype(values.dtype)}"
 
 
-def _index(index: Any, look: Look) -> Iterator[Fact]:
-    places = sample_places(len(index), look.sample)
-    yield Fact(f"{len(index):,} labels{_memory(index)}{sample_note(places, len(index))}")
-    if is_plain(index):
+def _describe_index(index: Any, options: Look) -> Iterator[Fact]:
+    positions = sample_indices(len(index), options.sample)
+    yield Fact(f"{len(index):,} labels{_memory(index)}{positions_note(positions, len(index))}")
+    if is_default_index(index):
         yield Fact(f"index: RangeIndex of {index.dtype} from 0")
-    yield from index_lines(index, look, places)
-    yield _beginning(index, look)
+    yield from index_facts(index, options, positions)
+    yield _first_values(index, options)
 
 
-def _array(array: Any, look: Look) -> Iterator[Fact]:
-    places = sample_places(len(array), look.sample)
-    yield Fact(f"{len(array):,} values, {size(array.nbytes)}{sample_note(places, len(array))}")
-    yield line("values", array, look, places) if len(array) else Fact(kind(array.dtype))
-    yield _beginning(array, look)
+def _describe_array(array: Any, options: Look) -> Iterator[Fact]:
+    positions = sample_indices(len(array), options.sample)
+    yield Fact(f"{len(array):,} values, {format_size(array.nbytes)}{positions_note(positions, len(array))}")
+    yield describe_column("values", array, options, positions) if len(array) else Fact(format_dtype(array.dtype))
+    yield _first_values(array, options)
 
 
-def _beginning(values: Any, look: Look) -> Fact:
-    most = SMALL if len(values) <= SMALL else 8
-    return begun([label(value, look) for value in values[:most]], len(values))
+def _first_values(values: Any, options: Look) -> Fact:
+    limit = SMALL_TABLE_ROWS if len(values) <= SMALL_TABLE_ROWS else 8
+    return first_values([format_label(value, options) for value in values[:limit]], len(values))
 
 
-def _scalar(value: Any, look: Look) -> Iterator[Fact]:
+def _describe_scalar(value: Any, options: Look) -> Iterator[Fact]:
     zone = f", zone {value.tzinfo}" if getattr(value, "tzinfo", None) else ""
     freq = f", freq {value.freqstr}" if hasattr(value, "freqstr") else ""
     yield Fact(f"{value}{zone}{freq}", shows=True, schema=f"scalar{zone}{freq}")
 
 
-def _interval(value: Any, look: Look) -> Iterator[Fact]:
-    yield Fact(f"{cell(value.left, look)} to {cell(value.right, look)}, closed {value.closed}", True, "scalar")
+def _describe_interval(value: Any, options: Look) -> Iterator[Fact]:
+    yield Fact(
+        f"{format_cell(value.left, options)} to {format_cell(value.right, options)}, closed {value.closed}",
+        True,
+        "scalar",
+    )
 
 
-def _missing(value: Any, look: Look) -> Iterator[Fact]:
+def _describe_missing(value: Any, options: Look) -> Iterator[Fact]:
     yield Fact("a missing value")
 
 
-def _grouped(grouped: Any, look: Look) -> Iterator[Fact]:
-    """The groups are not made for it; they are counted if they are there."""
-    over = " x ".join(
-        f"{length:,} {what}" for length, what in zip(grouped.obj.shape, ("rows", "columns"), strict=False)
+def _describe_groups(grouped: Any, options: Look) -> Iterator[Fact]:
+    """Describe a group-by without computing its groups; they are counted only if pandas has computed them already."""
+    shape = " x ".join(
+        f"{length:,} {axis}" for length, axis in zip(grouped.obj.shape, ("rows", "columns"), strict=False)
     )
-    yield Fact(f"groups of {over}{_known_groups(grouped)}")
+    yield Fact(f"groups of {shape}{_group_count(grouped)}")
     keys = grouped.keys if isinstance(grouped.keys, list) else [grouped.keys]
     if grouped.keys is not None:
-        yield Fact(f"by {listed([_key(key, look) for key in keys], 10)}")
+        yield Fact(f"by {format_list([_format_key(key, options) for key in keys], 10)}")
     if grouped.level is not None:
-        yield Fact(f"by level {label(grouped.level, look)}")
+        yield Fact(f"by level {format_label(grouped.level, options)}")
 
 
-def _key(key: Any, look: Look) -> str:
+def _format_key(key: Any, options: Look) -> str:
     return key if type(key) is str else type(key).__name__
 
 
-def _known_groups(grouped: Any) -> str:
-    known = getattr(getattr(grouped, "_grouper", None), "_cache", None) or {}
-    return f", {known['ngroups']:,} groups" if "ngroups" in known else ""
+def _group_count(grouped: Any) -> str:
+    cache = getattr(getattr(grouped, "_grouper", None), "_cache", None) or {}
+    return f", {cache['ngroups']:,} groups" if "ngroups" in cache else ""
 
 
-def _styler(styler: Any, look: Look) -> Iterator[Fact]:
+def _describe_styler(styler: Any, options: Look) -> Iterator[Fact]:
     yield Fact("a styled frame")
-    yield from _frame(styler.data, look)
+    yield from _describe_frame(styler.data, options)
 
 
-def _frame_measure(frame: Any) -> str:
+def _measure_frame(frame: Any) -> str:
     length, width = frame.shape
     shape = f"{length} rows x {width} columns"
-    if width > MANY:
+    if width > MAX_COMPARED_COLUMNS:
         return shape
     names = [name if type(name) is str else type(name).__name__ for name in frame.columns]
     types = ", ".join(sorted({*map(dtype_name, frame.dtypes.array)}))
-    return f"{shape} of {types} #{hash((*names, *_contents(frame))) & 0xFFFFFFFF:08x}"
+    return f"{shape} of {types} #{hash((*names, *_column_fingerprints(frame))) & 0xFFFFFFFF:08x}"
 
 
-def _contents(frame: Any) -> Iterator[str]:
-    """Of small frames: pandas' own manager is asked, for each column through its surface takes longer than all."""
+def _column_fingerprints(frame: Any) -> Iterator[str]:
+    """Fingerprint the columns of small frames through pandas' internal manager: the public interface is slower."""
     columns = range(frame.shape[1])
-    if len(columns) <= COMPARED and len(frame) * len(columns) * 8 <= HASHED:
-        for place in columns:
-            yield _content(frame._mgr.iget_values(place))
+    if len(columns) <= MAX_HASHED_COLUMNS and len(frame) * len(columns) * 8 <= MAX_HASHED_BYTES:
+        for position in columns:
+            yield _fingerprint(frame._mgr.iget_values(position))
 
 
-def _content(values: Any) -> str:
+def _fingerprint(values: Any) -> str:
     array = getattr(values, "_ndarray", values)
     return fingerprint(array) if type(array).__name__ == "ndarray" else ""
 
 
-def _series_measure(series: Any) -> str:
-    return f"{_length_measure(series)}{_content(series._values)}"
+def _measure_series(series: Any) -> str:
+    return f"{_measure_length(series)}{_fingerprint(series._values)}"
 
 
-def _length_measure(values: Any) -> str:
+def _measure_length(values: Any) -> str:
     return f"{len(values)} values of {dtype_name(values.dtype)}"
 
 
-def _sure(value: Any) -> bool:
-    """Frames and series of plain columns, and few enough of them to look at each."""
+def _is_inert(value: Any) -> bool:
+    """Return whether this is a frame or series of plain columns, few enough to check the type of each."""
     name = type(value).__name__
-    if name == "DataFrame" and len(value.columns) <= HASHED:
+    if name == "DataFrame" and len(value.columns) <= MAX_HASHED_BYTES:
         dtypes = [*value.dtypes, value.columns.dtype]
     elif name == "Series" and (value.name is None or type(value.name) is str):
         dtypes = [value.dtype]
@@ -235,34 +253,34 @@ def _sure(value: Any) -> bool:
 
 
 def _holds_no_objects(dtype: Any) -> bool:
-    """Whether it is one of NumPy's or pandas' own, and the values are no objects of any class."""
+    """Return whether the type is NumPy's or pandas' own and its values are not arbitrary objects."""
     if type(dtype).__name__ == "CategoricalDtype":
         return dtype.categories is not None and _holds_no_objects(dtype.categories.dtype)
     module = type(dtype).__module__.partition(".")[0]
     return module in ("numpy", "pandas") and not getattr(dtype, "hasobject", False)
 
 
-FAMILY = Family(
+FAMILY = TypeFamily(
     {
-        "pandas.DataFrame": _frame,
-        "pandas.Series": _series,
-        "pandas.Index": _index,
-        "pandas.ExtensionArray": _array,
-        "pandas.Timestamp": _scalar,
-        "pandas.Timedelta": _scalar,
-        "pandas.Period": _scalar,
-        "pandas.Interval": _interval,
-        "pandas.NaTType": _missing,
-        "pandas.NAType": _missing,
-        "pandas.GroupBy": _grouped,
-        "pandas.Styler": _styler,
+        "pandas.DataFrame": _describe_frame,
+        "pandas.Series": _describe_series,
+        "pandas.Index": _describe_index,
+        "pandas.ExtensionArray": _describe_array,
+        "pandas.Timestamp": _describe_scalar,
+        "pandas.Timedelta": _describe_scalar,
+        "pandas.Period": _describe_scalar,
+        "pandas.Interval": _describe_interval,
+        "pandas.NaTType": _describe_missing,
+        "pandas.NAType": _describe_missing,
+        "pandas.GroupBy": _describe_groups,
+        "pandas.Styler": _describe_styler,
     },
     {
-        "pandas.DataFrame": _frame_measure,
-        "pandas.Series": _series_measure,
-        "pandas.Index": _length_measure,
-        "pandas.ExtensionArray": _length_measure,
+        "pandas.DataFrame": _measure_frame,
+        "pandas.Series": _measure_series,
+        "pandas.Index": _measure_length,
+        "pandas.ExtensionArray": _measure_length,
     },
-    sure=_sure,
-    briefs={"pandas.Series": _brief, "pandas.Index": _brief},
+    is_inert=_is_inert,
+    briefs={"pandas.Series": _format_brief, "pandas.Index": _format_brief},
 )

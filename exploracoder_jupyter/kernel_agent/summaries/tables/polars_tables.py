@@ -1,7 +1,8 @@
-"""Polars: frames, lazy frames, series.
+"""Polars data frames, lazy frames and series.
 
-They are told in the kernel's own process, for its threads are missing in a fork and it waits for them. So everything
-is bounded: statistics come from a sample, and of texts and lists only the beginning leaves Polars.
+They are described in the kernel's own process: Polars' threads do not exist in a fork, so it would wait for them
+forever. Therefore all work is bounded: statistics come from a sample, and only the beginnings of texts and lists are
+extracted.
 """
 
 from __future__ import annotations
@@ -10,199 +11,226 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import BRIEF, Fact, Family, Look, cut, listed, size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
+    BRIEF_LIMIT,
+    Fact,
+    Look,
+    TypeFamily,
+    cut,
+    format_list,
+    format_size,
+)
 from exploracoder_jupyter.kernel_agent.summaries.tables.columns import (
-    LONG,
-    MANY,
-    SMALL,
-    TEXT,
-    Told,
-    around,
-    beginning,
-    begun,
-    cell,
+    LONG_VALUE_BYTES,
+    MAX_COMPARED_COLUMNS,
+    PREFIX_LENGTH,
+    SMALL_TABLE_ROWS,
+    ColumnFacts,
+    column_overview,
+    describe_texts,
+    first_values,
+    format_cell,
+    format_label,
+    format_number_range,
+    format_range,
+    format_statistic,
+    format_timestamp,
     is_small,
-    label,
-    light,
-    missing,
-    moment,
-    more,
-    number,
-    overview,
-    reach,
-    rows,
-    sampled,
-    span,
-    spots,
-    tops,
-    truths,
+    missing_note,
+    omitted_columns,
+    row_facts,
+    sample_note,
+    sample_positions,
+    sample_size,
+    small_table_facts,
+    text_prefix,
+    true_share,
 )
 
 
-def _frame(frame: Any, look: Look) -> Iterator[Fact]:
+def _describe_frame(frame: Any, options: Look) -> Iterator[Fact]:
     length, width = frame.shape
-    places = _places(frame, look)
-    note = sampled(len(places), length) if places is not None else ""
-    yield Fact(f"{length:,} rows x {width:,} columns, {size(_bytes(frame))}{note}")
-    yield from overview([(label(name, look), _kind(dtype)) for name, dtype in frame.schema.items()], look)
-    columns = _columns(frame, look, places)
+    positions = _sample_positions(frame, options)
+    note = sample_note(len(positions), length) if positions is not None else ""
+    yield Fact(f"{length:,} rows x {width:,} columns, {format_size(_estimate_bytes(frame))}{note}")
+    yield from column_overview(
+        [(format_label(name, options), _format_type(dtype)) for name, dtype in frame.schema.items()], options
+    )
+    columns = _column_facts(frame, options, positions)
     if is_small(length, width):
-        yield from around(columns, _rows(frame, look, length))
+        yield from small_table_facts(columns, _row_facts(frame, options, length))
         return
     yield from columns
-    yield from _rows(frame[: look.rows, : look.columns], look, length)
+    yield from _row_facts(frame[: options.rows, : options.columns], options, length)
 
 
-def _columns(frame: Any, look: Look, places: Any) -> Iterator[Fact]:
-    for column in frame.iter_columns() if frame.width <= look.columns else frame[:, : look.columns].iter_columns():
-        known = Told() if look.late else _told(column, look, places)
-        yield known.fact(label(column.name, look), _kind(column.dtype))
-    yield from more(frame.width, look)
+def _column_facts(frame: Any, options: Look, positions: Any) -> Iterator[Fact]:
+    for column in (
+        frame.iter_columns() if frame.width <= options.columns else frame[:, : options.columns].iter_columns()
+    ):
+        facts = ColumnFacts() if options.out_of_time else _describe_column(column, options, positions)
+        yield facts.fact(format_label(column.name, options), _format_type(column.dtype))
+    yield from omitted_columns(frame.width, options)
 
 
-def _series(series: Any, look: Look) -> Iterator[Fact]:
-    places = _places(series, look)
-    note = sampled(len(places), len(series)) if places is not None else ""
-    yield Fact(f"{len(series):,} values, {size(_bytes(series))}{note}")
-    yield _told(series, look, places).fact(label(series.name, look) if series.name else "values", _kind(series.dtype))
+def _describe_series(series: Any, options: Look) -> Iterator[Fact]:
+    positions = _sample_positions(series, options)
+    note = sample_note(len(positions), len(series)) if positions is not None else ""
+    yield Fact(f"{len(series):,} values, {format_size(_estimate_bytes(series))}{note}")
+    yield _describe_column(series, options, positions).fact(
+        format_label(series.name, options) if series.name else "values", _format_type(series.dtype)
+    )
     if len(series):
-        most = SMALL if len(series) <= SMALL else 8
-        yield begun(_cells(series[:most], look), len(series))
+        limit = SMALL_TABLE_ROWS if len(series) <= SMALL_TABLE_ROWS else 8
+        yield first_values(_format_cells(series[:limit], options), len(series))
 
 
-def _brief(series: Any, look: Look) -> str:
-    return f"[{', '.join(_cells(series, look))}] of {_kind(series.dtype)}" if 0 < len(series) <= BRIEF else ""
+def _format_brief(series: Any, options: Look) -> str:
+    return (
+        f"[{', '.join(_format_cells(series, options))}] of {_format_type(series.dtype)}"
+        if 0 < len(series) <= BRIEF_LIMIT
+        else ""
+    )
 
 
-def _lazy(frame: Any, look: Look) -> Iterator[Fact]:
-    """Even its columns' names are not asked: that opens files and calls functions."""
+def _describe_lazy_frame(frame: Any, options: Look) -> Iterator[Fact]:
+    """Describe a lazy frame without even its column names: resolving them opens files and calls functions."""
     yield Fact("lazy, not collected; collect_schema() tells its columns")
 
 
-def _expression(expression: Any, look: Look) -> Iterator[Fact]:
-    """Its text can hold values that are compared with."""
-    yield Fact(cut(str(expression), 4 * look.letters), shows=True, schema="an expression")
+def _describe_expression(expression: Any, options: Look) -> Iterator[Fact]:
+    """Describe an expression. Its text can contain values, such as those in comparisons."""
+    yield Fact(cut(str(expression), 4 * options.cell_width), shows=True, schema="an expression")
 
 
-def _schema(schema: Any, look: Look) -> Iterator[Fact]:
+def _describe_schema(schema: Any, options: Look) -> Iterator[Fact]:
     yield Fact(f"{len(schema):,} columns")
-    fields = [f"{cut(name, look.letters)} {_kind(dtype)}" for name, dtype in list(schema.items())[: look.columns + 1]]
-    yield Fact(listed(fields, look.columns))
+    fields = [
+        f"{cut(name, options.cell_width)} {_format_type(dtype)}"
+        for name, dtype in list(schema.items())[: options.columns + 1]
+    ]
+    yield Fact(format_list(fields, options.columns))
 
 
-def _places(values: Any, look: Look) -> Any:
-    """Where the sample is taken, as what Polars gathers by; None: everywhere."""
-    each = _bytes(values) / max(len(values), 1)
-    places = spots(len(values), light(each, look.sample))
-    return None if places is None else sys.modules["polars"].Series(places)
+def _sample_positions(values: Any, options: Look) -> Any:
+    """Return the positions of a sample as a Polars series, or None to take all values."""
+    item_bytes = _estimate_bytes(values) / max(len(values), 1)
+    positions = sample_positions(len(values), sample_size(item_bytes, options.sample))
+    return None if positions is None else sys.modules["polars"].Series(positions)
 
 
-def _bytes(values: Any) -> int:
-    """Of Python objects, the references: older versions end in panic when asked for them."""
+def _estimate_bytes(values: Any) -> int:
+    """Estimate the size; of Python objects, only their references, because older versions panic otherwise."""
     columns = values.iter_columns() if hasattr(values, "iter_columns") else [values]
     return sum(8 * len(column) if str(column.dtype) == "Object" else column.estimated_size() for column in columns)
 
 
-def _kind(dtype: Any) -> str:
+def _format_type(dtype: Any) -> str:
     name = str(dtype).replace("time_unit=", "").replace(", time_zone=None", "")
     return f"Enum of {len(dtype.categories):,}" if name.startswith("Enum") else cut(name, 80)
 
 
-def _told(series: Any, look: Look, places: Any) -> Told:
-    counts = missing(series.null_count(), len(series), word="null") if len(series) else ()
+def _describe_column(series: Any, options: Look, positions: Any) -> ColumnFacts:
+    counts = missing_note(series.null_count(), len(series), word="null") if len(series) else ()
     if series.null_count() == len(series) or series.dtype.is_nested() or str(series.dtype) == "Object":
-        return Told(counts)
-    taken = series if places is None else series.gather(places)
-    taken = (taken.str.slice(0, TEXT) if str(series.dtype) == "String" else taken).drop_nulls()
-    if not len(taken):
-        return Told(counts)
-    known = _present(taken, look, exact=places is None)
-    return Told((*counts, *known.counts), known.values)
+        return ColumnFacts(counts)
+    values = series if positions is None else series.gather(positions)
+    values = (values.str.slice(0, PREFIX_LENGTH) if str(series.dtype) == "String" else values).drop_nulls()
+    if not len(values):
+        return ColumnFacts(counts)
+    facts = _describe_present(values, options, exact=positions is None)
+    return ColumnFacts((*counts, *facts.counts), facts.values)
 
 
-def _present(taken: Any, look: Look, *, exact: bool) -> Told:
-    dtype, name = taken.dtype, str(taken.dtype)
+def _describe_present(values: Any, options: Look, *, exact: bool) -> ColumnFacts:
+    dtype, name = values.dtype, str(values.dtype)
     if dtype.is_float():
-        return _floats(taken, exact=exact)
+        return _describe_floats(values, exact=exact)
     if dtype.is_numeric():
-        return Told(values=_range(taken))
+        return ColumnFacts(values=_describe_range(values))
     if dtype.is_temporal():
-        return Told(values=(span(moment(taken.min()), moment(taken.max())),))
+        return ColumnFacts(values=(format_range(format_timestamp(values.min()), format_timestamp(values.max())),))
     if name == "Boolean":
-        return Told(values=(truths(taken.sum(), len(taken)),))
+        return ColumnFacts(values=(true_share(values.sum(), len(values)),))
     if name == "String" or name.startswith(("Categorical", "Enum")):
-        texts = taken.cast(sys.modules["polars"].String)
-        return Told(values=tops(texts.to_list(), look, exact=exact))
-    return Told()
+        texts = values.cast(sys.modules["polars"].String)
+        return ColumnFacts(values=describe_texts(texts.to_list(), options, exact=exact))
+    return ColumnFacts()
 
 
-def _floats(taken: Any, *, exact: bool) -> Told:
-    counts = missing(int(taken.is_nan().sum()), len(taken), exact=exact, word="NaN")
-    endless = missing(int(taken.is_infinite().sum()), len(taken), exact=exact, word="infinite")
-    finite = taken.filter(taken.is_finite())
-    return Told(counts, (*(_range(finite) if len(finite) else ()), *endless))
+def _describe_floats(values: Any, *, exact: bool) -> ColumnFacts:
+    counts = missing_note(int(values.is_nan().sum()), len(values), exact=exact, word="NaN")
+    infinite = missing_note(int(values.is_infinite().sum()), len(values), exact=exact, word="infinite")
+    finite = values.filter(values.is_finite())
+    return ColumnFacts(counts, (*(_describe_range(finite) if len(finite) else ()), *infinite))
 
 
-def _range(taken: Any) -> tuple[str, ...]:
-    extent = reach(taken.min(), taken.max())
-    mean = taken.mean()  # older versions have none of decimals
-    return (extent,) if extent.startswith("all ") or mean is None else (extent, f"mean {number(float(mean))}")
+def _describe_range(values: Any) -> tuple[str, ...]:
+    value_range = format_number_range(values.min(), values.max())
+    mean = values.mean()  # older versions have no mean of decimals
+    return (
+        (value_range,)
+        if value_range.startswith("all ") or mean is None
+        else (value_range, f"mean {format_statistic(float(mean))}")
+    )
 
 
-def _rows(head: Any, look: Look, length: int) -> Iterator[Fact]:
-    columns = [_cells(column, look) for column in head.iter_columns()]
-    yield from rows([label(name, look) for name in head.columns], zip(*columns, strict=True), of=length)
+def _row_facts(head: Any, options: Look, length: int) -> Iterator[Fact]:
+    columns = [_format_cells(column, options) for column in head.iter_columns()]
+    yield from row_facts(
+        [format_label(name, options) for name in head.columns], zip(*columns, strict=True), total=length
+    )
 
 
-def _cells(series: Any, look: Look) -> list[str]:
-    return [_cell(series[place : place + 1], look) for place in range(len(series))]
+def _format_cells(series: Any, options: Look) -> list[str]:
+    return [_format_cell(series[position : position + 1], options) for position in range(len(series))]
 
 
-def _cell(one: Any, look: Look) -> str:
-    """A value; of what is long, the beginning or only how long it is."""
-    name = str(one.dtype)
-    if one.null_count():
+def _format_cell(item: Any, options: Look) -> str:
+    """Format a value; of a long one, only the beginning or the length."""
+    name = str(item.dtype)
+    if item.null_count():
         return "null"
     if name == "String":
-        return beginning(one.str.slice(0, TEXT).item(), look)
-    if (name == "Binary" or one.dtype.is_nested()) and one.estimated_size() >= LONG:
-        return _length(one, look)
-    value = one.to_list()[0]
+        return text_prefix(item.str.slice(0, PREFIX_LENGTH).item(), options)
+    if (name == "Binary" or item.dtype.is_nested()) and item.estimated_size() >= LONG_VALUE_BYTES:
+        return _format_length(item, options)
+    value = item.to_list()[0]
     if name == "Float32":
         return f"{value:.8g}"
-    if one.dtype.is_nested():
-        return look.short(value)
-    return f"{len(value):,} bytes" if name == "Binary" else cell(value, look)
+    if item.dtype.is_nested():
+        return options.short(value)
+    return f"{len(value):,} bytes" if name == "Binary" else format_cell(value, options)
 
 
-def _length(one: Any, look: Look) -> str:
-    name = str(one.dtype)
+def _format_length(item: Any, options: Look) -> str:
+    name = str(item.dtype)
     if name.startswith("List"):
-        return f"[{one.list.len().item():,} items]"
-    return f"about {size(one.estimated_size())}" if name == "Binary" else cut(name, look.letters)
+        return f"[{item.list.len().item():,} items]"
+    return f"about {format_size(item.estimated_size())}" if name == "Binary" else cut(name, options.cell_width)
 
 
-def _frame_measure(frame: Any) -> str:
+def _measure_frame(frame: Any) -> str:
     shape = f"{frame.height} rows x {frame.width} columns"
-    if frame.width > MANY:
+    if frame.width > MAX_COMPARED_COLUMNS:
         return shape
-    types = ", ".join(sorted({_kind(dtype) for dtype in frame.dtypes}))
+    types = ", ".join(sorted({_format_type(dtype) for dtype in frame.dtypes}))
     return f"{shape} of {types} #{hash(tuple(frame.columns)) & 0xFFFFFFFF:08x}"
 
 
-def _series_measure(series: Any) -> str:
-    return f"{len(series)} values of {_kind(series.dtype)}"
+def _measure_series(series: Any) -> str:
+    return f"{len(series)} values of {_format_type(series.dtype)}"
 
 
-FAMILY = Family(
+FAMILY = TypeFamily(
     {
-        "polars.DataFrame": _frame,
-        "polars.Series": _series,
-        "polars.LazyFrame": _lazy,
-        "polars.Expr": _expression,
-        "polars.Schema": _schema,
+        "polars.DataFrame": _describe_frame,
+        "polars.Series": _describe_series,
+        "polars.LazyFrame": _describe_lazy_frame,
+        "polars.Expr": _describe_expression,
+        "polars.Schema": _describe_schema,
     },
-    {"polars.DataFrame": _frame_measure, "polars.Series": _series_measure},
-    here=True,
-    briefs={"polars.Series": _brief},
+    {"polars.DataFrame": _measure_frame, "polars.Series": _measure_series},
+    in_process=True,
+    briefs={"polars.Series": _format_brief},
 )

@@ -1,1 +1,1 @@
-"""Programs of the offline model: calls drafted, parameters bound, drafts assembled and repaired."""
+"""How the offline model writes programs: it drafts calls, binds parameters, and assembles and repairs drafts."""

@@ -1,4 +1,4 @@
-"""Mechanical repairs of code that failed, read off its error message."""
+"""Mechanical repairs of failed code, based on the error message."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from functools import partial
 
 from exploracoder_jupyter.core.types import ApiDoc, ErrorInfo
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
-from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parameters
+from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters
 
 Repair = Callable[[str, ErrorInfo, Sequence[ApiDoc], Pool], Iterator[str]]
 
 
-def repaired(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool, *, sure: bool = False) -> list[str]:
-    """Mended versions of the code, the likeliest first; each parses and differs from it.
+def repair_code(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool, *, certain: bool = False) -> list[str]:
+    """Return repaired versions of the code, the most likely first; each parses and differs from the original.
 
-    `sure` leaves out what the error does not say, only suggests.
+    `certain` limits the repairs to those that follow from the error, without those that it only suggests.
     """
     if not _parses(code):
         return []
-    repairs = _REPAIRS[:_SURE] if sure else _REPAIRS
+    repairs = _REPAIRS[:_CERTAIN_REPAIRS] if certain else _REPAIRS
     try:
-        found = [mended for repair in repairs for mended in repair(code, error, apis, pool)]
-    except RecursionError:  # the code parses, and is nested too deeply to be written again
+        found = [repaired_code for repair in repairs for repaired_code in repair(code, error, apis, pool)]
+    except RecursionError:  # the code parses, but is nested too deeply to be unparsed
         return []
-    return [mended for mended in dict.fromkeys(found) if mended != code and _parses(mended)]
+    return [repaired_code for repaired_code in dict.fromkeys(found) if repaired_code != code and _parses(repaired_code)]
 
 
 def _parses(code: str) -> bool:
@@ -39,7 +39,7 @@ def _parses(code: str) -> bool:
     return True
 
 
-def _missing_import(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _add_missing_import(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
     match = re.search(r"name '(\w+)' is not defined", error.message)
     if not match:
         return
@@ -53,80 +53,80 @@ def _missing_import(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: P
         yield f"import {name}\n{code}"
 
 
-def _unknown_keyword(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+def _fix_unknown_keyword(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
     match = re.search(
         r"unexpected keyword argument '(\w+)'|'(\w+)' is an invalid keyword|got an unexpected .*?'(\w+)'", error.message
     )
     if not match:
         return
-    bad = next(group for group in match.groups() if group)
-    known = [p.name for api in apis for p in parameters(api) if f"{api.name}(" in code]
-    for near in difflib.get_close_matches(bad, known, n=1, cutoff=0.6):
-        yield _edited(code, bad, partial(_renamed, near))
-    yield _edited(code, bad, lambda keyword: None)
+    unknown = next(group for group in match.groups() if group)
+    known_names = [p.name for api in apis for p in parse_parameters(api) if f"{api.name}(" in code]
+    for similar in difflib.get_close_matches(unknown, known_names, n=1, cutoff=0.6):
+        yield _edit_keyword(code, unknown, partial(_rename_keyword, similar))
+    yield _edit_keyword(code, unknown, lambda keyword: None)
 
 
-def _renamed(name: str, keyword: ast.keyword) -> ast.keyword:
+def _rename_keyword(name: str, keyword: ast.keyword) -> ast.keyword:
     return ast.keyword(name, keyword.value)
 
 
-def _edited(code: str, name: str, change: Callable[[ast.keyword], ast.keyword | None]) -> str:
+def _edit_keyword(code: str, name: str, edit: Callable[[ast.keyword], ast.keyword | None]) -> str:
     tree = ast.parse(code)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        changed = [change(k) if k.arg == name else k for k in call.keywords]
+        changed = [edit(keyword) if keyword.arg == name else keyword for keyword in call.keywords]
         call.keywords = [keyword for keyword in changed if keyword is not None]
     return ast.unparse(tree)
 
 
-def _unknown_attribute(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
-    """The nearest attribute: what Python itself suggests, then what the documentation knows."""
+def _fix_unknown_attribute(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+    """Try the nearest attributes: first Python's own suggestion, then names from the documentation."""
     match = re.search(r"has no attribute '(\w+)'", error.message)
     if not match:
         return
-    bad = match.group(1)
+    unknown = match.group(1)
     suggested = re.findall(r"Did you mean:? '\.?(\w+)'", f"{error.message} {error.traceback}")
-    near = difflib.get_close_matches(bad, [api.name for api in (*apis, *pool.apis.values())], n=2, cutoff=0.6)
-    for name in dict.fromkeys([*suggested, *near]):
-        yield re.sub(rf"\.{bad}\b", f".{name}", code)
+    similar = difflib.get_close_matches(unknown, [api.name for api in (*apis, *pool.apis.values())], n=2, cutoff=0.6)
+    for name in dict.fromkeys([*suggested, *similar]):
+        yield re.sub(rf"\.{unknown}\b", f".{name}", code)
     if "'list' object" in error.message or "'tuple' object" in error.message:
-        yield from _arrays(code)
+        yield from _convert_to_arrays(code)
 
 
-def _called_or_not(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
-    """`obj.attr()` where `attr` is no method."""
+def _remove_call(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+    """Remove the call from `obj.attr()` if `attr` is not a method."""
     if not re.search(r"object is not callable", error.message):
         return
     for match in re.finditer(r"(\.\w+)\(\)", code):
         yield code[: match.start()] + match.group(1) + code[match.end() :]
 
 
-def _containers(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
-    """Arguments of another container: tuples for lists, arrays for lists, sets for lists, lists for scalars."""
+def _change_containers(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+    """Change the type of container arguments: lists to tuples, arrays or sets, tuples to lists, scalars to lists."""
     if error.name not in ("TypeError", "ValueError", "AttributeError", "IndexError") or "NoneType" in error.message:
         return
     if "unhashable" in error.message or "tuple" in error.message:
-        yield _literals(code, ast.List, lambda node: ast.Tuple(node.elts, ast.Load()))
+        yield _edit_literals(code, ast.List, lambda node: ast.Tuple(node.elts, ast.Load()))
     if "array" in error.message or "shape" in error.message or "dimension" in error.message:
-        yield from _arrays(code)
+        yield from _convert_to_arrays(code)
     if "not iterable" in error.message or "Expected 2D" in error.message or "sequence" in error.message:
-        yield _arguments(code, lambda node: ast.List([node], ast.Load()))
+        yield _edit_arguments(code, lambda node: ast.List([node], ast.Load()))
     if "set" in error.message:
-        yield _literals(code, ast.List, lambda node: ast.Set(node.elts))
+        yield _edit_literals(code, ast.List, lambda node: ast.Set(node.elts))
     if "list" in error.message:
-        yield _literals(code, ast.Tuple, lambda node: ast.List(node.elts, ast.Load()))
+        yield _edit_literals(code, ast.Tuple, lambda node: ast.List(node.elts, ast.Load()))
 
 
-def _arrays(code: str) -> Iterator[str]:
-    yield "import numpy as np\n" + _literals(code, ast.List, lambda node: _numpy_call(node))
+def _convert_to_arrays(code: str) -> Iterator[str]:
+    yield "import numpy as np\n" + _edit_literals(code, ast.List, lambda node: _numpy_call(node))
 
 
 def _numpy_call(node: ast.expr) -> ast.expr:
     return ast.Call(ast.Attribute(ast.Name("np", ast.Load()), "array", ast.Load()), [node], [])
 
 
-class _Outermost(ast.NodeTransformer):
-    def __init__(self, kind: type, change: Callable[[ast.expr], ast.expr]) -> None:
-        self._kind, self._change = kind, change
+class _EditOutermost(ast.NodeTransformer):
+    def __init__(self, kind: type, edit: Callable[[ast.expr], ast.expr]) -> None:
+        self._kind, self._change = kind, edit
 
     def visit(self, node: ast.AST) -> ast.AST:
         if isinstance(node, self._kind) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -134,49 +134,51 @@ class _Outermost(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _literals(code: str, kind: type, change: Callable[..., ast.expr]) -> str:
-    """The code with its outermost literals of one kind changed."""
-    return ast.unparse(ast.fix_missing_locations(_Outermost(kind, change).visit(ast.parse(code))))
+def _edit_literals(code: str, kind: type, edit: Callable[..., ast.expr]) -> str:
+    """Edit the outermost literals of one kind."""
+    return ast.unparse(ast.fix_missing_locations(_EditOutermost(kind, edit).visit(ast.parse(code))))
 
 
-def _arguments(code: str, change: Callable[[ast.expr], ast.expr]) -> str:
-    """The code with the constants among its arguments changed."""
+def _edit_arguments(code: str, edit: Callable[[ast.expr], ast.expr]) -> str:
+    """Edit the constants and lists among the arguments of calls."""
     tree = ast.parse(code)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        call.args = [change(a) if isinstance(a, (ast.Constant, ast.List)) else a for a in call.args]
+        call.args = [
+            edit(argument) if isinstance(argument, (ast.Constant, ast.List)) else argument for argument in call.args
+        ]
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def _wrong_order(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
-    """The first two arguments of a documented call swapped."""
+def _swap_arguments(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+    """Swap the first two arguments of a documented call."""
     if error.name not in ("TypeError", "AttributeError", "ValueError"):
         return
     names = {api.name for api in apis}
     tree = ast.parse(code)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) >= 2):
-        last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        if last in names:
+        function_name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if function_name in names:
             call.args[:2] = [call.args[1], call.args[0]]
             yield ast.unparse(tree)
             return
 
 
-def _too_many(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
-    """`takes 1 positional argument but 3 were given`: arguments gathered in a list, then keyword arguments dropped."""
+def _reduce_arguments(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+    """Put the arguments in a list, for `takes 1 positional argument but 3 were given`."""
     if not re.search(r"takes .*positional argument.* given", error.message):
         return
     names = {api.name for api in apis}
     tree = ast.parse(code)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) >= 2):
-        last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        if last in names:
+        function_name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if function_name in names:
             call.args = [ast.List(call.args, ast.Load())]
             yield ast.unparse(ast.fix_missing_locations(tree))
             return
 
 
-def _iterators(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
-    """A result that is an iterator where a container is needed."""
+def _convert_iterators(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) -> Iterator[str]:
+    """Convert results that are iterators to lists, where a container is needed."""
     if not re.search(
         r"(generator|iterator|map|filter|zip|dict_\w+)' object (is not subscriptable|has no len)|no len\(\)",
         error.message,
@@ -189,15 +191,15 @@ def _iterators(code: str, error: ErrorInfo, apis: Sequence[ApiDoc], pool: Pool) 
     yield "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in body)
 
 
-_SURE = 5
-"""How many of the repairs follow from what the error says."""
+_CERTAIN_REPAIRS = 5
+"""How many of the first repairs follow from the error itself."""
 _REPAIRS: tuple[Repair, ...] = (
-    _missing_import,
-    _unknown_keyword,
-    _unknown_attribute,
-    _called_or_not,
-    _iterators,
-    _too_many,
-    _containers,
-    _wrong_order,
+    _add_missing_import,
+    _fix_unknown_keyword,
+    _fix_unknown_attribute,
+    _remove_call,
+    _convert_iterators,
+    _reduce_arguments,
+    _change_containers,
+    _swap_arguments,
 )

@@ -1,4 +1,4 @@
-"""A draft: a few statements that end in one expression, and what speaks for them."""
+"""Drafts: a few statements that end in one expression, with what is known for scoring them."""
 
 from __future__ import annotations
 
@@ -9,67 +9,69 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A piece of program under construction."""
+    """A program fragment under construction."""
 
     imports: tuple[str, ...]
     statements: tuple[str, ...]
-    """What has to run before the result."""
+    """Statements to run before the result."""
     result: str
-    """The expression that gives the result."""
+    """The expression for the result."""
     paths: tuple[str, ...] = ()
-    """The APIs it was made from."""
+    """The APIs that it uses."""
     used: frozenset[int] = frozenset()
     """Ids of the values that it uses."""
-    debt: float = 0.0
-    """Guesses and leftovers: literals of an example that nothing in the task replaced, forced types."""
+    penalty: float = 0.0
+    """For guesses and leftovers: literals of an example that no value of the task replaced, mismatching types."""
     type: str = ""
-    """What is known of the result's type."""
+    """The result's type, if known."""
     names: tuple[str, ...] = ()
     """API names in the code, for matching with the task's words."""
 
     def then(self, later: Draft) -> Draft:
-        """This draft's statements followed by the other's."""
+        """Return this draft's statements followed by the other draft."""
         return replace(
             later,
             imports=tuple(dict.fromkeys([*self.imports, *later.imports])),
             statements=(*self.statements, *later.statements),
             paths=tuple(dict.fromkeys([*self.paths, *later.paths])),
             used=self.used | later.used,
-            debt=self.debt + later.debt,
+            penalty=self.penalty + later.penalty,
             names=(*self.names, *later.names),
         )
 
-    def code(self, target: str, *, shown: bool = False) -> str:
-        """The program text that stores the result in `target`; `shown` adds what is to be learned from it."""
-        body = [*self.statements, f"{target} = {self.result}"] if self.result != target else list(self.statements)
-        imports, body = _unshadowed(self.imports, body)
-        text = "\n".join([*imports, *([""] if imports else []), *body])
-        return f"{text}\n{lesson(target)}" if shown else text
+    def code(self, target: str, *, with_print: bool = False) -> str:
+        """Return the code that stores the result in `target`; `with_print` adds a statement that prints it."""
+        statements = [*self.statements, f"{target} = {self.result}"] if self.result != target else list(self.statements)
+        imports, statements = _avoid_shadowing(self.imports, statements)
+        text = "\n".join([*imports, *([""] if imports else []), *statements])
+        return f"{text}\n{print_statement(target)}" if with_print else text
 
 
-def _unshadowed(imports: Sequence[str], body: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Functions whose names are also assigned are called through their module instead."""
-    lines, kept = list(body), []
+def _avoid_shadowing(imports: Sequence[str], statements: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Call functions whose names are also assigned through their module instead."""
+    statements, kept_imports = list(statements), []
     for line in imports:
-        found = re.fullmatch(r"from ([\w.]+) import (\w+)", line)
-        if found and any(re.match(rf"{found.group(2)} = ", other) for other in lines):
-            module, name = found.groups()
-            lines = [re.sub(rf"(?<![\w.]){name}(?=[(.])", f"{module}.{name}", other) for other in lines]
+        match = re.fullmatch(r"from ([\w.]+) import (\w+)", line)
+        if match and any(re.match(rf"{match.group(2)} = ", statement) for statement in statements):
+            module, name = match.groups()
+            statements = [
+                re.sub(rf"(?<![\w.]){name}(?=[(.])", f"{module}.{name}", statement) for statement in statements
+            ]
             line = f"import {module}"
-        kept.append(line)
-    return kept, lines
+        kept_imports.append(line)
+    return kept_imports, statements
 
 
-def lesson(name: str) -> str:
-    """A statement that prints the type and the value of a result."""
+def print_statement(name: str) -> str:
+    """Return a statement that prints the type and the value of a result."""
     return f"print(type({name}).__name__, {name})"
 
 
-def distinct(drafts: Iterable[Draft]) -> list[Draft]:
-    """The drafts without repeats of the same code, the cheapest of them kept."""
+def deduplicate(drafts: Iterable[Draft]) -> list[Draft]:
+    """Remove drafts with the same code, keeping the one with the lowest penalty."""
     best: dict[tuple[tuple[str, ...], str], Draft] = {}
     for draft in drafts:
         key = (draft.statements, draft.result)
-        if key not in best or draft.debt < best[key].debt:
+        if key not in best or draft.penalty < best[key].penalty:
             best[key] = draft
     return list(best.values())

@@ -1,7 +1,9 @@
-"""Documented examples adapted to the task: their literals replaced by the task's values of the same build and role.
+"""Adapts documented examples to the task.
 
-What an example leaves unreplaced counts against it (an example that is merely pasted does not do the task); keywords
-that the task does not speak of are dropped; a scalar is nested as deep as the literal that it replaces.
+Their literals are replaced by values of the task with a similar shape and role.
+
+Literals that remain count against a draft, because an example that is merely pasted does not do the task. Keywords that
+the task does not mention are dropped, and a scalar is nested as deep as the literal that it replaces.
 """
 
 from __future__ import annotations
@@ -13,92 +15,95 @@ from dataclasses import dataclass, field
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
-from exploracoder_jupyter.llm.offline.drafting.parameter_binding import Surroundings, role_match
-from exploracoder_jupyter.llm.offline.inputs.example_slices import Slice, called, stores
-from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parameters
+from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, role_match
+from exploracoder_jupyter.llm.offline.inputs.example_slices import Slice, called, stored_names
+from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, shape_of
-from exploracoder_jupyter.llm.offline.inputs.value_kinds import likeness_of_shapes, rank
-from exploracoder_jupyter.llm.offline.inputs.word_matching import likeness, parts
+from exploracoder_jupyter.llm.offline.inputs.value_kinds import nesting_depth, shape_similarity
+from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity
 
-_BEAM = 12
+_BEAM_WIDTH = 12
 
 
 @dataclass(slots=True)
-class Hole:
-    """A literal of an example that a value of the task may take the place of."""
+class Slot:
+    """A literal of an example that a value of the task may replace."""
 
     nodes: list[ast.expr]
     shape: str
     name: str
-    """The parameter or variable that it is given to."""
+    """The parameter or variable that it is assigned to."""
     keyword: ast.keyword | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Filling:
+class _Assignment:
     gain: float = 0.0
-    filled: Mapping[int, str] = field(default_factory=dict)
+    code_by_slot: Mapping[int, str] = field(default_factory=dict)
     used: frozenset[int] = frozenset()
     last: int = -1
 
 
-def adapted(slice_: Slice, api: ApiDoc, around: Surroundings, *, most: int = 3) -> list[Draft]:
-    """The slice with the task's values in it, best first; with nothing to put in, the slice itself."""
-    tree = ast.Module([*copy.deepcopy(slice_.statements), ast.Expr(copy.deepcopy(slice_.result))], [])
-    _rename(tree, slice_, around.reserved)
-    holes = _holes(tree, api)
-    return [_draft(tree, slice_, api, holes, filling, around) for filling in _fillings(holes, around)[:most]]
+def adapt_example(example_slice: Slice, api: ApiDoc, context: CallContext, *, limit: int = 3) -> list[Draft]:
+    """Return the slice with the task's values in it, best first; without values that fit, the slice itself."""
+    tree = ast.Module([*copy.deepcopy(example_slice.statements), ast.Expr(copy.deepcopy(example_slice.result))], [])
+    _rename_reserved(tree, example_slice, context.reserved)
+    slots = _find_slots(tree, api)
+    return [
+        _make_draft(tree, example_slice, api, slots, assignment, context)
+        for assignment in _assignments(slots, context)[:limit]
+    ]
 
 
-def _rename(tree: ast.Module, slice_: Slice, reserved: frozenset[str]) -> None:
-    """Give the example's own variables other names than those that are taken."""
-    own = {name for node in slice_.statements for name in stores(node, whole=True)} & reserved
+def _rename_reserved(tree: ast.Module, example_slice: Slice, reserved: frozenset[str]) -> None:
+    """Rename the example's own variables that have reserved names."""
+    reserved_names = {name for node in example_slice.statements for name in stored_names(node, whole=True)} & reserved
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in own:
+        if isinstance(node, ast.Name) and node.id in reserved_names:
             node.id = f"{node.id}_"
 
 
-def _holes(tree: ast.Module, api: ApiDoc) -> list[Hole]:
-    found: list[Hole] = []
-    shared: dict[str, Hole] = {}
-    for node, name, keyword in _literals(tree, api):
+def _find_slots(tree: ast.Module, api: ApiDoc) -> list[Slot]:
+    slots: list[Slot] = []
+    slots_by_literal: dict[str, Slot] = {}
+    for node, name, keyword in _iter_literals(tree, api):
         shape = _literal_shape(node)
         key = ast.dump(node)
-        if key in shared and shape != "int":
-            shared[key].nodes.append(node)
+        if key in slots_by_literal and shape != "int":
+            slots_by_literal[key].nodes.append(node)
             continue
-        hole = Hole([node], shape, name, keyword)
-        shared[key] = hole
-        found.append(hole)
-    return found
+        slot = Slot([node], shape, name, keyword)
+        slots_by_literal[key] = slot
+        slots.append(slot)
+    return slots
 
 
-def _literals(
+def _iter_literals(
     node: ast.AST, api: ApiDoc, name: str = "", keyword: ast.keyword | None = None
 ) -> Iterator[tuple[ast.expr, str, ast.keyword | None]]:
-    """The outermost literals below a node, in order, with the parameter or variable each is given to."""
-    switch = keyword is not None and isinstance(node, ast.Constant) and isinstance(node.value, bool)
-    if isinstance(node, ast.expr) and (switch or _literal_shape(node) not in ("", "None", "bool")):
+    """Yield the outermost literals below a node, in order, with the parameter or variable of each."""
+    is_flag = keyword is not None and isinstance(node, ast.Constant) and isinstance(node.value, bool)
+    if isinstance(node, ast.expr) and (is_flag or _literal_shape(node) not in ("", "None", "bool")):
         yield node, name, keyword
         return
     if isinstance(node, ast.Assign):
         target = node.targets[0]
-        yield from _literals(node.value, api, target.id if isinstance(target, ast.Name) else "")
+        yield from _iter_literals(node.value, api, target.id if isinstance(target, ast.Name) else "")
         if not isinstance(target, ast.Name):
-            yield from _literals(target, api)
+            yield from _iter_literals(target, api)
     elif isinstance(node, ast.Call):
-        yield from _literals(node.func, api)
-        names = _positional(node, api)
+        yield from _iter_literals(node.func, api)
+        names = _positional_names(node, api)
         for index, argument in enumerate(node.args):
-            yield from _literals(argument, api, names[index] if index < len(names) else name)
+            yield from _iter_literals(argument, api, names[index] if index < len(names) else name)
         for item in node.keywords:
-            yield from _literals(item.value, api, item.arg or "", item)
+            yield from _iter_literals(item.value, api, item.arg or "", item)
     elif not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.JoinedStr)):
         for child in ast.iter_child_nodes(node):
-            yield from _literals(child, api, name if isinstance(node, (ast.List, ast.Tuple)) else "")
+            yield from _iter_literals(child, api, name if isinstance(node, (ast.List, ast.Tuple)) else "")
 
 
-def _positional(call: ast.Call, api: ApiDoc) -> list[str]:
+def _positional_names(call: ast.Call, api: ApiDoc) -> list[str]:
     last = (
         call.func.attr
         if isinstance(call.func, ast.Attribute)
@@ -106,108 +111,116 @@ def _positional(call: ast.Call, api: ApiDoc) -> list[str]:
         if isinstance(call.func, ast.Name)
         else ""
     )
-    return [p.name for p in parameters(api) if p.kind == "positional"] if last == api.name else []
+    return [p.name for p in parse_parameters(api) if p.kind == "positional"] if last == api.name else []
 
 
 def _literal_shape(node: ast.expr) -> str:
-    """The shape of a literal, of `range(...)` and of `'a b'.split()`; empty for anything else."""
+    """Return the shape of a literal, of `range(...)` and of `'a b'.split()`; empty for anything else."""
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             return "list[int]"
-        method = isinstance(node.func, ast.Attribute) and node.func.attr == "split" and node.func.value
-        return "list[str]" if isinstance(method, ast.Constant) else ""
+        receiver = isinstance(node.func, ast.Attribute) and node.func.attr == "split" and node.func.value
+        return "list[str]" if isinstance(receiver, ast.Constant) else ""
     try:
         return shape_of(ast.literal_eval(node))
     except (ValueError, TypeError, SyntaxError):
         return ""
 
 
-def _fillings(holes: Sequence[Hole], around: Surroundings) -> list[_Filling]:
-    """Ways to put the values into the holes, best first: a beam over the values in the task's order."""
-    beam = [_Filling()]
-    values = sorted((v for v in around.values if v.id >= 0), key=lambda v: (v.start, -v.end))
+def _assignments(slots: Sequence[Slot], context: CallContext) -> list[_Assignment]:
+    """Return ways to assign the values to the slots, best first: a beam search over the values in the task's order."""
+    beam = [_Assignment()]
+    values = sorted((v for v in context.values if v.id >= 0), key=lambda v: (v.start, -v.end))
     for value in values:
-        grown = list(beam)
-        for filling in beam:
-            if not value.covers & filling.used:
-                grown.extend(_placed(filling, value, holes))
-        beam = sorted(grown, key=lambda filling: -filling.gain)[:_BEAM]
+        extended = list(beam)
+        for assignment in beam:
+            if not value.covered_ids & assignment.used:
+                extended.extend(_place_value(assignment, value, slots))
+        beam = sorted(extended, key=lambda assignment: -assignment.gain)[:_BEAM_WIDTH]
     return beam
 
 
-def _placed(filling: _Filling, value: Value, holes: Sequence[Hole]) -> Iterator[_Filling]:
-    for index, hole in enumerate(holes):
-        if index in filling.filled:
+def _place_value(assignment: _Assignment, value: Value, slots: Sequence[Slot]) -> Iterator[_Assignment]:
+    for index, slot in enumerate(slots):
+        if index in assignment.code_by_slot:
             continue
-        code, gain = _fit(value, hole)
+        code, gain = _fit_value(value, slot)
         if gain <= 0.3:
             continue
-        gain -= 0.1 if index < filling.last else 0.0
+        gain -= 0.1 if index < assignment.last else 0.0
         gain += 0.5 * (len(value.members) or 1)
-        yield _Filling(
-            filling.gain + gain, {**filling.filled, index: code}, filling.used | value.covers, max(index, filling.last)
+        yield _Assignment(
+            assignment.gain + gain,
+            {**assignment.code_by_slot, index: code},
+            assignment.used | value.covered_ids,
+            max(index, assignment.last),
         )
 
 
-def _fit(value: Value, hole: Hole) -> tuple[str, float]:
-    """The code that fills the hole, and how well it does."""
-    role = 0.6 * role_match(value, hole.name) if hole.name else 0.0
-    deeper = rank(hole.shape) - rank(value.shape)
-    if deeper > 0 and value.shape in ("int", "float") and ("int" in hole.shape or "float" in hole.shape):
-        return "[" * deeper + value.code + "]" * deeper, 0.35 + role
-    if hole.shape == "bool":
+def _fit_value(value: Value, slot: Slot) -> tuple[str, float]:
+    """Return the code that fills the slot, and how well it fits."""
+    role_score = 0.6 * role_match(value, slot.name) if slot.name else 0.0
+    extra_depth = nesting_depth(slot.shape) - nesting_depth(value.shape)
+    if extra_depth > 0 and value.shape in ("int", "float") and ("int" in slot.shape or "float" in slot.shape):
+        return "[" * extra_depth + value.code + "]" * extra_depth, 0.35 + role_score
+    if slot.shape == "bool":
         return value.code, 0.0
-    alike = likeness_of_shapes(value.shape, hole.shape)
-    return value.code, (alike + role if alike or role >= 1 else 0.0)
+    shape_score = shape_similarity(value.shape, slot.shape)
+    return value.code, (shape_score + role_score if shape_score or role_score >= 1 else 0.0)
 
 
-def _draft(
-    tree: ast.Module, slice_: Slice, api: ApiDoc, holes: Sequence[Hole], filling: _Filling, around: Surroundings
+def _make_draft(
+    tree: ast.Module,
+    example_slice: Slice,
+    api: ApiDoc,
+    slots: Sequence[Slot],
+    assignment: _Assignment,
+    context: CallContext,
 ) -> Draft:
     replaced: dict[int, str] = {}
     dropped: set[int] = set()
-    debt = 0.0
-    for index, hole in enumerate(holes):
-        if index in filling.filled:
-            replaced.update((id(node), filling.filled[index]) for node in hole.nodes)
-        elif hole.keyword is not None and not any(
-            likeness(w, p) >= 0.75 for w in around.words for p in parts(hole.name)
+    penalty = 0.0
+    for index, slot in enumerate(slots):
+        if index in assignment.code_by_slot:
+            replaced.update((id(node), assignment.code_by_slot[index]) for node in slot.nodes)
+        elif slot.keyword is not None and not any(
+            similarity(w, p) >= 0.75 for w in context.words for p in name_stems(slot.name)
         ):
-            dropped.add(id(hole.keyword))
-            debt += 0.1
+            dropped.add(id(slot.keyword))
+            penalty += 0.1
         else:
-            debt += _leftover(hole, around)
-    filled = _Replace(replaced, dropped).visit(copy.deepcopy(_marked(tree)))
-    body = [ast.unparse(node) for node in ast.iter_child_nodes(filled)]
+            penalty += _leftover_penalty(slot, context)
+    adapted_tree = _ReplaceNodes(replaced, dropped).visit(copy.deepcopy(_mark_nodes(tree)))
+    body = [ast.unparse(node) for node in ast.iter_child_nodes(adapted_tree)]
     return Draft(
-        imports=tuple(ast.unparse(node) for node in slice_.imports),
+        imports=tuple(ast.unparse(node) for node in example_slice.imports),
         statements=tuple(body[:-1]),
         result=body[-1],
         paths=(api.path,),
-        used=filling.used,
-        debt=debt,
-        type=slice_.type,
+        used=assignment.used,
+        penalty=penalty,
+        type=example_slice.type,
         names=tuple(sorted(called(tree))),
     )
 
 
-def _leftover(hole: Hole, around: Surroundings) -> float:
-    """What it costs to keep a literal of the example."""
-    if isinstance(hole.nodes[0], ast.Constant) and str(hole.nodes[0].value).lower() in around.text.lower().split():
+def _leftover_penalty(slot: Slot, context: CallContext) -> float:
+    """Return the penalty for keeping a literal of the example."""
+    if isinstance(slot.nodes[0], ast.Constant) and str(slot.nodes[0].value).lower() in context.text.lower().split():
         return 0.0
-    if rank(hole.shape):
+    if nesting_depth(slot.shape):
         return 0.8
-    return 0.5 if hole.shape == "str" else 0.35
+    return 0.5 if slot.shape == "str" else 0.35
 
 
-def _marked(tree: ast.Module) -> ast.Module:
-    """The tree with every node carrying its identity, so that copies can be told."""
+def _mark_nodes(tree: ast.Module) -> ast.Module:
+    """Mark every node with its identity, which its copies keep."""
     for node in ast.walk(tree):
         node.mark = id(node)  # type: ignore[attr-defined]
     return tree
 
 
-class _Replace(ast.NodeTransformer):
+class _ReplaceNodes(ast.NodeTransformer):
     def __init__(self, replaced: Mapping[int, str], dropped: set[int]) -> None:
         self._replaced = replaced
         self._dropped = dropped

@@ -1,6 +1,6 @@
-"""Plain Python between calls: what a task's wording asks of a result, and the functions it describes.
+"""Plain Python between calls: conversions of a result that a task's wording requests, and functions that it describes.
 
-Only the language and its built-in types are known here; nothing of any library.
+This module knows only the language and its built-in types, and nothing of any library.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from exploracoder_jupyter.llm.offline.inputs.value_kinds import kinds_of
 
 @dataclass(frozen=True, slots=True)
 class Idiom:
-    """A change to a result; `{x}` stands for it."""
+    """A conversion of a result; `{x}` stands for it."""
 
     template: str
     cost: float
 
     def apply(self, expression: str) -> str:
-        """The changed expression."""
+        """Return the converted expression."""
         return self.template.replace("{x}", expression)
 
 
-PLAIN = Idiom("{x}", 0.0)
+IDENTITY = Idiom("{x}", 0.0)
 
-_CUES: tuple[tuple[str, str], ...] = (
+_CONVERSION_CUES: tuple[tuple[str, str], ...] = (
     (r"\b(?:as|of|into) (?:(?:plain|python) )?lists\b|list of (?:\w+ )?lists", "[list(item) for item in {x}]"),
     (r"\b(?:as|of|into) tuples\b", "[tuple(item) for item in {x}]"),
     (r"\bsorted\b|\bin (?:ascending|alphabetical|increasing) order", "sorted({x})"),
@@ -45,15 +45,15 @@ _CUES: tuple[tuple[str, str], ...] = (
 _SCALARS = ("dict({x})", "str({x})", "float({x})", "int({x})")
 _CONTAINERS = ("list({x})", "set({x})", "tuple({x})", "[list(item) for item in {x}]", "[tuple(item) for item in {x}]")
 _ROUND = re.compile(r"\bround(?:ed)?\b.*?\bto (\d+|one|two|three|four)\b")
-_DIGITS = {"one": "1", "two": "2", "three": "3", "four": "4"}
+_NUMBER_WORDS = {"one": "1", "two": "2", "three": "3", "four": "4"}
 _ITEM = re.compile(r"\b(?:key|column|field|index|entry|position) (?:named |called )?('[^']*'|\"[^\"]*\"|\d+)")
-_TIMES: tuple[tuple[str, str], ...] = (
+_DATE_CUES: tuple[tuple[str, str], ...] = (
     (r"week ?day(?:'s)? name|name of the (?:week ?)?day|day of the week|day name", '{x}.strftime("%A")'),
     (r"month(?:'s)? name|name of the month", '{x}.strftime("%B")'),
     (r"\biso\b", "{x}.isoformat()"),
     (r"\bdate\b", "{x}.date().isoformat()"),
 )
-_DESCRIBED: tuple[tuple[str, str], ...] = (
+_FUNCTION_CUES: tuple[tuple[str, str], ...] = (
     (r"\beven\b", "lambda x: x % 2 == 0"),
     (r"\bodd\b", "lambda x: x % 2 == 1"),
     (r"\bpositive\b", "lambda x: x > 0"),
@@ -70,60 +70,75 @@ _DESCRIBED: tuple[tuple[str, str], ...] = (
     (r"\bincrement|\bplus one\b|\badd(?:ing|s)? (?:one|1)\b", "lambda x: x + 1"),
     (r"\bmodulo 3\b|remainder.* 3\b", "lambda x: x % 3"),
 )
-_COMPARED = re.compile(
+_COMPARISON = re.compile(
     r"(greater|more|larger|bigger|above|over|less|smaller|fewer|below|under|at least|at most)"
     r"(?: than)? (-?\d+(?:\.\d+)?)"
 )
 _OPERATORS = {"at least": ">=", "at most": "<="}
 
 
-def callables_in(text: str) -> tuple[str, ...]:
-    """Functions that a text describes, as code."""
+def find_callables(text: str) -> tuple[str, ...]:
+    """Return functions that a text describes, as code."""
     lowered = text.lower()
     found = re.findall(r"`((?:str|math|operator)\.[a-z_]+)`", text)
-    for match in _COMPARED.finditer(lowered):
+    for match in _COMPARISON.finditer(lowered):
         word = match.group(1)
         operator = _OPERATORS.get(word) or ("<" if word in ("less", "smaller", "fewer", "below", "under") else ">")
         found.append(f"lambda x: x {operator} {match.group(2)}")
-    found.extend(code for pattern, code in _DESCRIBED if re.search(pattern, lowered))
+    found.extend(code for pattern, code in _FUNCTION_CUES if re.search(pattern, lowered))
     return tuple(dict.fromkeys(found))
 
 
-def idioms(text: str, type_: str, attributes: frozenset[str] = frozenset()) -> list[Idiom]:
-    """What may be done to a result of this type (empty: unknown), by the text's wording first, then by the type."""
-    asked = [template for pattern, template in _CUES if re.search(pattern, text.lower()) and _applies(template, type_)]
+def find_idioms(text: str, type_: str, attributes: frozenset[str] = frozenset()) -> list[Idiom]:
+    """Return conversions for a result of this type (empty: unknown), first by the text's wording, then by the type."""
+    requested = [
+        template
+        for pattern, template in _CONVERSION_CUES
+        if re.search(pattern, text.lower()) and _is_applicable(template, type_)
+    ]
     rounding = _ROUND.search(text.lower())
     if rounding:
-        asked.append(f"round({{x}}, {_DIGITS.get(rounding.group(1), rounding.group(1))})")
+        requested.append(f"round({{x}}, {_NUMBER_WORDS.get(rounding.group(1), rounding.group(1))})")
     for match in _ITEM.finditer(text):
-        asked.append(f"{{x}}[{match.group(1)}]")
-    timely = [template for pattern, template in _TIMES if re.search(pattern, text.lower())]
-    if _timely(type_, attributes):
-        asked = [*timely, *asked]
-    found = [Idiom(template, 0.02 * rank) for rank, template in enumerate(asked)]
-    if timely and not type_:
-        found.append(Idiom(timely[0], 0.3))
-    lazy = kinds_of(type_) == {"sequence"} and not type_.startswith(("list", "tuple", "set", "str"))
-    found.append(Idiom("{x}", 0.35 if asked else 0.2 if lazy and type_ else 0.0))
-    if len(asked) > 1:
-        found.append(Idiom(asked[1].replace("{x}", asked[0]), 0.2))
-        found.append(Idiom(asked[0].replace("{x}", asked[1]), 0.3))
-    found.extend(Idiom(template, cost + (0.3 if asked else 0.0)) for template, cost in _by_type(type_))
-    cheapest = {idiom.template: idiom for idiom in sorted(found, key=lambda i: -i.cost)}
-    return sorted(cheapest.values(), key=lambda i: i.cost)
+        requested.append(f"{{x}}[{match.group(1)}]")
+    date_templates = [template for pattern, template in _DATE_CUES if re.search(pattern, text.lower())]
+    if _is_date(type_, attributes):
+        requested = [*date_templates, *requested]
+    found = [Idiom(template, 0.02 * rank) for rank, template in enumerate(requested)]
+    if date_templates and not type_:
+        found.append(Idiom(date_templates[0], 0.3))
+    is_lazy = kinds_of(type_) == {"sequence"} and not type_.startswith(("list", "tuple", "set", "str"))
+    found.append(Idiom("{x}", 0.35 if requested else 0.2 if is_lazy and type_ else 0.0))
+    if len(requested) > 1:
+        found.append(Idiom(requested[1].replace("{x}", requested[0]), 0.2))
+        found.append(Idiom(requested[0].replace("{x}", requested[1]), 0.3))
+    found.extend(Idiom(template, cost + (0.3 if requested else 0.0)) for template, cost in _idioms_by_type(type_))
+    cheapest = {idiom.template: idiom for idiom in sorted(found, key=lambda idiom: -idiom.cost)}
+    return sorted(cheapest.values(), key=lambda idiom: idiom.cost)
 
 
-def conversion(text: str, type_: str) -> Idiom | None:
-    """The built-in type that a text asks a result to be given as, if what was seen is sure to be another."""
+def requested_conversion(text: str, type_: str) -> Idiom | None:
+    """Return the conversion to a built-in type that a text requests, if the observed type is certainly another."""
     if not type_:
         return None
-    asked = (template for pattern, template in _CUES if re.search(pattern, text.lower()) and _applies(template, type_))
-    listed = kinds_of(type_) == {"sequence"}
-    return next((Idiom(t, 0.0) for t in asked if t in _SCALARS or (listed and t in _CONTAINERS)), None)
+    requested = (
+        template
+        for pattern, template in _CONVERSION_CUES
+        if re.search(pattern, text.lower()) and _is_applicable(template, type_)
+    )
+    is_sequence = kinds_of(type_) == {"sequence"}
+    return next(
+        (
+            Idiom(template, 0.0)
+            for template in requested
+            if template in _SCALARS or (is_sequence and template in _CONTAINERS)
+        ),
+        None,
+    )
 
 
-def _applies(template: str, type_: str) -> bool:
-    """Whether a change makes sense: nothing is converted to what it is already known to be."""
+def _is_applicable(template: str, type_: str) -> bool:
+    """Return whether a conversion makes sense: a value is not converted to the type that it already has."""
     head = template.partition("(")[0]
     if type_ and head in ("list", "set", "dict", "tuple", "str", "float", "int") and type_.partition("[")[0] == head:
         return False
@@ -134,12 +149,12 @@ def _applies(template: str, type_: str) -> bool:
     return not (kinds_of(type_) == {"text"} and head in ("[list", "[tuple", "sum"))
 
 
-def _timely(type_: str, attributes: frozenset[str]) -> bool:
+def _is_date(type_: str, attributes: frozenset[str]) -> bool:
     return "strftime" in attributes or type_.rpartition(".")[2].lower() in ("datetime", "date", "timestamp")
 
 
-def _by_type(type_: str) -> list[tuple[str, float]]:
-    """Changes worth trying with no word for them, with their costs."""
+def _idioms_by_type(type_: str) -> list[tuple[str, float]]:
+    """Return conversions that are worth trying without any cue in the text, with their costs."""
     kinds = kinds_of(type_) if type_ else frozenset({"unknown"})
     last = type_.rpartition(".")[2].lower()
     if "array" in last or last in ("series", "float64", "int64", "index"):

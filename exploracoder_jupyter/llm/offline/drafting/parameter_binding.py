@@ -1,7 +1,7 @@
-"""Calls from signatures: parameters bound to the values at hand, by name, role, documented type and order.
+"""Drafts calls from signatures: parameters are bound to the available values by name, role, documented type and order.
 
-`bindings` enumerates ways to fill a parameter list, best first. A required parameter that nothing fits rules a call
-out; an optional one is only given what a role or the documentation ties to it.
+`bind_parameters` enumerates ways to fill a parameter list, best first. A call is ruled out if no value fits a required
+parameter; an optional one is only passed what a role or the documentation associates with it.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.inputs.signature_parameters import Parameter, parameters
+from exploracoder_jupyter.llm.offline.inputs.signature_parameters import Parameter, parse_parameters
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value
-from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatible, kinds_of, wanted_kinds
+from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatibility, expected_kinds, kinds_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import (
-    STOP,
-    abbreviates,
-    best_likeness,
-    likeness,
-    parts,
+    STOP_WORDS,
+    best_similarity,
+    is_abbreviation,
+    name_stems,
+    similarity,
     stem,
 )
 
-_DECAY = (1.0, 0.85, 0.7, 0.5, 0.4, 0.3)
-_PREPOSITION_NAMES = {
+_ROLE_WEIGHTS = (1.0, 0.85, 0.7, 0.5, 0.4, 0.3)
+_NAMES_BY_PREPOSITION = {
     "from": "source src start begin lo low lower first a u from_ frm since unit_from",
     "to": "target dst dest stop end hi high upper last b v to_ until unit_to",
     "by": "by step k n amount offset",
@@ -36,7 +36,7 @@ _PREPOSITION_NAMES = {
     "at": "at index position pos",
     "between": "a left first s1",
 }
-_PREPOSITIONS = {word: frozenset(names.split()) for word, names in _PREPOSITION_NAMES.items()}
+_NAME_SETS_BY_PREPOSITION = {word: frozenset(names.split()) for word, names in _NAMES_BY_PREPOSITION.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,109 +47,118 @@ class Binding:
     """The arguments as code, in order, keywords as `name=value`."""
     used: frozenset[int]
     gain: float
-    """Higher is better."""
-    debt: float = 0.0
+    """Score; higher is better."""
+    penalty: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a call can draw on."""
+class CallContext:
+    """The values and words that a call can use."""
 
     values: tuple[Value, ...]
     """Literals of the task and variables of the state, the latest variable first."""
     words: tuple[str, ...]
-    """Stemmed words of the clause, stop words left out."""
+    """Stemmed words of the clause, without stop words."""
     text: str = ""
     """The clause."""
     callables: tuple[str, ...] = ()
     """Functions that the clause describes, as code: `len`, `lambda x: x % 2 == 0`."""
     reserved: frozenset[str] = frozenset()
-    """Names of variables that are taken."""
+    """Names of variables that are already used."""
 
 
 @dataclass(order=True)
-class _Partial:
+class _PartialBinding:
     cost: float
     number: int
     index: int = field(compare=False)
     chosen: tuple[tuple[Parameter, Value, str], ...] = field(compare=False, default=())
     used: frozenset[int] = field(compare=False, default=frozenset())
-    debt: float = field(compare=False, default=0.0)
+    penalty: float = field(compare=False, default=0.0)
 
 
 def role_match(value: Value, name: str) -> float:
-    """How strongly the words around a value tie it to a parameter of this name; about 0 to 3."""
-    if value.given:
-        if value.given == name:
+    """Rate how strongly the words around a value indicate a parameter of this name, from 0 to about 3."""
+    if value.name:
+        if value.name == name:
             return 3.0
-        return 2.2 if value.given.lower() == name.lower() else best_likeness(stem(value.given), parts(name))
-    best = 0.0
-    for role, decay in zip(value.roles, _DECAY, strict=False):
-        if name.lower() in _PREPOSITIONS.get(role, ()):
-            best = max(best, 1.2 * decay)
-        elif role not in _PREPOSITIONS:
-            best = max(best, 1.4 * decay * _part_likeness(role, name))
-    return best
+        return 2.2 if value.name.lower() == name.lower() else best_similarity(stem(value.name), name_stems(name))
+    score = 0.0
+    for role, weight in zip(value.roles, _ROLE_WEIGHTS, strict=False):
+        if name.lower() in _NAME_SETS_BY_PREPOSITION.get(role, ()):
+            score = max(score, 1.2 * weight)
+        elif role not in _NAME_SETS_BY_PREPOSITION:
+            score = max(score, 1.4 * weight * _name_similarity(role, name))
+    return score
 
 
-def _part_likeness(role: str, name: str) -> float:
-    found = best_likeness(role, parts(name))
-    if found < 0.5 and any(
-        abbreviates(part[-size:], role) for part in parts(name) for size in (3, 4) if len(part) >= size
+def _name_similarity(role: str, name: str) -> float:
+    score = best_similarity(role, name_stems(name))
+    if score < 0.5 and any(
+        is_abbreviation(part[-size:], role) for part in name_stems(name) for size in (3, 4) if len(part) >= size
     ):
-        found = 0.5
-    return found
+        score = 0.5
+    return score
 
 
-def bindings(api: ApiDoc, around: Surroundings, *, most: int = 4) -> list[Binding]:
-    """Up to `most` ways to call the API, best first; none when a required parameter stays empty."""
-    wanted = parameters(api)
-    required = [p for p in wanted if p.required]
+def bind_parameters(api: ApiDoc, context: CallContext, *, limit: int = 4) -> list[Binding]:
+    """Return up to `limit` ways to call the API, best first; none if no value fits a required parameter."""
+    parameters = parse_parameters(api)
+    required = [p for p in parameters if p.required]
     found: list[Binding] = []
-    queue = [_Partial(0.0, 0, 0)]
+    queue = [_PartialBinding(0.0, 0, 0)]
     count = 0
-    while queue and len(found) < most and count < 400:
+    while queue and len(found) < limit and count < 400:
         partial = heapq.heappop(queue)
         if partial.index == len(required):
-            found.append(_finished(partial, api, around))
+            found.append(_finish(partial, api, context))
             if not required and not found[-1].used:
-                found.extend(_by_first_optional(api, around))
+                found.extend(_bind_first_optional(api, context))
             continue
-        for cost, value, code, debt in _options(required[partial.index], partial, around):
+        for cost, value, code, penalty in _parameter_options(required[partial.index], partial, context):
             count += 1
             chosen = (*partial.chosen, (required[partial.index], value, code))
             heapq.heappush(
                 queue,
-                _Partial(
+                _PartialBinding(
                     partial.cost + cost,
                     count,
                     partial.index + 1,
                     chosen,
-                    partial.used | value.covers,
-                    partial.debt + debt,
+                    partial.used | value.covered_ids,
+                    partial.penalty + penalty,
                 ),
             )
     best = max((binding.gain for binding in found), default=0.0)
-    return [replace(b, debt=b.debt + 0.4 * (best - b.gain) + max(0.0, 0.3 - 0.15 * b.gain)) for b in found]
+    return [
+        replace(binding, penalty=binding.penalty + 0.4 * (best - binding.gain) + max(0.0, 0.3 - 0.15 * binding.gain))
+        for binding in found
+    ]
 
 
-def _by_first_optional(api: ApiDoc, around: Surroundings) -> list[Binding]:
-    """A call that could do without arguments, with the first value that its first parameter may take."""
-    first = next((p for p in parameters(api) if p.kind == "positional"), None)
-    fitting = [v for v in around.values if first and compatible(v.shape, first.type, first.name) >= 0]
-    best = max(fitting, key=lambda v: (len(v.members) > 2, v.id == -1, -v.start), default=None)
-    return [Binding((best.code,), best.covers, 0.5)] if best else []
+def _bind_first_optional(api: ApiDoc, context: CallContext) -> list[Binding]:
+    """Bind the best value to the first parameter of a call that requires no arguments."""
+    first = next((p for p in parse_parameters(api) if p.kind == "positional"), None)
+    candidates = [
+        value for value in context.values if first and compatibility(value.shape, first.type, first.name) >= 0
+    ]
+    best = max(candidates, key=lambda value: (len(value.members) > 2, value.id == -1, -value.start), default=None)
+    return [Binding((best.code,), best.covered_ids, 0.5)] if best else []
 
 
-def _options(parameter: Parameter, partial: _Partial, around: Surroundings) -> list[tuple[float, Value, str, float]]:
-    """The ways to fill one parameter as (cost, value, code, debt), best first."""
+def _parameter_options(
+    parameter: Parameter, partial: _PartialBinding, context: CallContext
+) -> list[tuple[float, Value, str, float]]:
+    """Return the ways to fill one parameter as (cost, value, code, penalty), best first."""
     found = [
-        (1.5 - _fit(parameter, value, partial), value, value.code, 0.0)
-        for value in around.values
-        if not value.covers & partial.used and compatible(value.shape, parameter.type, parameter.name) >= -0.2
+        (1.5 - _fit_score(parameter, value, partial), value, value.code, 0.0)
+        for value in context.values
+        if not value.covered_ids & partial.used and compatibility(value.shape, parameter.type, parameter.name) >= -0.2
     ]
     if not found:
-        found = [(2.5, value, *_forced(parameter, value)) for value in around.values if not value.covers & partial.used]
+        found = [
+            (2.5, value, *_coerce(parameter, value)) for value in context.values if not value.covered_ids & partial.used
+        ]
     if "callable" in parameter.type or parameter.name in (
         "func",
         "f",
@@ -160,153 +169,177 @@ def _options(parameter: Parameter, partial: _Partial, around: Surroundings) -> l
         "fn",
         "keyfunc",
     ):
-        made = [Value(-100 - i, code, "callable") for i, code in enumerate(around.callables)]
-        found = [*((0.2, value, value.code, 0.0) for value in made), *found]
+        function_values = [Value(-100 - i, code, "callable") for i, code in enumerate(context.callables)]
+        found = [*((0.2, value, value.code, 0.0) for value in function_values), *found]
     return sorted(found, key=lambda option: option[0])[:5]
 
 
-def _forced(parameter: Parameter, value: Value) -> tuple[str, float]:
-    """A value in spite of its kind; a scalar where a sequence is wanted is nested as deep as the documentation says."""
-    if kinds_of(value.shape) & {"number", "text"} and "sequence" in wanted_kinds(parameter.type, parameter.name):
-        deep = 2 if re.search(r"2-?d|\(\w+, \w+\)|matrix", f"{parameter.type} {parameter.text}".lower()) else 1
-        return "[" * deep + value.code + "]" * deep, 0.3
+def _coerce(parameter: Parameter, value: Value) -> tuple[str, float]:
+    """Pass a value of another kind; a scalar for a sequence is nested as deep as the documentation says."""
+    if kinds_of(value.shape) & {"number", "text"} and "sequence" in expected_kinds(parameter.type, parameter.name):
+        depth = 2 if re.search(r"2-?d|\(\w+, \w+\)|matrix", f"{parameter.type} {parameter.text}".lower()) else 1
+        return "[" * depth + value.code + "]" * depth, 0.3
     return value.code, 0.8
 
 
-def _fit(parameter: Parameter, value: Value, partial: _Partial) -> float:
-    fit = compatible(value.shape, parameter.type, parameter.name) + role_match(value, parameter.name)
+def _fit_score(parameter: Parameter, value: Value, partial: _PartialBinding) -> float:
+    fit = compatibility(value.shape, parameter.type, parameter.name) + role_match(value, parameter.name)
     if value.id < 0:
         fit += 0.4 if value.id == -1 else 0.2
-    earlier = [item.start for _, item, _ in partial.chosen if item.start >= 0]
-    if value.start >= 0 and any(start > value.start for start in earlier):
+    chosen_starts = [item.start for _, item, _ in partial.chosen if item.start >= 0]
+    if value.start >= 0 and any(start > value.start for start in chosen_starts):
         fit -= 0.15
     return fit + (0.3 if len(value.members) > 2 else 0.1 if value.members else 0.0)
 
 
-def _finished(partial: _Partial, api: ApiDoc, around: Surroundings) -> Binding:
-    """The call with what optional parameters are tied to."""
-    wanted = parameters(api)
-    given = {parameter.name: code for parameter, _, code in partial.chosen}
+def _finish(partial: _PartialBinding, api: ApiDoc, context: CallContext) -> Binding:
+    """Complete the call with the optional parameters that have a fitting value."""
+    parameters = parse_parameters(api)
+    arguments = {parameter.name: code for parameter, _, code in partial.chosen}
     used = partial.used
     gain = -partial.cost
-    splat: list[str] = []
-    for parameter in wanted:
+    variadic: list[str] = []
+    for parameter in parameters:
         if parameter.kind == "varargs":
-            values = _rest(parameter, used, around, first=partial.chosen)
-            splat = [value.code for value in values]
-            used = used.union(*(value.covers for value in values))
+            values = _variadic_values(parameter, used, context, first=partial.chosen)
+            variadic = [value.code for value in values]
+            used = used.union(*(value.covered_ids for value in values))
         elif parameter.kind == "varkeywords":
-            extra = _named(used, around)
-            given |= {value.given or value.unit: value.code for value in extra}
-            used = used.union(*(value.covers for value in extra))
+            extra_keywords = _keyword_values(used, context)
+            arguments |= {value.name or value.unit: value.code for value in extra_keywords}
+            used = used.union(*(value.covered_ids for value in extra_keywords))
         elif not parameter.required:
-            code, covers, bonus = _optional(parameter, api, used, around)
+            code, covered_ids, bonus = _optional_argument(parameter, api, used, context)
             if code:
-                given[parameter.name] = code
-                used |= covers
+                arguments[parameter.name] = code
+                used |= covered_ids
                 gain += bonus
-    return Binding(_arguments(wanted, given, splat), frozenset(i for i in used if i > -100), gain, partial.debt)
+    return Binding(
+        _arguments(parameters, arguments, variadic), frozenset(i for i in used if i > -100), gain, partial.penalty
+    )
 
 
-def _rest(
-    parameter: Parameter, used: frozenset[int], around: Surroundings, *, first: Sequence[tuple[Parameter, Value, str]]
+def _variadic_values(
+    parameter: Parameter, used: frozenset[int], context: CallContext, *, first: Sequence[tuple[Parameter, Value, str]]
 ) -> list[Value]:
-    """The unused values of one kind, members rather than their group, for `*args`."""
-    free = [v for v in around.values if not v.covers & used and v.id >= 0 and not v.given]
-    free = [v for v in free if not v.members and compatible(v.shape, parameter.type, parameter.name.rstrip("s")) > -0.5]
-    if not free and not first:
-        return [v for v in around.values if v.id == -1][:1]
-    kinds = [kinds_of(v.shape) for v in free]
-    return sorted((v for v, kind in zip(free, kinds, strict=True) if kind == kinds[0]), key=lambda v: v.start)
+    """Return the unused values of one kind for `*args`: members rather than their group."""
+    unused = [value for value in context.values if not value.covered_ids & used and value.id >= 0 and not value.name]
+    unused = [
+        value
+        for value in unused
+        if not value.members and compatibility(value.shape, parameter.type, parameter.name.rstrip("s")) > -0.5
+    ]
+    if not unused and not first:
+        return [value for value in context.values if value.id == -1][:1]
+    kinds = [kinds_of(value.shape) for value in unused]
+    return sorted(
+        (value for value, kind in zip(unused, kinds, strict=True) if kind == kinds[0]), key=lambda value: value.start
+    )
 
 
-def _named(used: frozenset[int], around: Surroundings) -> list[Value]:
-    return [v for v in around.values if v.id >= 0 and (v.given or v.unit) and not v.covers & used]
+def _keyword_values(used: frozenset[int], context: CallContext) -> list[Value]:
+    return [
+        value
+        for value in context.values
+        if value.id >= 0 and (value.name or value.unit) and not value.covered_ids & used
+    ]
 
 
-def _optional(
-    parameter: Parameter, api: ApiDoc, used: frozenset[int], around: Surroundings
+def _optional_argument(
+    parameter: Parameter, api: ApiDoc, used: frozenset[int], context: CallContext
 ) -> tuple[str, frozenset[int], float]:
-    """What an optional parameter gets, if anything: a value by its role, a documented option, a switch."""
-    free = [v for v in around.values if not v.covers & used and v.id >= 0]
-    scored = [(role_match(v, parameter.name), compatible(v.shape, parameter.type, parameter.name), v) for v in free]
-    scored = [item for item in scored if item[0] >= 0.6 and item[1] >= -0.2 and _like_default(item[2], parameter)]
+    """Return the argument of an optional parameter, if any: a value by its role, a documented option, or a flag."""
+    unused = [value for value in context.values if not value.covered_ids & used and value.id >= 0]
+    scored = [
+        (role_match(value, parameter.name), compatibility(value.shape, parameter.type, parameter.name), value)
+        for value in unused
+    ]
+    scored = [item for item in scored if item[0] >= 0.6 and item[1] >= -0.2 and _matches_default(item[2], parameter)]
     if scored:
         best = max(scored, key=lambda item: item[0] + item[1])
-        return best[2].code, best[2].covers, best[0]
-    option = _option(parameter, api, around)
+        return best[2].code, best[2].covered_ids, best[0]
+    option = _documented_option(parameter, api, context)
     if option:
         return option, frozenset(), 0.8
     if parameter.default == "False" and any(
-        likeness(w, p) >= 0.75 for w in around.words for p in parts(parameter.name)
+        similarity(w, p) >= 0.75 for w in context.words for p in name_stems(parameter.name)
     ):
         return "True", frozenset(), 0.5
     if (
         parameter.default == "None"
-        and _by_attribute(parameter)
-        and any(likeness(w, stem(parameter.name)) >= 0.75 for w in around.words)
+        and _takes_attribute_name(parameter)
+        and any(similarity(w, stem(parameter.name)) >= 0.75 for w in context.words)
     ):
         return repr(parameter.name), frozenset(), 0.3
-    if parameter.name in ("key", "func", "function", "default_factory") and around.callables:
-        return around.callables[0], frozenset(), 0.5
+    if parameter.name in ("key", "func", "function", "default_factory") and context.callables:
+        return context.callables[0], frozenset(), 0.5
     return "", frozenset(), 0.0
 
 
-def _by_attribute(parameter: Parameter) -> bool:
-    """Whether a parameter takes the name of an attribute, key or column."""
+def _takes_attribute_name(parameter: Parameter) -> bool:
+    """Return whether a parameter takes the name of an attribute, key or column."""
     return "str" in parameter.type and bool(re.search(r"attribute|\bkey\b|column|field", parameter.text))
 
 
-def _like_default(value: Value, parameter: Parameter) -> bool:
-    """Whether the default, where it is a literal, is of the value's kind."""
+def _matches_default(value: Value, parameter: Parameter) -> bool:
+    """Return whether the default, if it is a literal, is of the value's kind."""
     if parameter.default in ("", "None") or not re.match(r"[-\d'\"\[({]|True|False", parameter.default):
         return True
     text = parameter.default[0] in "'\""
     return text == (value.shape == "str") and parameter.default not in ("True", "False")
 
 
-def _option(parameter: Parameter, api: ApiDoc, around: Surroundings) -> str:
-    """A word of the clause that the documentation quotes as a setting, or that the clause ties to the parameter."""
+def _documented_option(parameter: Parameter, api: ApiDoc, context: CallContext) -> str:
+    """Return a word of the clause that the documentation quotes as an option, or that precedes the parameter's name."""
     if parameter.default and parameter.default[0] not in "'\"N":
         return ""
-    quoted = set(re.findall(r"['\"`]+([A-Za-z][\w-]{2,})['\"`]+", f"{parameter.type} {parameter.text}"))
-    quoted |= set(re.findall(rf"\b{parameter.name}\s*=\s*['\"]([\w-]+)['\"]", api.description))
-    spoken = {word.lower() for word in re.findall(r"[A-Za-z][\w-]+", around.text)}
-    for option in sorted(quoted):
-        if option.lower() in spoken and option not in ("None", "True", "False") and repr(option) != parameter.default:
+    options = set(re.findall(r"['\"`]+([A-Za-z][\w-]{2,})['\"`]+", f"{parameter.type} {parameter.text}"))
+    options |= set(re.findall(rf"\b{parameter.name}\s*=\s*['\"]([\w-]+)['\"]", api.description))
+    clause_words = {word.lower() for word in re.findall(r"[A-Za-z][\w-]+", context.text)}
+    for option in sorted(options):
+        if (
+            option.lower() in clause_words
+            and option not in ("None", "True", "False")
+            and repr(option) != parameter.default
+        ):
             return repr(option)
-    return _spoken_option(parameter, api, around) if parameter.default else ""
+    return _option_before_name(parameter, api, context) if parameter.default else ""
 
 
-def _spoken_option(parameter: Parameter, api: ApiDoc, around: Surroundings) -> str:
-    """The word before one that names the parameter, and no other parameter better, as in `in github format`."""
+def _option_before_name(parameter: Parameter, api: ApiDoc, context: CallContext) -> str:
+    """Return the word before one that names this parameter better than any other, as in `in github format`."""
     if parameter.default[0] not in "'\"" and "str" not in parameter.type:
         return ""
-    words = re.findall(r"[A-Za-z][\w-]*", around.text)
+    words = re.findall(r"[A-Za-z][\w-]*", context.text)
     for before, word in pairwise(words):
-        if before.lower() in STOP or word.lower() in STOP or word.lower() in _PREPOSITIONS or before == words[0]:
+        if (
+            before.lower() in STOP_WORDS
+            or word.lower() in STOP_WORDS
+            or word.lower() in _NAME_SETS_BY_PREPOSITION
+            or before == words[0]
+        ):
             continue
-        fit = _naming(word, parameter.name, around)
-        if fit >= 0.5 and all(fit >= _naming(word, p.name, around) for p in parameters(api)):
+        fit = _naming_score(word, parameter.name, context)
+        if fit >= 0.5 and all(fit >= _naming_score(word, p.name, context) for p in parse_parameters(api)):
             return repr(before)
     return ""
 
 
-def _naming(word: str, name: str, around: Surroundings) -> float:
-    """How well a word names a parameter; other words of the clause in the name count too."""
-    others = [other for other in around.words if len(other) >= 4 and name.lower().startswith(other[:4])]
-    return _part_likeness(stem(word), name) + (0.2 if others else 0.0)
+def _naming_score(word: str, name: str, context: CallContext) -> float:
+    """Rate how well a word names a parameter; other words of the clause in the name count too."""
+    matching_words = [other for other in context.words if len(other) >= 4 and name.lower().startswith(other[:4])]
+    return _name_similarity(stem(word), name) + (0.2 if matching_words else 0.0)
 
 
-def _arguments(wanted: Sequence[Parameter], given: dict[str, str], splat: Sequence[str]) -> tuple[str, ...]:
+def _arguments(parameters: Sequence[Parameter], assigned: dict[str, str], variadic: Sequence[str]) -> tuple[str, ...]:
     arguments: list[str] = []
-    gap = False
-    for parameter in wanted:
+    after_variadic = False
+    for parameter in parameters:
         if parameter.kind == "varargs":
-            arguments.extend(splat)
-            gap = True
-        elif parameter.kind in ("positional", "keyword") and parameter.name in given:
-            positional = parameter.kind == "positional" and parameter.required and not gap
-            arguments.append(given[parameter.name] if positional else f"{parameter.name}={given[parameter.name]}")
-    known = {parameter.name for parameter in wanted}
-    return (*arguments, *(f"{name}={code}" for name, code in given.items() if name not in known))
+            arguments.extend(variadic)
+            after_variadic = True
+        elif parameter.kind in ("positional", "keyword") and parameter.name in assigned:
+            positional = parameter.kind == "positional" and parameter.required and not after_variadic
+            arguments.append(assigned[parameter.name] if positional else f"{parameter.name}={assigned[parameter.name]}")
+    parameter_names = {parameter.name for parameter in parameters}
+    return (*arguments, *(f"{name}={code}" for name, code in assigned.items() if name not in parameter_names))

@@ -1,9 +1,9 @@
 """Whole programs for `solve` and `repair`: every variant worth trying, best first.
 
-What was explored comes first as it stands, where it binds what the task wants. Then, by their scores: the explored
-program continued; single calls and chains bound afresh over the whole task. Each is combined with changes of its result
-(`list(...)`, `sorted(...)`, ...) that the wording or the observed type suggests.
-The check of the task is read for the names that it needs, never for what it expects.
+The explored program comes first, unchanged, if it binds the names that the task wants. The others follow by their
+scores: the explored program with further steps, and single calls and chains created from scratch for the whole task.
+Each is combined with conversions of its result (`list(...)`, `sorted(...)`, ...) that the wording or the observed type
+suggests. The check of the task is read for the names that it needs, never for expected values.
 """
 
 from __future__ import annotations
@@ -15,28 +15,34 @@ from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import Experience, Task
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
-from exploracoder_jupyter.llm.offline.drafting.glue_code import PLAIN, Idiom, conversion, idioms
+from exploracoder_jupyter.llm.offline.drafting.glue_code import IDENTITY, Idiom, find_idioms, requested_conversion
 from exploracoder_jupyter.llm.offline.drafting.program_search import (
-    Aim,
-    Judged,
-    candidates,
-    chains,
-    judge,
-    place_for,
-    speaks,
+    Goal,
+    ScoredDraft,
+    chain_drafts,
+    create_step_context,
+    is_relevant,
+    rank_drafts,
+    score_draft,
 )
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
-from exploracoder_jupyter.llm.offline.inputs.example_slices import stores
-from exploracoder_jupyter.llm.offline.inputs.experience_state import alive, attributes, program, pruned, variables
-from exploracoder_jupyter.llm.offline.inputs.task_clauses import clauses
-from exploracoder_jupyter.llm.offline.inputs.task_values import targets_in
-from exploracoder_jupyter.llm.offline.inputs.value_kinds import kinds_of, wanted_kinds
-from exploracoder_jupyter.llm.offline.inputs.wanted_result import Wanted, wanted_by
+from exploracoder_jupyter.llm.offline.inputs.example_slices import stored_names
+from exploracoder_jupyter.llm.offline.inputs.experience_state import (
+    drop_unused,
+    explored_program,
+    observed_attributes,
+    prune,
+    state_variables,
+)
+from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets
+from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds, kinds_of
+from exploracoder_jupyter.llm.offline.inputs.wanted_result import SolutionForm, solution_form
 
-_REPEATED = 0.12
-"""What every kindred variant before it costs a variant."""
-_RAN = 0.3
-"""What having run counts for an explored program."""
+_REPETITION_COST = 0.12
+"""Score deducted for each similar variant ranked before."""
+_RAN_BONUS = 0.3
+"""Score added for an explored program that ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,97 +52,104 @@ class Variant:
     code: str
     score: float
     base: str
-    """The program before its result was changed: when it fails to run, so do its siblings."""
-    plain: bool = True
-    """Whether the result is taken as it comes."""
-    complete: bool = True
+    """The program before its result was converted: if it fails to run, so do its siblings."""
+    is_unconverted: bool = True
+    """Whether the result is used without conversion."""
+    is_complete: bool = True
     """Whether it binds every name that the task wants."""
-    kin: tuple[tuple[str, ...], ...] = ()
-    """What it has in common with others: its base, its first step, its APIs."""
+    similarity_keys: tuple[tuple[str, ...], ...] = ()
+    """What it may share with other variants: its base, its first step, its APIs."""
 
 
-def programs(task: Task, pool: Pool, experience: Sequence[Experience], *, most: int = 60) -> list[Judged]:
-    """Drafts for the whole task, best first."""
-    wanted = wanted_by(task)
-    whole = wanted.aim(task)
-    drafts = [*_explored(whole, pool, experience, wanted.names[:-1]), *_afresh(task, whole, pool)]
-    drafts = sorted((item for item in drafts if speaks(item.draft, whole, pool)), key=lambda item: -item.score)
-    return list({item.draft.code("_"): item for item in reversed(drafts)}.values())[::-1][:most]
+def programs(task: Task, pool: Pool, experience: Sequence[Experience], *, limit: int = 60) -> list[ScoredDraft]:
+    """Return drafts for the whole task, best first."""
+    form = solution_form(task)
+    whole_goal = form.goal(task)
+    drafts = [*_explored_drafts(whole_goal, pool, experience, form.names[:-1]), *_fresh_drafts(task, whole_goal, pool)]
+    drafts = sorted(
+        (item for item in drafts if is_relevant(item.draft, whole_goal, pool)), key=lambda item: -item.score
+    )
+    return list({item.draft.code("_"): item for item in reversed(drafts)}.values())[::-1][:limit]
 
 
 def variants(
     task: Task,
-    drafts: Sequence[Judged],
+    drafts: Sequence[ScoredDraft],
     experience: Sequence[Experience],
     attempts: Sequence[Experience] = (),
     *,
-    most: int = 80,
+    limit: int = 80,
 ) -> list[Variant]:
-    """Programs for the task, best first: the drafts with changes of their results, as the types seen suggest."""
-    wanted = wanted_by(task)
-    names = wanted.names
-    text = clauses(task.text, most=8)[-1]
-    known = attributes(experience)
-    seen = _seen_types(attempts, names[-1])
-    most_used = max((_used(item.draft) for item in drafts), default=0)
-    first = _as_explored(task, wanted, text, experience, most_used)
+    """Return programs for the task, best first: the drafts with conversions of their results, by the observed types."""
+    form = solution_form(task)
+    names = form.names
+    text = split_clauses(task.text, limit=8)[-1]
+    attributes = observed_attributes(experience)
+    observed_types = _observed_types(attempts, names[-1])
+    max_used = max((_count_used(item.draft) for item in drafts), default=0)
+    first = _explored_variants(task, form, text, experience, max_used)
     found: dict[str, Variant] = {}
     for item in drafts:
-        type_ = seen.get(pruned(_code(item.draft, names[-1], PLAIN), names), "")
-        typed = replace(item, draft=replace(item.draft, type=type_)) if type_ else item
-        for variant in _finished(typed, wanted, text, known):
+        type_ = observed_types.get(prune(_to_code(item.draft, names[-1], IDENTITY), names), "")
+        typed_item = replace(item, draft=replace(item.draft, type=type_)) if type_ else item
+        for variant in _finish(typed_item, form, text, attributes):
             if variant.code not in found or found[variant.code].score < variant.score:
                 found[variant.code] = variant
-    complete = [variant for variant in found.values() if variant.complete] or list(found.values())
-    ranked = _spread(sorted(complete, key=lambda variant: -variant.score))
-    return list({variant.code: variant for variant in (*first, *ranked)}.values())[:most]
+    complete = [variant for variant in found.values() if variant.is_complete] or list(found.values())
+    ranked = _diversify(sorted(complete, key=lambda variant: -variant.score))
+    return list({variant.code: variant for variant in (*first, *ranked)}.values())[:limit]
 
 
-def _as_explored(
-    task: Task, wanted: Wanted, text: str, experience: Sequence[Experience], most_used: int
+def _explored_variants(
+    task: Task, form: SolutionForm, text: str, experience: Sequence[Experience], max_used: int
 ) -> list[Variant]:
-    """The explored program unchanged, if it binds the wanted names, or did the whole of a task that names none.
+    """Return the explored program unchanged, if it binds the wanted names, or covers a whole task that names none.
 
-    Where the wording asks for another built-in type than the one seen, the program that converts to it goes before. One
-    that leaves out values of the task which others use (`most_used`), or holds what the wording excludes, is not right.
+    Where the wording requests another built-in type than the observed one, a variant that converts to it comes first. A
+    program is rejected if it omits values of the task that others use (`max_used`), or if its result contradicts the
+    wording.
     """
     ran = [item for item in experience if item.observation.ran]
-    values = wanted.aim(task).values
-    explored = program(ran, values)
-    named = set(wanted.names) <= _bound(explored.draft) & {value.code for value in variables(ran)}
-    whole = not targets_in(task.text) and not task.check and len(ran) == len(experience)
-    if wanted.function or not explored.result or not (named or whole):
+    values = form.goal(task).values
+    explored = explored_program(ran, values)
+    binds_names = set(form.names) <= _bound_names(explored.draft) & {value.code for value in state_variables(ran)}
+    is_whole_task = not find_targets(task.text) and not task.check and len(ran) == len(experience)
+    if form.function or not explored.result or not (binds_names or is_whole_task):
         return []
-    target = wanted.names[-1]
-    result = target if named else explored.result
-    draft = alive(replace(explored.draft, result=result), values, wanted.names[:-1])
+    target = form.names[-1]
+    result = target if binds_names else explored.result
+    draft = drop_unused(replace(explored.draft, result=result), values, form.names[:-1])
     type_ = draft.type if result == explored.result else ""
-    if _used(draft) < most_used or not _stored_kind(text, type_):
+    if _count_used(draft) < max_used or not _matches_stored_kind(text, type_):
         return []
-    forms = [conversion(text, type_), PLAIN]
-    codes = [(form, pruned(_code(draft, target, form), wanted.names)) for form in forms if form]
-    return [Variant(code, 0.0, draft.code("_"), form == PLAIN) for form, code in codes if code]
+    conversions = [requested_conversion(text, type_), IDENTITY]
+    codes = [
+        (conversion, prune(_to_code(draft, target, conversion), form.names)) for conversion in conversions if conversion
+    ]
+    return [Variant(code, 0.0, draft.code("_"), conversion == IDENTITY) for conversion, code in codes if code]
 
 
-def _used(draft: Draft) -> int:
-    """How many values of the task it uses."""
+def _count_used(draft: Draft) -> int:
+    """Count the values of the task that the draft uses."""
     return sum(number >= 0 for number in draft.used)
 
 
-def _stored_kind(text: str, type_: str) -> bool:
-    """Whether what was seen may be what the text wants stored, as in `store the list in`; unless it says, anything."""
-    said = re.search(r"\b(?:store|save|put|keep) (?:the|a|its|their) (\w+)", text.lower())
-    asked = wanted_kinds(said.group(1), "") if said and type_ else frozenset()
-    return not asked or bool(asked & kinds_of(type_))
+def _matches_stored_kind(text: str, type_: str) -> bool:
+    """Return whether the type matches what the text wants stored, as in `store the list in`, if it says so."""
+    match = re.search(r"\b(?:store|save|put|keep) (?:the|a|its|their) (\w+)", text.lower())
+    requested = expected_kinds(match.group(1), "") if match and type_ else frozenset()
+    return not requested or bool(requested & kinds_of(type_))
 
 
-def _bound(draft: Draft) -> set[str]:
-    """Names that the statements bind."""
-    return {name for line in draft.statements for node in ast.parse(line).body for name in stores(node, whole=True)}
+def _bound_names(draft: Draft) -> set[str]:
+    """Return the names that the statements bind."""
+    return {
+        name for line in draft.statements for node in ast.parse(line).body for name in stored_names(node, whole=True)
+    }
 
 
-def _seen_types(attempts: Sequence[Experience], target: str) -> dict[str, str]:
-    """The observed type of the target by the code of the attempt."""
+def _observed_types(attempts: Sequence[Experience], target: str) -> dict[str, str]:
+    """Return the observed type of the target by the code of the attempt."""
     found = {}
     for item in attempts:
         type_ = dict(item.observation.names).get(target, "")
@@ -145,99 +158,112 @@ def _seen_types(attempts: Sequence[Experience], target: str) -> dict[str, str]:
     return found
 
 
-def _spread(ranked: Sequence[Variant]) -> list[Variant]:
-    """The variants by score; every repetition of a base, a beginning or a set of APIs is paid for."""
-    left = list(ranked)
+def _diversify(ranked: Sequence[Variant]) -> list[Variant]:
+    """Order the variants by score, less a cost for every repetition of a base, a first step or a set of APIs."""
+    remaining = list(ranked)
     count: dict[tuple[str, ...], int] = {}
-    spread: list[Variant] = []
-    while left:
-        best = max(left, key=lambda v: v.score - _REPEATED * sum(count.get(key, 0) for key in v.kin))
-        left.remove(best)
-        spread.append(best)
-        for key in best.kin:
+    diversified: list[Variant] = []
+    while remaining:
+        best = max(
+            remaining,
+            key=lambda variant: (
+                variant.score - _REPETITION_COST * sum(count.get(key, 0) for key in variant.similarity_keys)
+            ),
+        )
+        remaining.remove(best)
+        diversified.append(best)
+        for key in best.similarity_keys:
             count[key] = count.get(key, 0) + 1
-    return spread
+    return diversified
 
 
-def _explored(whole: Aim, pool: Pool, experience: Sequence[Experience], names: Sequence[str]) -> list[Judged]:
-    """What was explored: as it is, without its last step, and continued on its last result."""
-    found: list[Judged] = []
+def _explored_drafts(
+    whole_goal: Goal, pool: Pool, experience: Sequence[Experience], names: Sequence[str]
+) -> list[ScoredDraft]:
+    """Return the explored program as it is, without its last steps, and extended from its last result."""
+    found: list[ScoredDraft] = []
     ran = [item for item in experience if item.observation.ran]
     for length in range(len(ran), 0, -1):
-        explored = program(ran[:length], whole.values)
+        explored = explored_program(ran[:length], whole_goal.values)
         if not explored.result:
             continue
-        draft = alive(explored.draft, whole.values, names)
-        found.append(Judged(draft, judge(draft, whole, pool) + _RAN))
-        found.extend(_continued(explored.draft, whole, pool, ran[:length], names))
+        draft = drop_unused(explored.draft, whole_goal.values, names)
+        found.append(ScoredDraft(draft, score_draft(draft, whole_goal, pool) + _RAN_BONUS))
+        found.extend(_extend(explored.draft, whole_goal, pool, ran[:length], names))
     return found
 
 
-def _continued(
-    draft: Draft, whole: Aim, pool: Pool, experience: Sequence[Experience], names: Sequence[str]
-) -> Iterator[Judged]:
-    """One more step on the variables of the state."""
-    free = [value for value in whole.values if not value.covers & draft.used]
-    place = place_for(whole, pool, variables(experience), attributes(experience), values=free)
-    for item in candidates(place, whole)[:12]:
+def _extend(
+    draft: Draft, whole_goal: Goal, pool: Pool, experience: Sequence[Experience], names: Sequence[str]
+) -> Iterator[ScoredDraft]:
+    """Extend the draft by one step on the variables of the state."""
+    unused = [value for value in whole_goal.values if not value.covered_ids & draft.used]
+    context = create_step_context(
+        whole_goal, pool, state_variables(experience), observed_attributes(experience), values=unused
+    )
+    for item in rank_drafts(context, whole_goal)[:12]:
         if not any(i < 0 for i in item.draft.used):
             continue
-        joined = alive(draft.then(item.draft), whole.values, names)
-        yield Judged(joined, judge(joined, whole, pool) + _RAN / 2)
+        joined = drop_unused(draft.then(item.draft), whole_goal.values, names)
+        yield ScoredDraft(joined, score_draft(joined, whole_goal, pool) + _RAN_BONUS / 2)
 
 
-def _afresh(task: Task, whole: Aim, pool: Pool) -> list[Judged]:
-    """Programs that owe nothing to the exploration: single calls, then chains along the clauses."""
-    single = candidates(place_for(whole, pool, (), {}), whole)
-    texts = clauses(task.text, most=4)
-    found = single[:30]
+def _fresh_drafts(task: Task, whole_goal: Goal, pool: Pool) -> list[ScoredDraft]:
+    """Return programs independent of the exploration: single calls, then chains along the clauses."""
+    single_steps = rank_drafts(create_step_context(whole_goal, pool, (), {}), whole_goal)
+    texts = split_clauses(task.text, limit=4)
+    found = single_steps[:30]
     if len(texts) > 1:
-        aims = [Aim.of(text) for text in texts]
-        ids = _same_ids(aims, whole)
-        first = candidates(place_for(ids[0], pool, (), {}), ids[0])
-        found.extend(chains(first, ids[1:], whole, pool, _step_names(texts)))
-    partial = [item for item in single if item.draft.paths][:8]
-    found.extend(chains(partial, [whole], whole, pool, ()))
+        goals = [Goal.of(text) for text in texts]
+        aligned = _align_value_ids(goals, whole_goal)
+        first = rank_drafts(create_step_context(aligned[0], pool, (), {}), aligned[0])
+        found.extend(chain_drafts(first, aligned[1:], whole_goal, pool, _step_names(texts)))
+    starts = [item for item in single_steps if item.draft.paths][:8]
+    found.extend(chain_drafts(starts, [whole_goal], whole_goal, pool, ()))
     return found
 
 
 def _step_names(texts: Sequence[str]) -> list[str]:
-    """A name for the result of each clause: the one it asks for, else a numbered one."""
-    return [next(iter(targets_in(text)), f"result_{number}") for number, text in enumerate(texts, 1)]
+    """Return a name for the result of each clause: the requested one, else a numbered one."""
+    return [next(iter(find_targets(text)), f"result_{number}") for number, text in enumerate(texts, 1)]
 
 
-def _same_ids(aims: Sequence[Aim], whole: Aim) -> list[Aim]:
-    """The aims with the values numbered as in the whole task."""
-    by_code = {value.code: value for value in whole.values}
-    return [replace(aim, values=tuple(by_code.get(value.code, value) for value in aim.values)) for aim in aims]
+def _align_value_ids(goals: Sequence[Goal], whole_goal: Goal) -> list[Goal]:
+    """Return the goals with their values numbered as in the whole task."""
+    by_code = {value.code: value for value in whole_goal.values}
+    return [replace(goal, values=tuple(by_code.get(value.code, value) for value in goal.values)) for goal in goals]
 
 
-def _finished(item: Judged, wanted: Wanted, text: str, known: dict[str, tuple[str, ...]]) -> Iterator[Variant]:
-    """The draft as programs that define the wanted names."""
-    draft, names = item.draft, wanted.names
+def _finish(
+    item: ScoredDraft, form: SolutionForm, text: str, attributes: dict[str, tuple[str, ...]]
+) -> Iterator[Variant]:
+    """Convert the draft to programs that define the wanted names."""
+    draft, names = item.draft, form.names
     target = names[-1]
-    complete = set(names[:-1]) <= _bound(draft)
-    options = idioms(text, draft.type, frozenset(a.removesuffix("()") for a in known.get(draft.result, ())))
+    is_complete = set(names[:-1]) <= _bound_names(draft)
+    conversions = find_idioms(
+        text, draft.type, frozenset(attribute.removesuffix("()") for attribute in attributes.get(draft.result, ()))
+    )
     base = draft.code("_")
-    for idiom in options or [PLAIN]:
-        code = _code(draft, target, idiom)
+    for idiom in conversions or [IDENTITY]:
+        code = _to_code(draft, target, idiom)
         if code:
             yield Variant(
-                wanted.form(pruned(code, names)),
+                form.apply(prune(code, names)),
                 item.score - idiom.cost,
                 base,
-                idiom.template == PLAIN.template,
-                complete,
-                _kin(draft, base),
+                idiom.template == IDENTITY.template,
+                is_complete,
+                _similarity_keys(draft, base),
             )
 
 
-def _kin(draft: Draft, base: str) -> tuple[tuple[str, ...], ...]:
+def _similarity_keys(draft: Draft, base: str) -> tuple[tuple[str, ...], ...]:
     first = draft.statements[:1] if len(draft.statements) > 1 else ()
     return tuple(key for key in ((base,), ("first", *first) if first else (), ("apis", *draft.paths)) if key)
 
 
-def _code(draft: Draft, target: str, idiom: Idiom) -> str:
+def _to_code(draft: Draft, target: str, idiom: Idiom) -> str:
     code = replace(draft, result=idiom.apply(draft.result)).code(target)
     try:
         ast.parse(code)

@@ -1,7 +1,8 @@
-"""The search for programs: drafts of one step, chains of steps, and their judgement.
+"""The search for programs: drafts of one step, chains of steps, and their scores.
 
-A program is judged by the words of the task that its APIs answer, by the share of the task's values that it uses, and
-by its debts (example data kept, guesses, length). The same judgement orders candidates of a subtask and whole programs.
+A program is scored by how well its APIs match the task's words, by the share of the task's values that it uses, and by
+its penalties (leftover example data, guesses, length). The same score orders candidates of a subtask and whole
+programs.
 """
 
 from __future__ import annotations
@@ -11,99 +12,117 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.drafting.call_drafts import Place, example_drafts, steps
-from exploracoder_jupyter.llm.offline.drafting.draft import Draft, distinct
-from exploracoder_jupyter.llm.offline.drafting.glue_code import callables_in
-from exploracoder_jupyter.llm.offline.drafting.parameter_binding import Surroundings
+from exploracoder_jupyter.llm.offline.drafting.call_drafts import StepContext, example_drafts, step_drafts
+from exploracoder_jupyter.llm.offline.drafting.draft import Draft, deduplicate
+from exploracoder_jupyter.llm.offline.drafting.glue_code import find_callables
+from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import Pool
-from exploracoder_jupyter.llm.offline.inputs.task_values import Value, masked, targets_in, values_in
-from exploracoder_jupyter.llm.offline.inputs.word_matching import best_likeness, content, parts, stem
+from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, find_values, mask_literals
+from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, content_stems, name_stems, stem
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
-    """A text to be answered: a clause or the whole task."""
+class Goal:
+    """A text to satisfy: a clause or the whole task."""
 
     text: str
     words: tuple[str, ...]
     values: tuple[Value, ...]
     forms: tuple[str, ...] = ("from",)
-    """Stems of the values' types, which names such as `from_tuples` speak of."""
+    """Stems of the values' types, which occur in names such as `from_tuples`."""
     callables: tuple[str, ...] = ()
     """Functions that the text describes."""
 
     @classmethod
-    def of(cls, text: str) -> Aim:
-        """The aim of a text."""
-        named = (part for name in targets_in(text) for part in parts(name) if len(part) >= 4)
-        words = tuple(dict.fromkeys((*content(masked(text)), *named)))
-        values = values_in(text)
+    def of(cls, text: str) -> Goal:
+        """Create the goal for a text."""
+        named = (part for name in find_targets(text) for part in name_stems(name) if len(part) >= 4)
+        words = tuple(dict.fromkeys((*content_stems(mask_literals(text)), *named)))
+        values = find_values(text)
         forms = {stem(word) for value in values for word in re.findall(r"[a-z]+", value.shape)}
-        return cls(text, words, values, ("from", *sorted(forms)), callables_in(text))
+        return cls(text, words, values, ("from", *sorted(forms)), find_callables(text))
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A draft with its score, higher is better."""
+class ScoredDraft:
+    """A draft with its score; higher is better."""
 
     draft: Draft
     score: float
 
 
-def judge(draft: Draft, aim: Aim, pool: Pool) -> float:
-    """How well a draft answers the aim."""
-    names = [part for name in draft.names for part in parts(name)]
+def score_draft(draft: Draft, goal: Goal, pool: Pool) -> float:
+    """Score how well a draft satisfies the goal."""
+    names = [part for name in draft.names for part in name_stems(name)]
     texts = [pool.text_words(api) for path in draft.paths if (api := pool.lookup(path))]
     owners = [pool.name_words(api) for path in draft.paths if (api := pool.lookup(path))]
-    near = {*names, *(word for words in owners for word in words)}
-    weights = [pool.weight(word) for word in aim.words]
-    gained = sum(
-        weight * max(best_likeness(word, near), 0.5 if any(word in text for text in texts) else 0.0)
-        for word, weight in zip(aim.words, weights, strict=True)
+    related_words = {*names, *(word for words in owners for word in words)}
+    weights = [pool.word_weight(word) for word in goal.words]
+    matched_weight = sum(
+        weight * max(best_similarity(word, related_words), 0.5 if any(word in text for text in texts) else 0.0)
+        for word, weight in zip(goal.words, weights, strict=True)
     )
-    words = gained / sum(weights) if weights else 0.0
-    foreign = sum(best_likeness(name, aim.words) < 0.5 for name in set(names)) / max(1, len(set(names)))
-    foreign += 0.6 * sum(_foreign(path.rpartition(".")[2], (*aim.words, *aim.forms)) for path in draft.paths)
-    own = 0.4 if not draft.paths and any(i < 0 for i in draft.used) else 0.0
-    prior = max((pool.match(api, aim.words) for path in draft.paths if (api := pool.lookup(path))), default=own)
-    foreign += 1.2 * sum(_predicate(path.rpartition(".")[2]) for path in draft.paths) * (not _asks(aim.text))
-    described = 0.5 * any(code in draft.code("_") for code in aim.callables)
+    word_score = matched_weight / sum(weights) if weights else 0.0
+    unrelated = sum(best_similarity(name, goal.words) < 0.5 for name in set(names)) / max(1, len(set(names)))
+    unrelated += 0.6 * sum(
+        _unrelated_share(path.rpartition(".")[2], (*goal.words, *goal.forms)) for path in draft.paths
+    )
+    state_bonus = 0.4 if not draft.paths and any(i < 0 for i in draft.used) else 0.0
+    prior = max(
+        (pool.match_score(api, goal.words) for path in draft.paths if (api := pool.lookup(path))), default=state_bonus
+    )
+    unrelated += (
+        1.2
+        * sum(_is_predicate(path.rpartition(".")[2]) for path in draft.paths)
+        * (not _asks_for_truth_value(goal.text))
+    )
+    describes_function = 0.5 * any(code in draft.code("_") for code in goal.callables)
     length = 0.05 * (len(draft.statements) + len(draft.result) / 60)
-    return 1.6 * words + 0.8 * prior + 2.0 * _coverage(draft, aim) - 0.4 * foreign + described - draft.debt - length
+    return (
+        1.6 * word_score
+        + 0.8 * prior
+        + 2.0 * _value_coverage(draft, goal)
+        - 0.4 * unrelated
+        + describes_function
+        - draft.penalty
+        - length
+    )
 
 
-def speaks(draft: Draft, aim: Aim, pool: Pool) -> bool:
-    """Whether anything that the draft calls answers a word of the aim, by its name or its documentation.
+def is_relevant(draft: Draft, goal: Goal, pool: Pool) -> bool:
+    """Return whether anything that the draft calls matches a word of the goal, by its name or its documentation.
 
-    One that calls nothing does if it uses what is there: an item of a variable.
+    A draft without calls is relevant if it uses an existing value, such as an item of a variable.
     """
     apis = [api for path in draft.paths if (api := pool.lookup(path))]
-    near = {part for name in draft.names for part in parts(name)}.union(*(pool.text_words(api) for api in apis))
+    related_words = {part for name in draft.names for part in name_stems(name)}.union(
+        *(pool.text_words(api) for api in apis)
+    )
     if not draft.names:
         return bool(draft.used)
-    return any(best_likeness(word, near) >= 0.5 for word in aim.words)
+    return any(best_similarity(word, related_words) >= 0.5 for word in goal.words)
 
 
-def _predicate(name: str) -> bool:
+def _is_predicate(name: str) -> bool:
     return name.lower().startswith(("is_", "has_", "can_", "should_"))
 
 
-def _asks(text: str) -> bool:
-    """Whether a text asks for a truth value."""
+def _asks_for_truth_value(text: str) -> bool:
+    """Return whether a text asks for a truth value."""
     return bool(
         re.search(r"\b(?:whether|if|check|test|verify|valid|boolean|is it|are they|same|equal)\b", text.lower())
     )
 
 
-def _foreign(name: str, words: Sequence[str]) -> float:
-    """The share of an API's name that the words do not speak of."""
-    own = [part for part in parts(name) if len(part) > 1]
-    return sum(best_likeness(part, words) < 0.5 for part in own) / max(1, len(own))
+def _unrelated_share(name: str, words: Sequence[str]) -> float:
+    """Return the share of an API's name that does not match the words."""
+    name_words = [part for part in name_stems(name) if len(part) > 1]
+    return sum(best_similarity(part, words) < 0.5 for part in name_words) / max(1, len(name_words))
 
 
-def _coverage(draft: Draft, aim: Aim) -> float:
-    """The share of the aim's values that the draft uses, big ones counting more."""
-    singles = [value for value in aim.values if not value.members]
+def _value_coverage(draft: Draft, goal: Goal) -> float:
+    """Return the share of the goal's values that the draft uses; larger values count more."""
+    singles = [value for value in goal.values if not value.members]
     if not singles:
         return 0.6
     weights = [1.0 if value.shape in ("int", "float") else 1.5 for value in singles]
@@ -111,78 +130,97 @@ def _coverage(draft: Draft, aim: Aim) -> float:
     return used / sum(weights)
 
 
-def place_for(
-    aim: Aim,
+def create_step_context(
+    goal: Goal,
     pool: Pool,
     variables: Sequence[Value],
     attributes: dict[str, tuple[str, ...]],
     *,
     values: Sequence[Value] | None = None,
-    taken: Sequence[str] = (),
-) -> Place:
-    """Where a step for this aim happens."""
-    given = (*variables, *(aim.values if values is None else values))
-    reserved = frozenset([*(variable.code for variable in variables), *targets_in(aim.text), *taken])
-    around = Surroundings(given, aim.words, masked(aim.text), aim.callables, reserved)
-    return Place(around, pool, attributes)
+    reserved_names: Sequence[str] = (),
+) -> StepContext:
+    """Create the context of a step for this goal."""
+    all_values = (*variables, *(goal.values if values is None else values))
+    reserved = frozenset([*(variable.code for variable in variables), *find_targets(goal.text), *reserved_names])
+    call_context = CallContext(all_values, goal.words, mask_literals(goal.text), goal.callables, reserved)
+    return StepContext(call_context, pool, attributes)
 
 
-def candidates(place: Place, aim: Aim, *, needs: str = "") -> list[Judged]:
-    """The drafts of one step for an aim, best first; `needs` names a variable that they should use."""
-    drafts = steps(place)
-    drafts.extend(tour(place))
-    alone = 0.2 if aim.values else 0.9
+def rank_drafts(context: StepContext, goal: Goal, *, needs: str = "") -> list[ScoredDraft]:
+    """Return the drafts of one step for a goal, best first; `needs` names a variable that they should use."""
+    drafts = step_drafts(context)
+    drafts.extend(readme_drafts(context))
+    standalone_penalty = 0.2 if goal.values else 0.9
     scored = [
-        Judged(d, judge(d, aim, place.pool) + (0.0 if not needs or _uses(d, needs) else -alone))
-        for d in distinct(drafts)
+        ScoredDraft(
+            draft,
+            score_draft(draft, goal, context.pool)
+            + (0.0 if not needs or _uses_name(draft, needs) else -standalone_penalty),
+        )
+        for draft in deduplicate(drafts)
     ]
     return sorted(scored, key=lambda item: -item.score)
 
 
-def _uses(draft: Draft, name: str) -> bool:
+def _uses_name(draft: Draft, name: str) -> bool:
     from_state = any(i < 0 for i in draft.used)
     return from_state or name in draft.result
 
 
-def tour(place: Place) -> list[Draft]:
-    """Drafts from the example programs of the README."""
-    knowledge = place.pool.knowledge
+def readme_drafts(context: StepContext) -> list[Draft]:
+    """Draft programs from the README's example programs."""
+    knowledge = context.pool.knowledge
     if knowledge is None or not knowledge.libraries:
         return []
     found: list[Draft] = []
     overview = knowledge.overview()
     for info in list(knowledge.libraries)[:1]:
         api = ApiDoc(f"{info.name}.", "module", "", overview.text, info.name, info.version, overview.examples[:12])
-        found.extend(example_drafts(api, place, most=12, name=""))
+        found.extend(example_drafts(api, context, limit=12, name=""))
     relevant = [
         draft
         for draft in found
-        if any(best_likeness(word, parts(name)) >= 0.75 for name in draft.names for word in place.around.words)
+        if any(
+            best_similarity(word, name_stems(name)) >= 0.75
+            for name in draft.names
+            for word in context.call_context.words
+        )
     ]
     return [replace(draft, paths=()) for draft in relevant]
 
 
-def chains(
-    first: Iterable[Judged], aims: Sequence[Aim], whole: Aim, pool: Pool, targets: Sequence[str], *, width: int = 8
-) -> list[Judged]:
-    """Programs of several steps: each draft followed by steps for the later aims on its result, judged as a whole."""
+def chain_drafts(
+    first: Iterable[ScoredDraft],
+    goals: Sequence[Goal],
+    whole_goal: Goal,
+    pool: Pool,
+    targets: Sequence[str],
+    *,
+    width: int = 8,
+) -> list[ScoredDraft]:
+    """Return programs of several steps: drafts followed by steps for later goals, scored as a whole."""
     beam = [item.draft for item in first][:width]
-    for number, aim in enumerate(aims):
-        grown: list[Judged] = []
+    for number, goal in enumerate(goals):
+        extended: list[ScoredDraft] = []
         for draft in beam:
             name = targets[number] if number < len(targets) else f"result_{number + 1}"
-            grown.extend(_continued(draft, name, aim, whole, pool))
-        grown.sort(key=lambda item: -item.score)
-        beam = [item.draft for item in grown[:width]]
-    return [Judged(draft, judge(draft, whole, pool)) for draft in beam]
+            extended.extend(_extend(draft, name, goal, whole_goal, pool))
+        extended.sort(key=lambda item: -item.score)
+        beam = [item.draft for item in extended[:width]]
+    return [ScoredDraft(draft, score_draft(draft, whole_goal, pool)) for draft in beam]
 
 
-def _continued(draft: Draft, name: str, aim: Aim, whole: Aim, pool: Pool) -> list[Judged]:
+def _extend(draft: Draft, name: str, goal: Goal, whole_goal: Goal, pool: Pool) -> list[ScoredDraft]:
     stored = replace(draft, statements=(*draft.statements, f"{name} = {draft.result}"), result=name)
-    variable = Value(-1, name, draft.type or "object", parts(name))
-    free = [value for value in aim.values if not value.covers & draft.used]
-    place = place_for(aim, pool, (variable,), {}, values=free)
-    apart = name in targets_in(whole.text)
-    later = [d for d in steps(place, apis=10) if apart or _uses(d, name)]
-    joined = [stored.then(replace(d, used=d.used - {-1})) for d in later]
-    return sorted((Judged(d, judge(d, whole, pool)) for d in joined), key=lambda item: -item.score)[:8]
+    variable = Value(-1, name, draft.type or "object", name_stems(name))
+    unused = [value for value in goal.values if not value.covered_ids & draft.used]
+    context = create_step_context(goal, pool, (variable,), {}, values=unused)
+    is_target = name in find_targets(whole_goal.text)
+    next_drafts = [
+        next_draft for next_draft in step_drafts(context, apis=10) if is_target or _uses_name(next_draft, name)
+    ]
+    joined = [stored.then(replace(next_draft, used=next_draft.used - {-1})) for next_draft in next_drafts]
+    return sorted(
+        (ScoredDraft(next_draft, score_draft(next_draft, whole_goal, pool)) for next_draft in joined),
+        key=lambda item: -item.score,
+    )[:8]

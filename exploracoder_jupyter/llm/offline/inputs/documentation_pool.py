@@ -1,4 +1,4 @@
-"""The documentation at hand for one request, and how well a piece of it matches words."""
+"""The documentation available for one request, with scores of how well each part matches given words."""
 
 from __future__ import annotations
 
@@ -12,142 +12,144 @@ from inspect import cleandoc
 from itertools import pairwise
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP, best_likeness, content, parts
+from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, best_similarity, content_stems, name_stems
 from exploracoder_jupyter.pipeline.ports import Knowledge
 
 _ALIASES = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "dt": "datetime"}
-"""Conventional short names in examples that leave their imports out."""
+"""Conventional abbreviations in examples that omit their imports."""
 
 
 @dataclass(slots=True)
 class Pool:
-    """APIs that were retrieved or asked for, with their retrieval ranks."""
+    """APIs that were retrieved or requested, with their retrieval ranks."""
 
     knowledge: Knowledge | None = None
     apis: dict[str, ApiDoc] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
-    _shown: frozenset[str] | None = None
-    _names: dict[str, frozenset[str]] = field(default_factory=dict)
-    _texts: dict[str, frozenset[str]] = field(default_factory=dict)
-    _weights: dict[str, float] = field(default_factory=dict)
+    _readme_calls: frozenset[str] | None = None
+    _name_words: dict[str, frozenset[str]] = field(default_factory=dict)
+    _text_words: dict[str, frozenset[str]] = field(default_factory=dict)
+    _word_weights: dict[str, float] = field(default_factory=dict)
 
     def add(self, apis: Iterable[ApiDoc]) -> None:
-        """Take APIs in, best first."""
+        """Add APIs, best first."""
         for rank, api in enumerate(apis):
             self.apis.setdefault(api.path, api)
             self.ranks[api.path] = min(rank, self.ranks.get(api.path, 99))
 
     async def search(self, query: str, k: int) -> None:
-        """Take in what the knowledge finds."""
+        """Add what the knowledge finds."""
         if self.knowledge is not None and query.strip():
             self.add(item.api for item in await self.knowledge.search(query, k))
 
     @property
-    def shown(self) -> frozenset[str]:
-        """Names that the README's example programs call: what the library is mostly used by."""
-        if self._shown is None:
+    def readme_calls(self) -> frozenset[str]:
+        """Names called by the README's example programs: the most common uses of the library."""
+        if self._readme_calls is None:
             programs = self.knowledge.overview().examples[:12] if self.knowledge is not None else ()
-            self._shown = frozenset(name for code in programs for name in re.findall(r"\b([A-Za-z]\w+)\(", code))
-        return self._shown
+            self._readme_calls = frozenset(name for code in programs for name in re.findall(r"\b([A-Za-z]\w+)\(", code))
+        return self._readme_calls
 
     def lookup(self, path: str) -> ApiDoc | None:
-        """The API with this path, from the pool or from the knowledge."""
+        """Return the API with this path, from the pool or from the knowledge."""
         if path not in self.apis and self.knowledge is not None:
             return self.knowledge.lookup(path)
         return self.apis.get(path)
 
-    def weight(self, word: str) -> float:
-        """How telling a word is: rare in the pool's documentation counts more; unknown to all of it counts little."""
-        if word not in self._weights:
-            holding = sum(best_likeness(word, self.name_words(api)) > 0.5 for api in self.apis.values())
-            mentioned = sum(word in self.text_words(api) for api in self.apis.values())
+    def word_weight(self, word: str) -> float:
+        """Rate how distinctive a word is: high if rare in the pool's documentation, low if absent from all of it."""
+        if word not in self._word_weights:
+            named_count = sum(best_similarity(word, self.name_words(api)) > 0.5 for api in self.apis.values())
+            mentioned_count = sum(word in self.text_words(api) for api in self.apis.values())
             total = max(1, len(self.apis))
-            rare = 1 + math.log((total + 1) / (holding + 1))
-            self._weights[word] = rare if holding else 0.6 if mentioned else 0.3
-        return self._weights[word]
+            rarity = 1 + math.log((total + 1) / (named_count + 1))
+            self._word_weights[word] = rarity if named_count else 0.6 if mentioned_count else 0.3
+        return self._word_weights[word]
 
     def name_words(self, api: ApiDoc) -> frozenset[str]:
-        """Stems of the name, and of its class."""
-        if api.path not in self._names:
+        """Return the stems of the name, and of its class."""
+        if api.path not in self._name_words:
             owner = api.path.split(".")[-2:-1] if api.kind in ("method", "property") else []
-            self._names[api.path] = frozenset(part for name in (api.name, *owner) for part in parts(name))
-        return self._names[api.path]
+            self._name_words[api.path] = frozenset(part for name in (api.name, *owner) for part in name_stems(name))
+        return self._name_words[api.path]
 
     def text_words(self, api: ApiDoc) -> frozenset[str]:
-        """Stems of the first paragraph."""
-        if api.path not in self._texts:
-            self._texts[api.path] = frozenset(content(api.description.split("\n\n")[0][:600]))
-        return self._texts[api.path]
+        """Return the stems of the first paragraph."""
+        if api.path not in self._text_words:
+            self._text_words[api.path] = frozenset(content_stems(api.description.split("\n\n")[0][:600]))
+        return self._text_words[api.path]
 
-    def match(self, api: ApiDoc, words: Sequence[str]) -> float:
-        """How well an API answers the words, about 0 to 1.5."""
-        weights = [self.weight(word) for word in words]
+    def match_score(self, api: ApiDoc, words: Sequence[str]) -> float:
+        """Score how well an API matches the words, from 0 to about 1.5."""
+        weights = [self.word_weight(word) for word in words]
         if not weights:
             return 0.0
         names, text = self.name_words(api), self.text_words(api)
-        gained = sum(
-            weight * max(best_likeness(word, names), 0.55 if word in text else 0.35 * best_likeness(word, text))
+        score = sum(
+            weight * max(best_similarity(word, names), 0.55 if word in text else 0.35 * best_similarity(word, text))
             for word, weight in zip(words, weights, strict=True)
         )
-        return gained / sum(weights) + self._prior(api, words) + self.phrase(api, words)
+        return score / sum(weights) + self._prior(api, words) + self.phrase_bonus(api, words)
 
-    def phrase(self, api: ApiDoc, words: Sequence[str]) -> float:
-        """What it counts that words stand side by side in the first paragraph as they do in the task."""
-        paragraph = " ".join(parts(api.description.split("\n\n")[0][:300]))
-        pairs = sum(f" {one} {two} " in f" {paragraph} " for one, two in pairwise(words))
+    def phrase_bonus(self, api: ApiDoc, words: Sequence[str]) -> float:
+        """Return a bonus for adjacent words of the task that are adjacent in the first paragraph, too."""
+        paragraph = " ".join(name_stems(api.description.split("\n\n")[0][:300]))
+        pairs = sum(f" {first} {second} " in f" {paragraph} " for first, second in pairwise(words))
         return min(0.5, 0.25 * pairs)
 
     def _prior(self, api: ApiDoc, words: Sequence[str]) -> float:
-        """Retrieval rank, a name without foreign words, an example and a short path speak for an API."""
-        own = [part for part in parts(api.name) if len(part) > 1]
-        foreign = sum(best_likeness(part, words) < 0.5 and part not in STOP for part in own)
-        main = 0.3 if api.kind in ("function", "class") and api.name == api.library.rpartition(".")[2] else 0.0
-        rank = main + 0.25 / (1 + self.ranks.get(api.path, 99))
+        """Score an API by its retrieval rank, unrelated words in its name, examples and path depth."""
+        own_words = [part for part in name_stems(api.name) if len(part) > 1]
+        foreign = sum(best_similarity(part, words) < 0.5 and part not in STOP_WORDS for part in own_words)
+        main_bonus = 0.3 if api.kind in ("function", "class") and api.name == api.library.rpartition(".")[2] else 0.0
+        rank_score = main_bonus + 0.25 / (1 + self.ranks.get(api.path, 99))
         depth = api.path.count(".") - (api.kind in ("method", "property")) - 1
         examples = 0.1 if api.examples or ">>>" in api.description else 0.0
-        exact = 0.15 if own and not foreign else 0.0
-        lost = 0.35 if api.kind in ("method", "property") and own and foreign == len(own) else 0.0
-        unlikely = api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) or _ordinary(api)
-        wrong = lost + 0.5 if unlikely else lost
-        shown = 0.3 if api.name in self.shown and depth <= 1 else 0.0
-        return rank + examples + exact + shown - 0.12 * foreign - 0.08 * depth - wrong
+        exact_bonus = 0.15 if own_words and not foreign else 0.0
+        unrelated_penalty = (
+            0.35 if api.kind in ("method", "property") and own_words and foreign == len(own_words) else 0.0
+        )
+        is_unlikely = api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) or _is_uninformative(api)
+        penalty = unrelated_penalty + 0.5 if is_unlikely else unrelated_penalty
+        readme_bonus = 0.3 if api.name in self.readme_calls and depth <= 1 else 0.0
+        return rank_score + examples + exact_bonus + readme_bonus - 0.12 * foreign - 0.08 * depth - penalty
 
-    def ranked(self, words: Sequence[str]) -> list[ApiDoc]:
-        """The callables of the pool, those that match the words best first."""
+    def rank_apis(self, words: Sequence[str]) -> list[ApiDoc]:
+        """Return the callables of the pool, those that match the words best first."""
         usable = [api for api in self.apis.values() if api.kind in ("function", "class", "method", "property")]
-        return sorted(usable, key=lambda api: (-self.match(api, words), self.ranks.get(api.path, 99), api.path))
+        return sorted(usable, key=lambda api: (-self.match_score(api, words), self.ranks.get(api.path, 99), api.path))
 
     def import_for(self, name: str, near: ApiDoc) -> str | None:
-        """The import that defines a name which an example uses without importing it."""
-        parents = _ancestors(near.path)
+        """Return the import that defines a name which an example uses without importing it."""
+        parents = _parent_paths(near.path)
         for parent in parents:
             found = self.lookup(f"{parent}.{name}")
             if found is not None:
-                home, _, last = found.path.rpartition(".")
-                return f"from {home} import {last}" + (f" as {name}" if last != name else "")
+                module, _, attribute = found.path.rpartition(".")
+                return f"from {module} import {attribute}" + (f" as {name}" if attribute != name else "")
         for library in dict.fromkeys([near.library.partition(".")[0], near.library]):
             if name == library:
                 return f"import {name}"
         if name in _ALIASES:
             return f"import {_ALIASES[name]} as {name}"
         if any(parent.rpartition(".")[2] == name for parent in parents):
-            home = next(parent for parent in parents if parent.rpartition(".")[2] == name).rpartition(".")[0]
-            return f"from {home} import {name}"
-        return f"import {name}" if name in sys.stdlib_module_names else self._initials(name, near)
+            module = next(parent for parent in parents if parent.rpartition(".")[2] == name).rpartition(".")[0]
+            return f"from {module} import {name}"
+        return f"import {name}" if name in sys.stdlib_module_names else self._import_abbreviation(name, near)
 
-    def _initials(self, name: str, near: ApiDoc) -> str | None:
-        """A short name of the library itself, as in `nx` for networkx."""
+    def _import_abbreviation(self, name: str, near: ApiDoc) -> str | None:
+        """Return an import under an abbreviation of the library's name, such as `nx` for networkx."""
         library = near.library
-        short = library.replace("_", "").lower()
-        letters = iter(short)
+        letters_only = library.replace("_", "").lower()
+        remaining = iter(letters_only)
         return (
             f"import {library} as {name}"
-            if 1 < len(name) <= 3 and name[0] == short[0] and all(c in letters for c in name)
+            if 1 < len(name) <= 3 and name[0] == letters_only[0] and all(c in remaining for c in name)
             else None
         )
 
 
-def _ancestors(path: str) -> list[str]:
+def _parent_paths(path: str) -> list[str]:
     found = []
     while "." in path:
         path = path.rpartition(".")[0]
@@ -155,33 +157,36 @@ def _ancestors(path: str) -> list[str]:
     return found
 
 
-def named_in(text: str, apis: Iterable[ApiDoc]) -> list[ApiDoc]:
-    """The APIs that a text calls by their name, which is one word of it and no ordinary word: `use dijkstra_path`."""
-    said = {word.rstrip(".") for word in re.findall(r"[A-Za-z_][\w.]*", text)}
-    return [api for api in apis if api.path in said or (api.name in said and _coded(api.name, text))]
+def find_named_apis(text: str, apis: Iterable[ApiDoc]) -> list[ApiDoc]:
+    """Return the APIs that a text names, by a word that looks like code: `use dijkstra_path`."""
+    words = {word.rstrip(".") for word in re.findall(r"[A-Za-z_][\w.]*", text)}
+    return [api for api in apis if api.path in words or (api.name in words and _looks_like_code(api.name, text))]
 
 
-def _coded(name: str, text: str) -> bool:
-    """Whether a name is written as code is: with an underscore or capitals within, in backticks, or as a call."""
+def _looks_like_code(name: str, text: str) -> bool:
+    """Return whether a name is written as code: with an underscore or inner capitals, in backticks, or as a call."""
     return not name.islower() or "_" in name or f"`{name}" in text or f"{name}(" in text
 
 
-def home_of(api: ApiDoc) -> tuple[str, str]:
-    """Module to import from and the name to import: for a method, those of its class."""
+def import_location(api: ApiDoc) -> tuple[str, str]:
+    """Return the module to import from and the name to import: for a method, those of its class."""
     path = api.path.rpartition(".")[0] if api.kind in ("method", "property") else api.path
     module, _, name = path.rpartition(".")
     return module, name
 
 
-def _ordinary(api: ApiDoc) -> bool:
-    """Whether it is a class of named fields that says nothing of itself, as functions return them and nobody makes
-    them, or what every tuple, text or dictionary has."""
-    record = api.kind == "class" and api.description.startswith(f"{api.name}(") and "\n" not in api.description
-    return record or (api.kind == "method" and api.description in _inherited())
+def _is_uninformative(api: ApiDoc) -> bool:
+    """Return whether the API is unlikely to be wanted.
+
+    That is a named tuple without its own docstring, which functions return and users do not create, or a method
+    inherited from a built-in type.
+    """
+    is_plain_record = api.kind == "class" and api.description.startswith(f"{api.name}(") and "\n" not in api.description
+    return is_plain_record or (api.kind == "method" and api.description in _builtin_method_docs())
 
 
 @cache
-def _inherited() -> frozenset[str]:
-    """What the methods of the built-in types say of themselves."""
+def _builtin_method_docs() -> frozenset[str]:
+    """Return the docstrings of the methods of built-in types."""
     members = (member for kind in (tuple, list, dict, set, str, bytes, int, float) for member in vars(kind).values())
     return frozenset(cleandoc(member.__doc__) for member in members if isinstance(member.__doc__, str))

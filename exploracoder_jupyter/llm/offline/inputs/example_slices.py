@@ -1,6 +1,6 @@
-"""Documented examples as statements, and the slices of them that lead to one call.
+"""Parses documented examples into statements, and slices them into the parts that lead to one call.
 
-A slice holds what the last statement needs, by definition and use: imports, assignments, and bare method calls on
+A slice contains what its last statement needs, by definition and use: imports, assignments, and bare method calls on
 variables that it needs, unless the documentation shows that such a call only displays something.
 """
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.inputs.task_values import evaluate, shape_of
+from exploracoder_jupyter.llm.offline.inputs.task_values import evaluate_literal, shape_of
 
-_CHANGING = re.compile(
+_MUTATOR_NAME = re.compile(
     r"(?:add|append|insert|update|remove|discard|extend|push|set|put|clear|sort|reverse|register|del)(?:_|$)"
 )
 _BUILTINS = frozenset(dir(builtins))
@@ -28,106 +28,111 @@ class Statement:
     """One statement of an example."""
 
     node: ast.stmt
-    want: str = ""
-    """What the documentation says it prints."""
-    tested: bool = False
-    """Whether it comes from a doctest, where what shows nothing gives nothing."""
+    output: str = ""
+    """The output that the documentation shows for it."""
+    from_doctest: bool = False
+    """Whether it comes from a doctest, where an expression without output evaluates to None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Statements that lead to a result, and its expression."""
+    """Statements that lead to a result, and the result's expression."""
 
     statements: tuple[ast.stmt, ...]
     result: ast.expr
     imports: tuple[ast.stmt, ...]
-    free: tuple[str, ...]
-    """Names it uses and does not define."""
+    undefined_names: tuple[str, ...]
+    """Names that it uses and does not define."""
     type: str
     """The shape of the documented result, if it is shown."""
 
 
 @lru_cache(maxsize=4096)
-def samples(api: ApiDoc) -> tuple[tuple[Statement, ...], ...]:
-    """The API's examples: with their outputs where the docstring has doctests."""
-    tests = _doctests(api.description)
+def example_blocks(api: ApiDoc) -> tuple[tuple[Statement, ...], ...]:
+    """Return the API's examples: with their outputs where the docstring has doctests."""
+    tests = _parse_doctests(api.description)
     if tests:
         return (tests,)
-    return tuple(block for code in api.examples if (block := _parsed(code)))
+    return tuple(block for code in api.examples if (block := _parse_example(code)))
 
 
-def _doctests(text: str) -> tuple[Statement, ...]:
+def _parse_doctests(text: str) -> tuple[Statement, ...]:
     if ">>>" not in text:
         return ()
     try:
-        found = doctest.DocTestParser().get_examples(text)
+        examples = doctest.DocTestParser().get_examples(text)
     except ValueError:
         return ()
     return tuple(
-        Statement(node, item.want.strip(), True) for item in found if not item.exc_msg for node in _nodes(item.source)
+        Statement(node, example.want.strip(), True)
+        for example in examples
+        if not example.exc_msg
+        for node in _parse_statements(example.source)
     )
 
 
-def _parsed(code: str) -> tuple[Statement, ...]:
-    return tuple(Statement(node) for node in _nodes(code))
+def _parse_example(code: str) -> tuple[Statement, ...]:
+    return tuple(Statement(node) for node in _parse_statements(code))
 
 
-def _nodes(code: str) -> list[ast.stmt]:
+def _parse_statements(code: str) -> list[ast.stmt]:
     try:
         return ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
 
-def slices(block: Sequence[Statement], name: str, *, most: int = 6) -> list[Slice]:
-    """Slices that end in a statement which calls `name` (any call if it is empty), the first ones first."""
+def find_slices(block: Sequence[Statement], name: str, *, limit: int = 6) -> list[Slice]:
+    """Return slices that end in a statement which calls `name` (any call if it is empty), in order."""
     found: list[Slice] = []
     for index, statement in enumerate(block):
-        silent = statement.tested and not statement.want and isinstance(statement.node, ast.Expr)
-        result = (_changed(statement.node) if silent else None) or _result(statement.node)
+        shows_nothing = statement.from_doctest and not statement.output and isinstance(statement.node, ast.Expr)
+        result = (_mutated_variable(statement.node) if shows_nothing else None) or _result_expression(statement.node)
         if result is None or (name and name not in called(statement.node)):
             continue
-        found.append(_slice(block, index, result))
-        if len(found) >= most:
+        found.append(_make_slice(block, index, result))
+        if len(found) >= limit:
             break
     return found
 
 
-def _changed(node: ast.stmt) -> ast.expr | None:
-    """The variable that a call which shows nothing has changed."""
+def _mutated_variable(node: ast.stmt) -> ast.expr | None:
+    """Return the variable that a call without output has changed."""
     method = (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
     )
-    root = _root(node.value) if method and isinstance(node, ast.Expr) else None
+    root = _root_name(node.value) if method and isinstance(node, ast.Expr) else None
     return ast.Name(root, ast.Load()) if root else None
 
 
 def mutates(api: ApiDoc) -> bool:
-    """Whether a method changes its object and returns nothing, as far as its documentation shows."""
+    """Return whether a method changes its object and returns nothing, according to its documentation."""
     if re.search(r"->\s*None\b", api.signature):
         return True
-    calls = [s for block in samples(api) for s in block if isinstance(s.node, ast.Expr) and api.name in called(s.node)]
-    if calls and any(s.want for block in samples(api) for s in block):
-        return not any(s.want for s in calls)
-    said = re.search(r"\breturns?\b|->", f"{api.signature} {api.description}", re.IGNORECASE)
-    return not said and bool(_CHANGING.match(api.name))
+    calls = [
+        s for block in example_blocks(api) for s in block if isinstance(s.node, ast.Expr) and api.name in called(s.node)
+    ]
+    if calls and any(s.output for block in example_blocks(api) for s in block):
+        return not any(s.output for s in calls)
+    documents_return = re.search(r"\breturns?\b|->", f"{api.signature} {api.description}", re.IGNORECASE)
+    return not documents_return and bool(_MUTATOR_NAME.match(api.name))
 
 
-def _result(node: ast.stmt) -> ast.expr | None:
-    """The expression whose value a statement is about."""
+def _result_expression(node: ast.stmt) -> ast.expr | None:
+    """Return the expression whose value the statement stores or displays."""
     if isinstance(node, ast.Expr):
-        return _shown(node.value)
+        return _displayed_expression(node.value)
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
         return node.value
     if isinstance(node, ast.Assert):
-        return _shown(node.test)
+        return _displayed_expression(node.test)
     if isinstance(node, ast.For):
         return ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
     return None
 
 
-def _shown(node: ast.expr) -> ast.expr | None:
-    """`x` of `print(x)`, of `x == 3` and of `pprint(x)`."""
+def _displayed_expression(node: ast.expr) -> ast.expr | None:
+    """Return `x` for `print(x)`, for `x == 3` and for `pprint(x)`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "pprint"):
         return node.args[0] if node.args else None
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
@@ -135,57 +140,57 @@ def _shown(node: ast.expr) -> ast.expr | None:
     return node
 
 
-def _slice(block: Sequence[Statement], end: int, result: ast.expr) -> Slice:
+def _make_slice(block: Sequence[Statement], end: int, result: ast.expr) -> Slice:
     needed = loads(result)
-    kept: list[ast.stmt] = []
+    statements: list[ast.stmt] = []
     imports: list[ast.stmt] = []
     last = block[end].node
     if isinstance(result, ast.Name) and isinstance(last, ast.Expr) and not isinstance(last.value, ast.Name):
-        kept, needed = [last], needed | loads(last)
+        statements, needed = [last], needed | loads(last)
     for statement in reversed(block[:end]):
         node = statement.node
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
             if names & needed:
-                imports.insert(0, _only(node, needed))
+                imports.insert(0, _filter_import(node, needed))
                 needed = needed - names
-        elif _matters(statement, needed):
-            kept.insert(0, node)
-            needed = (needed - stores(node, whole=True)) | loads(node)
-    free = tuple(sorted(name for name in needed if name not in _BUILTINS))
-    return Slice(tuple(kept), result, tuple(imports), free, _documented_type(block[end].want))
+        elif _is_needed(statement, needed):
+            statements.insert(0, node)
+            needed = (needed - stored_names(node, whole=True)) | loads(node)
+    undefined_names = tuple(sorted(name for name in needed if name not in _BUILTINS))
+    return Slice(tuple(statements), result, tuple(imports), undefined_names, _documented_type(block[end].output))
 
 
-def _only(node: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.stmt:
-    """The import without the names that nothing needs."""
-    kept = [alias for alias in node.names if (alias.asname or alias.name.partition(".")[0]) in needed]
-    return ast.Import(kept) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, kept, node.level)
+def _filter_import(node: ast.Import | ast.ImportFrom, needed: set[str]) -> ast.stmt:
+    """Return the import without the names that are not needed."""
+    aliases = [alias for alias in node.names if (alias.asname or alias.name.partition(".")[0]) in needed]
+    return ast.Import(aliases) if isinstance(node, ast.Import) else ast.ImportFrom(node.module, aliases, node.level)
 
 
-def _matters(statement: Statement, needed: set[str]) -> bool:
+def _is_needed(statement: Statement, needed: set[str]) -> bool:
     node = statement.node
     if isinstance(node, ast.Expr):
-        root = _root(node.value)
-        return isinstance(node.value, ast.Call) and root in needed and not statement.want
+        root = _root_name(node.value)
+        return isinstance(node.value, ast.Call) and root in needed and not statement.output
     if isinstance(node, (ast.For, ast.With)):
-        return bool((stores(node) | {_root(call) or "" for call in _inner_calls(node)}) & needed)
-    return bool(stores(node) & needed)
+        return bool((stored_names(node) | {_root_name(call) or "" for call in _inner_calls(node)}) & needed)
+    return bool(stored_names(node) & needed)
 
 
 def _inner_calls(node: ast.stmt) -> Iterator[ast.expr]:
     return (item.value for item in ast.walk(node) if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call))
 
 
-def _root(node: ast.expr) -> str | None:
+def _root_name(node: ast.expr) -> str | None:
     while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else None
 
 
 def loads(node: ast.AST) -> set[str]:
-    """Names that a piece of code reads, those bound inside it left out."""
+    """Return the names that a piece of code reads, except those bound inside it."""
     found = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)}
-    inner = {arg.arg for item in ast.walk(node) if isinstance(item, ast.arguments) for arg in item.args}
+    parameter_names = {arg.arg for item in ast.walk(node) if isinstance(item, ast.arguments) for arg in item.args}
     bound = {
         name.id
         for item in ast.walk(node)
@@ -193,34 +198,34 @@ def loads(node: ast.AST) -> set[str]:
         for name in ast.walk(item.target)
         if isinstance(name, ast.Name)
     }
-    return found - inner - bound
+    return found - parameter_names - bound
 
 
-def stores(node: ast.stmt, *, whole: bool = False) -> set[str]:
-    """Names that a statement binds, or changes by item or attribute (`whole`: binds only)."""
+def stored_names(node: ast.stmt, *, whole: bool = False) -> set[str]:
+    """Return the names that a statement binds, or changes by item or attribute (`whole`: binds only)."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return {node.name}
     found = {item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     if isinstance(node, (ast.Assign, ast.AugAssign)) and not whole:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        found |= {root for target in targets if (root := _root(target))}
+        found |= {root for target in targets if (root := _root_name(target))}
     return found - loads(node) if whole and isinstance(node, ast.AugAssign) else found
 
 
 def called(node: ast.AST) -> set[str]:
-    """Last names of what a piece of code calls or reads as an attribute."""
+    """Return the last names of what a piece of code calls or reads as an attribute."""
     found = {item.attr for item in ast.walk(node) if isinstance(item, ast.Attribute)}
     return found | {
         item.func.id for item in ast.walk(node) if isinstance(item, ast.Call) and isinstance(item.func, ast.Name)
     }
 
 
-def _documented_type(want: str) -> str:
-    """The shape of a printed result; a class name for `Name(...)` and `<module.Name object ...>`."""
-    if not want:
+def _documented_type(output: str) -> str:
+    """Return the shape of a printed result; a class name for `Name(...)` and `<module.Name object ...>`."""
+    if not output:
         return ""
-    value = evaluate(want)
-    if value != want or want[:1] in "'\"":
+    value = evaluate_literal(output)
+    if value != output or output[:1] in "'\"":
         return shape_of(value)
-    head = want.lstrip("<").partition("(")[0].split(" ")[0].split("\n")[0]
+    head = output.lstrip("<").partition("(")[0].split(" ")[0].split("\n")[0]
     return head if head.replace(".", "").isidentifier() else ""

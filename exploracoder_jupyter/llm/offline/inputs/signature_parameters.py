@@ -1,6 +1,6 @@
-"""Parameters of an API: from its signature text, with types and texts from its docstring.
+"""Parses the parameters of an API from its signature, with types and descriptions from its docstring.
 
-Docstrings in numpydoc, Google and Sphinx form are read by griffe; what it cannot read stays empty.
+griffe parses docstrings in numpydoc, Google and Sphinx style; what it cannot parse stays empty.
 """
 
 from __future__ import annotations
@@ -23,58 +23,62 @@ logging.getLogger("griffe").setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a call, the receiver left out."""
+    """One parameter of a call, excluding the receiver."""
 
     name: str
     kind: Kind
     required: bool
     default: str = ""
     type: str = ""
-    """Annotation or documented type, in lower case; empty when unknown."""
+    """Annotation or documented type, in lower case; empty if unknown."""
     text: str = ""
-    """What the documentation says of it."""
+    """Its description in the documentation."""
 
 
 @lru_cache(maxsize=4096)
-def parameters(api: ApiDoc) -> tuple[Parameter, ...]:
-    """The parameters, `self` and `cls` left out; empty when the signature is unknown."""
-    arguments = _parsed(api.signature)
+def parse_parameters(api: ApiDoc) -> tuple[Parameter, ...]:
+    """Return the parameters without `self` and `cls`; empty if the signature is unknown."""
+    arguments = _parse_signature(api.signature)
     if arguments is None:
         return ()
-    documented = _documented(api.description)
+    documented = _documented_parameters(api.description)
     names = [*arguments.posonlyargs, *arguments.args]
     defaults: list[ast.expr | None] = [*[None] * (len(names) - len(arguments.defaults)), *arguments.defaults]
-    found = [_parameter(arg, "positional", default, documented) for arg, default in zip(names, defaults, strict=True)]
+    parameters = [
+        _make_parameter(arg, "positional", default, documented) for arg, default in zip(names, defaults, strict=True)
+    ]
     if arguments.vararg:
-        found.append(_parameter(arguments.vararg, "varargs", None, documented))
+        parameters.append(_make_parameter(arguments.vararg, "varargs", None, documented))
     for arg, kw_default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        found.append(_parameter(arg, "keyword", kw_default, documented))
+        parameters.append(_make_parameter(arg, "keyword", kw_default, documented))
     if arguments.kwarg:
-        found.append(_parameter(arguments.kwarg, "varkeywords", None, documented))
-    return tuple(p for i, p in enumerate(found) if not (i == 0 and p.name in ("self", "cls")))
+        parameters.append(_make_parameter(arguments.kwarg, "varkeywords", None, documented))
+    return tuple(p for i, p in enumerate(parameters) if not (i == 0 and p.name in ("self", "cls")))
 
 
 @lru_cache(maxsize=4096)
-def returns(api: ApiDoc) -> str:
-    """The documented type of the result, in lower case unless it names a class; empty when unknown."""
+def return_type(api: ApiDoc) -> str:
+    """Return the documented type of the result, in lower case unless it names a class; empty if unknown."""
     if api.kind == "class":
         return api.path
-    arrow = api.signature.rpartition("->")[2].strip() if "->" in api.signature else ""
-    if arrow:
-        return _single(arrow.strip("'\" "))
-    for section in _sections(api.description):
+    annotation = api.signature.rpartition("->")[2].strip() if "->" in api.signature else ""
+    if annotation:
+        return _single_type(annotation.strip("'\" "))
+    for section in _docstring_sections(api.description):
         if section.kind is DocstringSectionKind.returns and section.value:
             first = section.value[0]
-            return _single(str(first.annotation or first.name or ""))
+            return _single_type(str(first.annotation or first.name or ""))
     return ""
 
 
-def _single(type_: str) -> str:
-    """A type that stands alone; empty for alternatives and for prose."""
+def _single_type(type_: str) -> str:
+    """Return a type that stands alone; empty for alternatives and for prose."""
     return type_ if re.fullmatch(r"[\w.\[\], ]+", type_) and " or " not in type_ and len(type_.split()) <= 3 else ""
 
 
-def _parameter(arg: ast.arg, kind: Kind, default: ast.expr | None, documented: dict[str, tuple[str, str]]) -> Parameter:
+def _make_parameter(
+    arg: ast.arg, kind: Kind, default: ast.expr | None, documented: dict[str, tuple[str, str]]
+) -> Parameter:
     type_, text = documented.get(arg.arg, ("", ""))
     annotation = ast.unparse(arg.annotation) if arg.annotation else ""
     required = default is None and kind in ("positional", "keyword")
@@ -83,9 +87,9 @@ def _parameter(arg: ast.arg, kind: Kind, default: ast.expr | None, documented: d
     )
 
 
-def _parsed(signature: str) -> ast.arguments | None:
+def _parse_signature(signature: str) -> ast.arguments | None:
     text = re.sub(r"<[^<>]*>", "None", signature.strip())
-    for attempt in (text, text.partition("->")[0].strip(), _bare(text)):
+    for attempt in (text, text.partition("->")[0].strip(), _names_only(text)):
         try:
             definition = ast.parse(f"def f{attempt}: pass").body[0]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -95,32 +99,32 @@ def _parsed(signature: str) -> ast.arguments | None:
     return None
 
 
-def _bare(signature: str) -> str:
-    """Names only, in order: for signatures with brackets around optional parts, as in `(start[, stop[, step]])`."""
+def _names_only(signature: str) -> str:
+    """Return names only, for signatures with brackets around optional parts, as in `(start[, stop[, step]])`."""
     inner = signature.partition("->")[0].strip().removeprefix("(").removesuffix(")")
-    must, _, optional = inner.partition("[")
-    first = [name.strip() for name in must.split(",") if name.strip().isidentifier()]
-    rest = re.findall(r"[A-Za-z_]\w*(?=\s*(?:[,\[\]=]|$))", optional)
-    return f"({', '.join([*first, *(f'{name}=None' for name in rest if name != 'None')])})"
+    required_part, _, optional_part = inner.partition("[")
+    required_names = [name.strip() for name in required_part.split(",") if name.strip().isidentifier()]
+    optional_names = re.findall(r"[A-Za-z_]\w*(?=\s*(?:[,\[\]=]|$))", optional_part)
+    return f"({', '.join([*required_names, *(f'{name}=None' for name in optional_names if name != 'None')])})"
 
 
-def _documented(description: str) -> dict[str, tuple[str, str]]:
-    """Type and text by parameter name."""
-    found: dict[str, tuple[str, str]] = {}
-    for section in _sections(description):
+def _documented_parameters(description: str) -> dict[str, tuple[str, str]]:
+    """Return type and description by parameter name."""
+    parameters: dict[str, tuple[str, str]] = {}
+    for section in _docstring_sections(description):
         if section.kind in (DocstringSectionKind.parameters, DocstringSectionKind.other_parameters):
             for item in section.value:
                 if isinstance(item, DocstringParameter):
                     for name in item.name.replace("*", "").split(","):
-                        found[name.strip()] = (str(item.annotation or ""), item.description)
-    return found
+                        parameters[name.strip()] = (str(item.annotation or ""), item.description)
+    return parameters
 
 
 @lru_cache(maxsize=4096)
-def _sections(description: str) -> tuple:  # type: ignore[type-arg]
+def _docstring_sections(description: str) -> tuple:  # type: ignore[type-arg]
     if not description:
         return ()
     try:
         return tuple(Docstring(description).parse("auto"))
-    except Exception:  # other people's docstrings: whatever is wrong with one, it is merely unknown
+    except Exception:  # third-party docstrings: if one cannot be parsed, its types stay unknown
         return ()

@@ -1,8 +1,8 @@
-"""The clauses of a task: the offline model's plan.
+"""Splits a task into clauses: the offline model's plan.
 
-A task is split at sentence ends, semicolons and line ends, at `then`, and at `and` before a verb in the imperative; a
-clause that only introduces data ("Given the edges ...") joins the next one, and one that only stores, or says what is
-to become of each group, joins the one before. Literals are never split.
+A task is split at sentence ends, semicolons and line ends, at `then`, and at `and` before a verb in the imperative. A
+clause that only introduces data ("Given the edges ...") is joined with the next one; one that only stores a result, or
+specifies an aggregate for each group, with the one before. Literals are never split.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from exploracoder_jupyter.llm.offline.inputs.task_values import masked
-from exploracoder_jupyter.llm.offline.inputs.word_matching import content, stem
+from exploracoder_jupyter.llm.offline.inputs.task_values import mask_literals
+from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems, stem
 
 _VERBS = (
     "add|apply|assemble|average|bin|build|calculate|cast|check|choose|clean|cluster|collect|combine|compare|compute|concatenate|"
@@ -22,7 +22,7 @@ _VERBS = (
     "serialise|serialize|set|shift|simplify|slice|solve|sort|split|store|subtract|sum|take|tokenize|train|transform|"
     "translate|transpose|truncate|update|use|validate|wrap|write"
 )
-_BORDER = re.compile(
+_BOUNDARY = re.compile(
     rf"(?:[.!?](?=\s+[A-Z`]|\s*$)|;|\n+|,?\s+(?:and\s+)?then\b|,?\s+and(?=\s+(?:{_VERBS})\b)|,(?=\s+(?:{_VERBS})\b))",
     re.IGNORECASE,
 )
@@ -30,66 +30,69 @@ _DATA_ONLY = re.compile(
     r"^\s*(?:given|with|for|from|using|let|suppose|consider|take|there (?:is|are)|here)\b", re.IGNORECASE
 )
 _STORE_ONLY = re.compile(r"^\s*(?:and\s+)?(?:store|save|assign|put|keep|call|name|return)\b", re.IGNORECASE)
-_GROUPS = re.compile(r"\bgroup\b.*\bby\b", re.IGNORECASE | re.DOTALL)
-_OF_EACH = re.compile(r"^\s*(?:and\s+)?(?:average|calculate|compute|count|find|get|report|sum|take)\b", re.IGNORECASE)
-_FORM_WORDS = "items elements list lists plain tuple set dict dictionary string text number sorted python as"
-_FORM = frozenset(stem(word) for word in _FORM_WORDS.split())
-"""Words of a storing clause that speak of the result's form only."""
+_GROUPING = re.compile(r"\bgroup\b.*\bby\b", re.IGNORECASE | re.DOTALL)
+_PER_GROUP = re.compile(r"^\s*(?:and\s+)?(?:average|calculate|compute|count|find|get|report|sum|take)\b", re.IGNORECASE)
+_FORMAT_WORDS = "items elements list lists plain tuple set dict dictionary string text number sorted python as"
+_FORMAT_STEMS = frozenset(stem(word) for word in _FORMAT_WORDS.split())
+"""Words of a storing clause that describe only the format of the result."""
 _IMPERATIVE = re.compile(rf"\b(?:{_VERBS})\b", re.IGNORECASE)
 
 
-def clauses(text: str, *, most: int) -> tuple[str, ...]:
-    """The task's clauses in order, at least one, at most `most`; each keeps the data and names that stand in it."""
-    pieces = _split(text)
-    joined = _join(pieces)
-    while len(joined) > max(1, most):
+def split_clauses(text: str, *, limit: int) -> tuple[str, ...]:
+    """Return the task's clauses in order, between one and `limit`; each keeps its own data and names."""
+    pieces = _split_text(text)
+    joined = _join_pieces(pieces)
+    while len(joined) > max(1, limit):
         joined[-2:] = [f"{joined[-2]} and {joined[-1]}"]
     return tuple(joined) or (text.strip(),)
 
 
-def _split(text: str) -> list[str]:
-    shadow = _shadow(text)
+def _split_text(text: str) -> list[str]:
+    masked_text = _mask_code(text)
     pieces, start = [], 0
-    for match in _BORDER.finditer(shadow):
+    for match in _BOUNDARY.finditer(masked_text):
         pieces.append(text[start : match.start()])
         start = match.end()
     pieces.append(text[start:])
     return [piece.strip(" \t\n,") for piece in pieces if piece.strip(" \t\n,.;")]
 
 
-def _shadow(text: str) -> str:
-    """The text with literals and code replaced by letters of the same length, so that nothing splits inside."""
-    shadow = re.sub(r"`[^`\n]+`", lambda match: "`" + "x" * (len(match.group()) - 2) + "`", text)
-    blank = masked(text)
-    return "".join("x" if b == " " and s != " " and s not in "`" else s for s, b in zip(shadow, blank, strict=True))
+def _mask_code(text: str) -> str:
+    """Replace literals and code by letters of the same length, so that nothing inside them is split."""
+    without_code = re.sub(r"`[^`\n]+`", lambda match: "`" + "x" * (len(match.group()) - 2) + "`", text)
+    without_literals = mask_literals(text)
+    return "".join(
+        "x" if masked_char == " " and char != " " and char not in "`" else char
+        for char, masked_char in zip(without_code, without_literals, strict=True)
+    )
 
 
-def _join(pieces: Sequence[str]) -> list[str]:
+def _join_pieces(pieces: Sequence[str]) -> list[str]:
     joined: list[str] = []
-    held = ""
+    introduction = ""
     for piece in pieces:
-        whole = f"{held}, {piece}" if held else piece
-        held = ""
-        if not joined and _only_data(whole):
-            held = whole
-        elif joined and (_only_stores(piece) or (_GROUPS.search(joined[-1]) and _OF_EACH.match(piece))):
+        clause = f"{introduction}, {piece}" if introduction else piece
+        introduction = ""
+        if not joined and _only_introduces_data(clause):
+            introduction = clause
+        elif joined and (_only_stores_result(piece) or (_GROUPING.search(joined[-1]) and _PER_GROUP.match(piece))):
             joined[-1] = f"{joined[-1]} and {piece}"
         else:
-            joined.append(whole)
-    if held:
-        joined.append(held)
+            joined.append(clause)
+    if introduction:
+        joined.append(introduction)
     return joined
 
 
-def _only_data(piece: str) -> bool:
-    return bool(_DATA_ONLY.match(piece)) and not _IMPERATIVE.search(masked(piece))
+def _only_introduces_data(piece: str) -> bool:
+    return bool(_DATA_ONLY.match(piece)) and not _IMPERATIVE.search(mask_literals(piece))
 
 
-def _only_stores(piece: str) -> bool:
-    """Whether a clause names a place for what the clause before made, and nothing else worth a call."""
+def _only_stores_result(piece: str) -> bool:
+    """Return whether a clause only names a variable for the previous clause's result, and needs no call of its own."""
     if not _STORE_ONLY.match(piece):
         return False
-    words = [word for word in content(masked(piece)) if word not in _FORM]
+    words = [word for word in content_stems(mask_literals(piece)) if word not in _FORMAT_STEMS]
     return len(words) <= 1 or bool(
         re.match(r"^\s*(?:and\s+)?\w+\s+(?:it|them|that|the result)\b", piece, re.IGNORECASE) and len(words) <= 3
     )

@@ -1,7 +1,7 @@
-"""The data in a task's text: Python literals, what they are called, and the words around them that tell their role.
+"""Finds the data in a task's text: Python literals, their names, and the words around them that indicate their role.
 
-`[1, 2, 3]`, `('a', 'b', 4), ('b', 'c', 1)` (a sequence, read as a list), `X = [[1], [2]]`, `chunks of 3`,
-`from 'a' to 'c'`, `2 decimal places`. A value is found in the text only; the check of a task is never read for data.
+Examples: `[1, 2, 3]`, `('a', 'b', 4), ('b', 'c', 1)` (a sequence, read as a list), `X = [[1], [2]]`, `chunks of 3`,
+`from 'a' to 'c'`, `2 decimal places`. Values come only from the text; the check of a task is never read for data.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP, stem
+from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, stem
 
 _OPENING = {"[": "]", "(": ")", "{": "}"}
 _STRING = re.compile(r"""(?<![\w])([rb]?)('(?:[^'\\\n]|\\.)*'(?!\w)|"(?:[^"\\]|\\.)*")""")
 _NUMBER = re.compile(r"(?<![\w.])-?(?:\d[\d_]*\.\d+|\d[\d_]*)(?:[eE][+-]?\d+)?(?![\w]|\.\d)")
-_TICKED = re.compile(r"`([^`\n]+)`")
-_NAME_IN_TICKS = re.compile(r"`[A-Za-z_][\w.]*`")
-_FUNCTION = re.compile(r"lambda\b[^:]*:")
-_GIVEN = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
+_BACKTICKED = re.compile(r"`([^`\n]+)`")
+_BACKTICKED_NAME = re.compile(r"`[A-Za-z_][\w.]*`")
+_LAMBDA = re.compile(r"lambda\b[^:]*:")
+_ASSIGNED_NAME = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
 _SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
 _PAIRS = re.compile(r"\b(?:edges?|links?|arcs?|pairs?) ((?:\w+-\w+)(?:(?:, ?(?:and )?| and )\w+-\w+)+)(?![\w-])")
-_BETWEEN = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
-_BEFORE = re.compile(r"[A-Za-z_]+")
+_SEPARATOR = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
+_WORD = re.compile(r"[A-Za-z_]+")
 _TARGET = re.compile(
     r"\b(?:store[sd]?|sav(?:e|ed)|assign(?:ed)?|put|keep|in|into|as|to|call(?:ed)?|named?|variable|define|function)\b[^`.;]*\Z",
     re.I,
@@ -32,159 +32,159 @@ _TARGET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Something that a call can be given: a literal of the task or a variable of the state."""
+    """A value that can be passed to a call: a literal of the task or a variable of the state."""
 
     id: int
     """Position in the task; variables have negative ids."""
     code: str
     """The Python expression for it."""
     shape: str
-    """`int`, `str`, `list[tuple[str,str,int]]`, ...; for a variable the type as observed, e.g. `networkx.Graph`."""
+    """`int`, `str`, `list[tuple[str,str,int]]`, ...; for a variable the observed type, such as `networkx.Graph`."""
     roles: tuple[str, ...] = ()
     """Stems of the words around it, nearest first."""
-    given: str = ""
-    """The name the task gives it, as in `X = [[1], [2]]`."""
+    name: str = ""
+    """The name that the task gives it, as in `X = [[1], [2]]`."""
     unit: str = ""
     """The word after a number, as in `3 days`."""
     members: frozenset[int] = frozenset()
-    """Ids of the values that this one is made of."""
+    """Ids of the values that this one consists of."""
     start: int = -1
     end: int = -1
 
     @property
-    def covers(self) -> frozenset[int]:
-        """The ids that are used when this one is."""
+    def covered_ids(self) -> frozenset[int]:
+        """The ids of all values that are used if this one is."""
         return self.members | {self.id}
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Literal:
     start: int
     end: int
     code: str
 
 
-_BEHIND = 200
+_NAME_SEARCH_LENGTH = 200
 """Characters before a value that are searched for its name."""
-_DEEPEST = 50
-"""Brackets in brackets that a literal may have; looking for the end of deeper ones would take quadratic time."""
+_MAX_DEPTH = 50
+"""Maximum nesting of brackets in a literal; finding the end of deeper ones would take quadratic time."""
 
 
-def values_in(text: str) -> tuple[Value, ...]:
-    """The values of a text in order; a sequence of like literals is a value of its own beside its members."""
-    found = [item for item in _literals(text) if _evaluates(item.code) or not item.code.strip("+-").isdigit()]
-    found = sorted([*found, *_symbols(text, found)], key=lambda item: item.start)
-    singles = [_value(number, item, text) for number, item in enumerate(found)]
-    groups = _groups(singles, text, first=len(singles))
+def find_values(text: str) -> tuple[Value, ...]:
+    """Return the values of a text in order; a sequence of similar literals is a value besides its members."""
+    found = [item for item in _find_literals(text) if _is_literal(item.code) or not item.code.strip("+-").isdigit()]
+    found = sorted([*found, *_find_symbols(text, found)], key=lambda item: item.start)
+    singles = [_make_value(number, item, text) for number, item in enumerate(found)]
+    groups = _group_values(singles, text, first=len(singles))
     return (*singles, *groups)
 
 
-def _symbols(text: str, found: Sequence[_Found]) -> list[_Found]:
-    """Single letters that name a variable of an expression, as in `with respect to x`, as text."""
+def _find_symbols(text: str, found: Sequence[_Literal]) -> list[_Literal]:
+    """Find single letters that name a variable of an expression, as in `with respect to x`; they are strings."""
     if not any(item.code[0] in "'\"" for item in found):
         return []
     return [
-        _Found(match.start(1), match.end(1), repr(match.group(1)))
+        _Literal(match.start(1), match.end(1), repr(match.group(1)))
         for match in _SYMBOL.finditer(text)
-        if match.group(1) not in targets_in(text)
+        if match.group(1) not in find_targets(text)
     ]
 
 
-def targets_in(text: str) -> tuple[str, ...]:
-    """Names in backticks that the task wants results stored in, in order."""
+def find_targets(text: str) -> tuple[str, ...]:
+    """Return the names in backticks in which the task wants results stored, in order."""
     names = []
-    for match in _TICKED.finditer(text):
+    for match in _BACKTICKED.finditer(text):
         if match.group(1).isidentifier() and _TARGET.search(text[max(0, match.start() - 60) : match.start()]):
             names.append(match.group(1))
     if not names:
         names = re.findall(r"\b(?:in|as|into|called|named|variable)\s+([a-z_]\w*)\s*(?:[.;,]|$)", text)[-1:]
-        names = [name for name in names if name not in STOP and "store" in text.lower()]
+        names = [name for name in names if name not in STOP_WORDS and "store" in text.lower()]
     return tuple(dict.fromkeys(names))
 
 
-def masked(text: str) -> str:
-    """The text with its literals and target names blanked out, same length: what is left are words."""
+def mask_literals(text: str) -> str:
+    """Blank out literals and target names, keeping the length, so that only words remain."""
     chars = list(text)
-    for item in _literals(text):
+    for item in _find_literals(text):
         chars[item.start : item.end] = " " * (item.end - item.start)
-    for match in _TICKED.finditer(text):
-        if match.group(1) in targets_in(text):
+    for match in _BACKTICKED.finditer(text):
+        if match.group(1) in find_targets(text):
             chars[match.start() : match.end()] = " " * (match.end() - match.start())
     return "".join(chars)
 
 
 def shape_of(value: object) -> str:
-    """The shape of a Python value, elements unified."""
+    """Return the shape of a Python value, with the shapes of its elements unified."""
     if isinstance(value, tuple):
         return f"tuple[{','.join(shape_of(item) for item in value)}]"
     if isinstance(value, dict):
-        return f"dict[{_unified(list(value))},{_unified(list(value.values()))}]"
+        return f"dict[{_element_shape(list(value))},{_element_shape(list(value.values()))}]"
     if isinstance(value, (list, set, frozenset)):
-        return f"{type(value).__name__}[{_unified(list(value))}]"
+        return f"{type(value).__name__}[{_element_shape(list(value))}]"
     return "None" if value is None else type(value).__name__
 
 
-def _unified(items: Sequence[object]) -> str:
+def _element_shape(items: Sequence[object]) -> str:
     shapes = list(dict.fromkeys(shape_of(item) for item in items))
     if len(shapes) == 1:
         return shapes[0]
     return "float" if set(shapes) <= {"int", "float"} and shapes else "any"
 
 
-def _literals(text: str) -> list[_Found]:
-    found: list[_Found] = []
+def _find_literals(text: str) -> list[_Literal]:
+    found: list[_Literal] = []
     position = 0
-    pairs = _pairs(text)
+    pairs = _find_pairs(text)
     while position < len(text):
         item = pairs.get(position) or _literal_at(text, position)
         if item is not None:
             found.append(item)
             position = item.end
         else:
-            name = _NAME_IN_TICKS.match(text, position)
+            name = _BACKTICKED_NAME.match(text, position)
             position = name.end() if name else position + 1
     return found
 
 
-def _pairs(text: str) -> dict[int, _Found]:
-    """Pairs as people write them, by their position: `edges a-b, b-d`; one alone may be a word with a hyphen."""
+def _find_pairs(text: str) -> dict[int, _Literal]:
+    """Find pairs in informal notation, by position: `edges a-b, b-d`. A single one may be a hyphenated word."""
     found = {}
     for run in _PAIRS.finditer(text):
         for pair in re.finditer(r"(\w+)-(\w+)", run.group(1)):
             start, end = run.start(1) + pair.start(), run.start(1) + pair.end()
-            ends = [part if part.isdecimal() else repr(part) for part in pair.groups()]
-            found[start] = _Found(start, end, f"({', '.join(ends)})")
+            items = [part if part.isdecimal() else repr(part) for part in pair.groups()]
+            found[start] = _Literal(start, end, f"({', '.join(items)})")
     return found
 
 
-def _literal_at(text: str, position: int) -> _Found | None:
+def _literal_at(text: str, position: int) -> _Literal | None:
     char = text[position]
     if char in _OPENING:
-        end = _balanced(text, position)
-        return _Found(position, end, text[position:end]) if end and _is_data(text[position:end]) else None
+        end = _find_closing(text, position)
+        return _Literal(position, end, text[position:end]) if end and _is_data(text[position:end]) else None
     if char == "`":
-        return _ticked_at(text, position)
+        return _backticked_at(text, position)
     match = _STRING.match(text, position) or _NUMBER.match(text, position)
     if not match or (position and (text[position - 1].isalnum() or text[position - 1] == "_")):
         return None
-    return _Found(match.start(), match.end(), match.group())
+    return _Literal(match.start(), match.end(), match.group())
 
 
-def _ticked_at(text: str, position: int) -> _Found | None:
-    """Code in backticks that is no name: a literal, or an expression which is data as text, such as `x**2 - 4`."""
-    match = _TICKED.match(text, position)
+def _backticked_at(text: str, position: int) -> _Literal | None:
+    """Return code in backticks that is not a name: a literal, or an expression used as text, such as `x**2 - 4`."""
+    match = _BACKTICKED.match(text, position)
     if not match or match.group(1).replace(".", "_").isidentifier():
         return None
     inner = match.group(1)
-    given, _, right = inner.partition("=")
-    if given.strip().isidentifier() and _evaluates(right.strip()):
+    name, _, value = inner.partition("=")
+    if name.strip().isidentifier() and _is_literal(value.strip()):
         return None
     if re.match(r"[A-Za-z_][\w.]*\(.*\)\Z", inner):
         return None
-    return _Found(match.start(), match.end(), inner if _evaluates(inner) or _FUNCTION.match(inner) else repr(inner))
+    return _Literal(match.start(), match.end(), inner if _is_literal(inner) or _LAMBDA.match(inner) else repr(inner))
 
 
-def _balanced(text: str, start: int) -> int | None:
+def _find_closing(text: str, start: int) -> int | None:
     stack: list[str] = []
     quote = ""
     for index in range(start, len(text)):
@@ -195,7 +195,7 @@ def _balanced(text: str, start: int) -> int | None:
             quote = char
         elif char in _OPENING:
             stack.append(_OPENING[char])
-            if len(stack) > _DEEPEST:
+            if len(stack) > _MAX_DEPTH:
                 return None
         elif stack and char == stack[-1]:
             stack.pop()
@@ -205,13 +205,13 @@ def _balanced(text: str, start: int) -> int | None:
 
 
 def _is_data(code: str) -> bool:
-    """Whether it is a literal, and not words in brackets or one number in parentheses."""
-    if not _evaluates(code):
+    """Return whether the code is a literal, rather than words in brackets or one number in parentheses."""
+    if not _is_literal(code):
         return False
     return not code.startswith("(") or "," in code
 
 
-def _evaluates(code: str) -> bool:
+def _is_literal(code: str) -> bool:
     try:
         ast.literal_eval(code)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -219,80 +219,82 @@ def _evaluates(code: str) -> bool:
     return True
 
 
-def evaluate(code: str) -> object:
-    """The value of a literal; the code itself when it is none."""
-    return ast.literal_eval(code) if _evaluates(code) else code
+def evaluate_literal(code: str) -> object:
+    """Return the value of a literal, or the code itself if it is not one."""
+    return ast.literal_eval(code) if _is_literal(code) else code
 
 
-def _value(number: int, item: _Found, text: str) -> Value:
-    before = text[max(0, item.start - _BEHIND) : item.start].rstrip("` ")
-    given = _GIVEN.search(before)
-    shape = "callable" if _FUNCTION.match(item.code) else shape_of(evaluate(item.code))
-    roles = _roles(text, item)
+def _make_value(number: int, item: _Literal, text: str) -> Value:
+    before = text[max(0, item.start - _NAME_SEARCH_LENGTH) : item.start].rstrip("` ")
+    assigned = _ASSIGNED_NAME.search(before)
+    shape = "callable" if _LAMBDA.match(item.code) else shape_of(evaluate_literal(item.code))
+    roles = _find_roles(text, item)
     return Value(
         number,
         item.code,
         shape,
         roles,
-        given.group(1) if given else "",
-        _unit(text, item, shape),
+        assigned.group(1) if assigned else "",
+        _find_unit(text, item, shape),
         frozenset(),
         item.start,
         item.end,
     )
 
 
-def _unit(text: str, item: _Found, shape: str) -> str:
+def _find_unit(text: str, item: _Literal, shape: str) -> str:
     following = re.match(r"\s+([a-z]+)\b", text[item.end :]) if shape in ("int", "float") else None
     word = following.group(1) if following else ""
-    return "" if word in STOP or word in _PREPOSITIONS else word
+    return "" if word in STOP_WORDS or word in _PREPOSITIONS else word
 
 
-def _roles(text: str, item: _Found) -> tuple[str, ...]:
-    """Stems of up to three words before (in the same clause) and the two after a number."""
+def _find_roles(text: str, item: _Literal) -> tuple[str, ...]:
+    """Return the stems of up to three words before the value (in the same clause) and of two words after a scalar."""
     before = re.split(r"[.;:,]\s|[\[\](){}'\"]", text[max(0, item.start - 60) : item.start])[-1]
-    left = [word.lower() for word in _BEFORE.findall(before)][-4:][::-1]
+    before_words = [word.lower() for word in _WORD.findall(before)][-4:][::-1]
     after = re.split(r"[.;:,'\"\[(]", text[item.end : item.end + 40])[0]
-    right = [word.lower() for word in _BEFORE.findall(after)][:2] if item.code[0] not in "[({" else []
-    if right and right[0] in _PREPOSITIONS | {"and", "then", "in", "as"}:
-        right = []
-    words = [*left[:1], *right[:1], *left[1:], *right[1:]]
-    return tuple(dict.fromkeys(stem(word) for word in words if word in _PREPOSITIONS or word not in STOP))
+    after_words = [word.lower() for word in _WORD.findall(after)][:2] if item.code[0] not in "[({" else []
+    if after_words and after_words[0] in _PREPOSITIONS | {"and", "then", "in", "as"}:
+        after_words = []
+    words = [*before_words[:1], *after_words[:1], *before_words[1:], *after_words[1:]]
+    return tuple(dict.fromkeys(stem(word) for word in words if word in _PREPOSITIONS or word not in STOP_WORDS))
 
 
 _PREPOSITIONS = frozenset({"from", "to", "by", "with", "into", "at", "of", "on", "between", "for"})
 
 
-def _groups(singles: Sequence[Value], text: str, *, first: int) -> list[Value]:
+def _group_values(singles: Sequence[Value], text: str, *, first: int) -> list[Value]:
     groups: list[Value] = []
     run: list[Value] = []
     for value in [*singles, None]:
-        if value and run and _BETWEEN.match(text[run[-1].end : value.start]) and _alike(run[-1], value):
+        if value and run and _SEPARATOR.match(text[run[-1].end : value.start]) and _are_similar(run[-1], value):
             run.append(value)
             continue
-        if len(run) >= 2 and not _two_of_a_kind(run, text):
-            groups.append(_group(first + len(groups), run))
+        if len(run) >= 2 and not _are_two_arguments(run, text):
+            groups.append(_make_group(first + len(groups), run))
         run = [value] if value else []
     return groups
 
 
-def _two_of_a_kind(run: Sequence[Value], text: str) -> bool:
-    """Whether a run is two containers joined by `and`: two arguments rather than one."""
+def _are_two_arguments(run: Sequence[Value], text: str) -> bool:
+    """Return whether a run is two containers joined by `and`: two arguments rather than one."""
     between = text[run[0].end : run[1].start].strip(" ,") if len(run) == 2 else ""
     return between == "and" and run[0].shape.startswith(("list", "dict", "set"))
 
 
-def _alike(one: Value, other: Value) -> bool:
-    if one.given or other.given:
+def _are_similar(first: Value, second: Value) -> bool:
+    if first.name or second.name:
         return False
     return (
-        one.shape == other.shape
-        or {one.shape, other.shape} <= {"int", "float"}
-        or (one.shape.startswith("tuple") and other.shape.startswith("tuple"))
+        first.shape == second.shape
+        or {first.shape, second.shape} <= {"int", "float"}
+        or (first.shape.startswith("tuple") and second.shape.startswith("tuple"))
     )
 
 
-def _group(number: int, run: Sequence[Value]) -> Value:
+def _make_group(number: int, run: Sequence[Value]) -> Value:
     code = f"[{', '.join(value.code for value in run)}]"
     members = frozenset(value.id for value in run)
-    return Value(number, code, shape_of(evaluate(code)), run[0].roles, "", "", members, run[0].start, run[-1].end)
+    return Value(
+        number, code, shape_of(evaluate_literal(code)), run[0].roles, "", "", members, run[0].start, run[-1].end
+    )

@@ -1,13 +1,13 @@
-"""Whether a value fits where it is wanted: kinds of values, of documented types and of telling parameter names."""
+"""Decides whether a value fits a parameter, by kinds of values, documented types and typical parameter names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from exploracoder_jupyter.llm.offline.inputs.word_matching import parts
+from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
 
-_WANTED = (
+_TYPE_PATTERNS = (
     ("callable", re.compile(r"callable|function|lambda|callback")),
     ("bool", re.compile(r"\bbool")),
     ("dict", re.compile(r"\bdict|mapping")),
@@ -20,7 +20,7 @@ _WANTED = (
     ("number", re.compile(r"\bint|float|number|numeric|scalar|real|complex|decimal|count|\bsize\b|supportsindex")),
     ("text", re.compile(r"\bstr|string|text|\bchar|path|bytes|anystr|regex|pattern")),
 )
-_TELLING = {
+_NAMES_BY_KIND = {
     "number": "n k size count num number times ndigits digits precision decimals width length depth maxsize start"
     " stop step index days hours minutes seconds weeks months years year month day hour minute second"
     " amount limit level x0 radius order degree cutoff tolerance tol threshold seed random_state window"
@@ -35,17 +35,17 @@ _TELLING = {
     "dict": "d dict dictionary mapping mappings dicts m",
     "callable": "func function fn key_func pred predicate callback callable mapper keyfunc binop op",
 }
-_NAMES = {name: kind for kind, names in _TELLING.items() for name in names.split()}
-_SEQUENCES = ("list[", "tuple[", "set[", "frozenset[")
+_KIND_BY_NAME = {name: kind for kind, names in _NAMES_BY_KIND.items() for name in names.split()}
+_SEQUENCE_PREFIXES = ("list[", "tuple[", "set[", "frozenset[")
 
 
 def kinds_of(shape: str) -> frozenset[str]:
-    """The kinds a value of this shape can pass for."""
+    """Return the kinds that a value of this shape can be used as."""
     if shape in ("int", "float", "complex"):
         return frozenset({"number"})
     if shape in ("str", "bytes"):
         return frozenset({"text"})
-    if shape.startswith(_SEQUENCES) or shape in ("list", "tuple", "set", "range", "frozenset"):
+    if shape.startswith(_SEQUENCE_PREFIXES) or shape in ("list", "tuple", "set", "range", "frozenset"):
         return frozenset({"sequence"})
     if shape == "dict" or shape.startswith("dict["):
         return frozenset({"dict"})
@@ -63,34 +63,34 @@ def _is_iterator(shape: str) -> bool:
     )
 
 
-def wanted_kinds(type_: str, name: str) -> frozenset[str]:
-    """The kinds a parameter asks for by its documented type, else by its name; empty when neither tells."""
+def expected_kinds(type_: str, name: str) -> frozenset[str]:
+    """Return the kinds that a parameter expects by its documented type, else by its name; empty if neither is known."""
     if type_:
-        found = frozenset(kind for kind, pattern in _WANTED if pattern.search(type_))
-        return found if found or len(type_) > 1 else frozenset()
+        kinds = frozenset(kind for kind, pattern in _TYPE_PATTERNS if pattern.search(type_))
+        return kinds if kinds or len(type_) > 1 else frozenset()
     name = name.lower().strip("_")
-    known = _NAMES.get(name) or _NAMES.get(parts(name)[-1] if parts(name) else "")
+    known = _KIND_BY_NAME.get(name) or _KIND_BY_NAME.get(name_stems(name)[-1] if name_stems(name) else "")
     return frozenset({known}) if known else frozenset()
 
 
-def compatible(shape: str, type_: str, name: str) -> float:
-    """How well a value of this shape fits a parameter: 1 as documented, 0 unknown, -1 contradicting.
+def compatibility(shape: str, type_: str, name: str) -> float:
+    """Rate how well a value of this shape fits a parameter: 1 as documented, 0 unknown, -1 contradicting.
 
-    A documented type counts as certain, a telling name as a hint.
+    A documented type counts as certain, a typical parameter name as a hint.
     """
-    kinds, wanted = kinds_of(shape), wanted_kinds(type_, name)
+    kinds, expected = kinds_of(shape), expected_kinds(type_, name)
     if "object" in kinds:
-        return _object_fits(shape, type_, name, wanted)
-    if kinds & wanted:
+        return _object_compatibility(shape, type_, name, expected)
+    if kinds & expected:
         return 1.0 if type_ else 0.6
-    if not wanted or wanted <= {"bool"}:
-        return 0.0 if not type_ or _open(type_) else -0.5
-    if "text" in kinds and "sequence" in wanted:
+    if not expected or expected <= {"bool"}:
+        return 0.0 if not type_ or _is_generic(type_) else -0.5
+    if "text" in kinds and "sequence" in expected:
         return -0.2 if not type_ else -0.5
-    return -1.0 if type_ and not _open(type_) else -0.5
+    return -1.0 if type_ and not _is_generic(type_) else -0.5
 
 
-def _open(type_: str) -> bool:
+def _is_generic(type_: str) -> bool:
     return bool(
         re.search(
             r"\bany\b|object|\b[a-z]_?\d?\b|hashable|node|label|element|value|array_like|array-like|scalar", type_
@@ -98,59 +98,59 @@ def _open(type_: str) -> bool:
     )
 
 
-def _object_fits(shape: str, type_: str, name: str, wanted: frozenset[str]) -> float:
+def _object_compatibility(shape: str, type_: str, name: str, expected: frozenset[str]) -> float:
     last = shape.rpartition(".")[2].lower()
     if type_ and re.search(rf"\b{re.escape(last)}\b", type_):
         return 1.5
     if name.lower() == last or (len(name) == 1 and name.isupper() and last.startswith(name.lower())):
         return 1.2
-    own, asked = parts(last), (*parts(name), *parts(type_))
-    if set(own) & set(asked):
+    class_stems, parameter_stems = name_stems(last), (*name_stems(name), *name_stems(type_))
+    if set(class_stems) & set(parameter_stems):
         return 1.0
-    if wanted and not _open(type_):
-        return -0.6 if wanted != {"sequence"} else -0.1
+    if expected and not _is_generic(type_):
+        return -0.6 if expected != {"sequence"} else -0.1
     return 0.1
 
 
-def likeness_of_shapes(shape: str, other: str) -> float:
-    """How alike two literals are built, 0 to 1."""
+def shape_similarity(shape: str, other: str) -> float:
+    """Rate the structural similarity of two shapes, from 0 to 1."""
     if shape == other:
         return 1.0
     if {shape, other} <= {"int", "float"}:
         return 0.95
     if "any" in (shape, other):
         return 0.7
-    one, two = _inner(shape), _inner(other)
-    if one is None or two is None:
-        return 0.25 if {shape, other} & {"str"} and (one or two) else 0.0
-    (outer, inside), (outer2, inside2) = one, two
-    same = 1.0 if outer == outer2 else 0.9 if "dict" not in (outer, outer2) else 0.3
-    if outer == outer2 == "tuple" and len(inside) != len(inside2):
+    first, second = _split_shape(shape), _split_shape(other)
+    if first is None or second is None:
+        return 0.25 if {shape, other} & {"str"} and (first or second) else 0.0
+    (outer, inner), (outer2, inner2) = first, second
+    outer_similarity = 1.0 if outer == outer2 else 0.9 if "dict" not in (outer, outer2) else 0.3
+    if outer == outer2 == "tuple" and len(inner) != len(inner2):
         return 0.4
     if outer != outer2 and "tuple" in (outer, outer2):
-        inside, inside2 = inside[:1], inside2[:1]
-    if not inside or not inside2:
-        return 0.7 * same
-    pairs = [likeness_of_shapes(a, b) for a, b in zip(inside, inside2, strict=False)]
-    return same * (0.5 + 0.5 * sum(pairs) / len(pairs))
+        inner, inner2 = inner[:1], inner2[:1]
+    if not inner or not inner2:
+        return 0.7 * outer_similarity
+    pairs = [shape_similarity(a, b) for a, b in zip(inner, inner2, strict=False)]
+    return outer_similarity * (0.5 + 0.5 * sum(pairs) / len(pairs))
 
 
-def _inner(shape: str) -> tuple[str, Sequence[str]] | None:
+def _split_shape(shape: str) -> tuple[str, Sequence[str]] | None:
     if "[" not in shape:
         return None
     outer, _, rest = shape.partition("[")
-    found, depth, current = [], 0, ""
+    items, depth, current = [], 0, ""
     for char in rest[:-1]:
         depth += (char == "[") - (char == "]")
         if char == "," and not depth:
-            found.append(current)
+            items.append(current)
             current = ""
         else:
             current += char
-    return outer, [*found, current] if current else found
+    return outer, [*items, current] if current else items
 
 
-def rank(shape: str) -> int:
-    """How deep a shape is nested: 0 for a scalar, 2 for `list[list[int]]`."""
-    inner = _inner(shape)
-    return 0 if inner is None else 1 + max((rank(item) for item in inner[1][:1]), default=0)
+def nesting_depth(shape: str) -> int:
+    """Return how deep a shape is nested: 0 for a scalar, 2 for `list[list[int]]`."""
+    inner = _split_shape(shape)
+    return 0 if inner is None else 1 + max((nesting_depth(item) for item in inner[1][:1]), default=0)

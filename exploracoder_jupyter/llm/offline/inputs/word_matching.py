@@ -1,8 +1,8 @@
-"""Words of a task and of names: split, stemmed, compared.
+"""Splits, stems and compares the words of tasks and names.
 
-Matching is lexical on purpose: the offline model knows no language. Names are split at underscores and capitals, words
-are cut to a crude stem; abbreviations (`fmt` for `format`) and a small thesaurus of programming English bridge the
-rest.
+Matching is deliberately lexical, as the offline model does not understand language. Names are split at underscores and
+capitals and words are cut to a crude stem; abbreviations (`fmt` for `format`) and a small thesaurus of programming
+English bridge the rest.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_ENDINGS = """
+_SUFFIX_LIST = """
 izations ization ations ation izing ized izes ize ities ity ically ical ments ment ings ing ers er ors or ied
 ies ely ed es ly al s e y
 """
-_SUFFIXES = tuple(_ENDINGS.split())
+_SUFFIXES = tuple(_SUFFIX_LIST.split())
 
 _STOP_WORDS = """
 a all an and answer any are as assign assigned at be between both by calculate calculates call called code
@@ -26,10 +26,10 @@ program put python result results return returns save saved set-up so store stor
 their them then these they this those to two use using value values variable via we when where which with you
 your
 """
-STOP = frozenset(_STOP_WORDS.split())
-"""Words that say nothing about which API is meant."""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words that are irrelevant to which API is meant."""
 
-_GROUPS = (
+_SYNONYM_GROUPS = (
     "average mean",
     "remove delete drop discard strip erase",
     "merge join combine concat concatenate union",
@@ -78,7 +78,7 @@ _GROUPS = (
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """The word in lower case without its ending; never shorter than three letters."""
+    """Return the word in lower case without its suffix, but never shorter than three letters."""
     word = word.lower()
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
@@ -88,28 +88,30 @@ def stem(word: str) -> str:
 
 
 _SYNONYMS: dict[str, frozenset[str]] = {}
-for _group in _GROUPS:
+for _group in _SYNONYM_GROUPS:
     _stems = frozenset(stem(word) for word in _group.split())
     for _stem in _stems:
         _SYNONYMS[_stem] = _SYNONYMS.get(_stem, frozenset()) | _stems
 
 
 @lru_cache(maxsize=50_000)
-def parts(name: str) -> tuple[str, ...]:
-    """The words of an identifier or a text, stemmed, in order."""
+def name_stems(name: str) -> tuple[str, ...]:
+    """Return the stemmed words of an identifier or a text, in order."""
     return tuple(stem(match) for match in _WORD.findall(name))
 
 
 @lru_cache(maxsize=20_000)
-def content(text: str) -> tuple[str, ...]:
-    """The stemmed words of a text that may name an API, each once, in order."""
-    words = [word for word in re.findall(r"[A-Za-z][A-Za-z0-9]*", text.replace("_", " ")) if word.lower() not in STOP]
-    return tuple(dict.fromkeys(part for word in words for part in parts(word)))
+def content_stems(text: str) -> tuple[str, ...]:
+    """Return the stemmed words of a text that may name an API, each once, in order."""
+    words = [
+        word for word in re.findall(r"[A-Za-z][A-Za-z0-9]*", text.replace("_", " ")) if word.lower() not in STOP_WORDS
+    ]
+    return tuple(dict.fromkeys(part for word in words for part in name_stems(word)))
 
 
 @lru_cache(maxsize=200_000)
-def likeness(word: str, other: str) -> float:
-    """How well two stems say the same, 0 to 1."""
+def similarity(word: str, other: str) -> float:
+    """Rate how similar two stems are in meaning, from 0 to 1."""
     if word == other:
         return 1.0
     if other in _SYNONYMS.get(word, ()):
@@ -119,19 +121,19 @@ def likeness(word: str, other: str) -> float:
         return 0.8 if len(long) - len(short) <= 3 else 0.6
     if len(short) >= 4 and short in long:
         return 0.6
-    if 3 <= len(short) <= 4 and abbreviates(short, long):
+    if 3 <= len(short) <= 4 and is_abbreviation(short, long):
         return 0.5
     return 0.0
 
 
-def abbreviates(short: str, long: str) -> bool:
-    """Whether `short` is `long` with letters left out, e.g. `fmt` for `format`."""
+def is_abbreviation(short: str, long: str) -> bool:
+    """Return whether `short` is `long` with letters omitted, such as `fmt` for `format`."""
     if not short or short[0] != long[0] or len(long) - len(short) > 4:
         return False
     letters = iter(long)
     return all(letter in letters for letter in short)
 
 
-def best_likeness(word: str, others: Iterable[str]) -> float:
-    """The likeness of the word to the nearest of the others."""
-    return max((likeness(word, other) for other in others), default=0.0)
+def best_similarity(word: str, others: Iterable[str]) -> float:
+    """Return the similarity of the word to the most similar of the others."""
+    return max((similarity(word, other) for other in others), default=0.0)
