@@ -1,11 +1,11 @@
-"""Sibling kernels: where candidates run, confined, in branches of one state.
+"""Sibling kernels: candidates run in them, sandboxed, in branches of a common state.
 
-`open_siblings` is the adapter behind the `Branch` port, made in the safest way that the machine, the settings and the
-caller's live kernel allow: by forking (`fork`), by re-running (`rerun`), or on another machine (`remote`). What
-`inspector_of` gives runs our own reading code (API walks) in the same interpreter; `find_isolation` tells what this
-machine allows to kernels that are started.
+`open_siblings` returns the implementation of the `Branch` port: forking (`fork`), re-running (`rerun`), or another
+machine (`remote`), whichever is the safest that the machine, the settings and the caller's live kernel allow.
+`inspector_of` runs our own inspection code (API walks) in the same interpreter; `find_isolation` reports how far this
+machine can isolate spawned kernels.
 
-Imported when it is asked for: reading a library needs nothing of what talks to kernels.
+Names are imported lazily: reading a library does not need the code that talks to kernels.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
     "open_siblings",
 ]
 
-if not TYPE_CHECKING:  # a type checker is to know these names and no others
+if not TYPE_CHECKING:  # so that a type checker accepts these names and no others
     __getattr__ = importing(
         __name__,
         {

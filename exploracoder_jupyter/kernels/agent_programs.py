@@ -1,7 +1,7 @@
-"""Runs a module of `inside` as a program in the siblings' interpreter, and gives its lines as they come.
+"""Runs a module of `kernel_agent` as a program in the siblings' interpreter and yields its output line by line.
 
-For what has to be read where the code will run but is not part of an exploration: the API of a library, the installed
-packages. Same confinement as a sibling; the working directory is read-only.
+For inspection that must happen where the code will run but is not part of an exploration: the API of a library, the
+installed packages. The program is confined like a sibling; the working directory is read-only.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ from exploracoder_jupyter.kernels.sandbox.credential_files import credentials_be
 from exploracoder_jupyter.kernels.sandbox.isolation import View
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
-"""Runs the module of `inside` with that name and these arguments; yields the lines it prints, without line ends.
+"""Runs the module of `kernel_agent` with that name and these arguments; yields the lines it prints, without line ends.
 
-Ending the iteration early ends the program. Raises KernelError, with the program's last words, when it fails.
+Ending the iteration early ends the program. Raises KernelError, with the last line of the log, when the program fails.
 """
 
 _serial = count()
 
 
 def inspector_of(sandbox: Sandbox) -> Inspect:
-    """What reads the environment that siblings of these settings would have, without any of them."""
+    """Return an `Inspect` for the environment that siblings with these settings would have, without starting any."""
     if not sandbox.gateway:
         return inspector(sandbox)
     from exploracoder_jupyter.kernels.remote.remote_siblings import (
-        remote_inspector,  # with what talks to kernels, seldom needed
+        remote_inspector,  # imported late: it pulls in the kernel clients, which are seldom needed
     )
 
     return remote_inspector(sandbox)
 
 
 async def interpreter_facts(inspect: Inspect) -> dict[str, Any]:
-    """What the interpreter is and has, by the fields of an `Environment`.
+    """Return the facts about the interpreter and its packages, by the field names of `Environment`.
 
     Raises:
-        KernelError: it could not be asked.
+        KernelError: the interpreter could not be inspected.
     """
     found = json.loads("".join([line async for line in inspect("introspection.installed_packages", ())]))
     return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
 def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
-    """An `Inspect` that needs no siblings: each call makes its means and removes them again.
+    """Return an `Inspect` that needs no siblings: each call opens its own launcher and removes it afterwards.
 
     The iteration raises MissingMeans when the kernel named in the settings cannot be used.
     """
@@ -76,10 +76,10 @@ def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
 async def inspect(
     launcher: Launcher, module: str, arguments: Sequence[str], *, workdir: Path
 ) -> AsyncGenerator[str, None]:
-    """The lines printed by a module of `inside`, see `Inspect`.
+    """Yield the lines printed by a module of `kernel_agent`; see `Inspect`.
 
     Raises:
-        KernelError: it could not be started, or ended with a failure.
+        KernelError: the program could not be started, or failed.
     """
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
@@ -119,7 +119,7 @@ async def inspect(
 
 @contextmanager
 def _tie() -> Iterator[int]:
-    """What a program has as standard input that is to end with this process, see
+    """Yield the standard input for a program that must end with this process; see
     `kernel_agent.confinement.lifeline`."""
     theirs, ours = socket.socketpair()
     with theirs, ours:
@@ -144,4 +144,4 @@ async def _end(process: Process, *, supervised: bool) -> None:
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "it gave no reason."
+    return lines[-1] if lines else "no reason was given."

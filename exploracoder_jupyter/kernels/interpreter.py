@@ -1,7 +1,7 @@
-"""What is needed to start a sibling in some interpreter: the interpreter itself, and the code that is sent to it.
+"""Finds the interpreter in which siblings start, and builds the archive of the code that is sent to it.
 
-The interpreter is the caller's own, or that of an installed kernelspec; nothing of ours has to be installed there,
-because the folder `inside` travels as one zip file. Kernels of other languages are refused by name.
+The interpreter is the caller's own, or that of an installed kernelspec. Nothing has to be installed there, because the
+package `kernel_agent` is sent as one zip file. Kernels of other languages are rejected with a message that names them.
 """
 
 from __future__ import annotations
@@ -32,26 +32,28 @@ _ASK_SECONDS: Final = 30
 _ASK_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
 _PYTHONS: Final = ("python", "python3")
 _ONLY_ITS_OWN: Final = {"PYTHONPATH": "", "PYTHONHOME": "", "VIRTUAL_ENV": ""}
-"""An interpreter that is named by its path imports what is installed for it, not what the caller has."""
+"""For an interpreter given by its path: it imports only what is installed for it, not the caller's packages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """Where siblings run."""
+    """The interpreter in which siblings run."""
 
     name: str
-    """Of the kernelspec."""
+    """Name of the kernelspec."""
     command: tuple[str, ...]
-    """What starts Python: usually one path; wrappers such as `conda run` have more words."""
+    """Words that start Python: usually one path, more for wrappers such as `conda run`."""
     environ: Mapping[str, str] = field(default_factory=dict)
-    """Variables that the kernelspec sets."""
+    """Environment variables that the kernelspec sets."""
     paths: tuple[str, ...] = ()
     """Prefixes and import path, which must stay readable."""
 
 
 def find_interpreter(kernel: str | None, python: str | None = None) -> Interpreter:
-    """The interpreter of the kernelspec, or of that absolute path with nothing of the caller's; else `python`, which
-    shares what the caller's variables say; else the caller's own. May start it once to ask for its paths; blocks.
+    """Return the interpreter to use; blocks, and may start it once to read its paths.
+
+    `kernel` is a kernelspec, or the absolute path of an interpreter, which then shares none of the caller's variables.
+    Without it, `python` is used, which shares the caller's variables; without either, the caller's own interpreter.
 
     Raises:
         MissingMeans: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
@@ -74,7 +76,7 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
 
 
 def _find_spec(kernel: str) -> KernelSpec:
-    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # with all that talks to kernels
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # imports all of the kernel client
 
     manager = KernelSpecManager()
     try:
@@ -86,19 +88,19 @@ def _find_spec(kernel: str) -> KernelSpec:
 
 def _python_of(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
     if spec.language.lower() != "python":
-        raise MissingMeans(f"The kernel {kernel!r} runs {spec.language}, not Python.", remedy="Name a Python kernel.")
+        raise MissingMeans(f"The kernel {kernel!r} runs {spec.language}, not Python.", remedy="Choose a Python kernel.")
     argv = list(spec.argv)
     module = argv[argv.index("-m") + 1 : argv.index("-m") + 2] if "-m" in argv else []
     if not module or not module[0].startswith("ipykernel"):
         raise MissingMeans(
-            f"The kernel {kernel!r} is not started as `python -m ipykernel_launcher`.", remedy="Name another."
+            f"The kernel {kernel!r} is not started with `python -m ipykernel_launcher`.", remedy="Choose another."
         )
     command = argv[: argv.index("-m")]
     return (sys.executable, *command[1:]) if command[0] in _PYTHONS else tuple(command)
 
 
 def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
-    """What the interpreter imports from. It is asked where nobody's modules lie: `-c` imports from its folder first."""
+    """Read what the interpreter imports from. Runs it in a neutral folder, because `-c` imports from there first."""
     try:
         done = subprocess.run(
             [*command, "-c", _ASK_PATHS],
@@ -114,9 +116,9 @@ def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
 
 
 def _cannot_start(kernel: str, why: str) -> tuple[str, ...]:
-    last = (why.strip().splitlines() or ["it gave no reason"])[-1]
+    last = (why.strip().splitlines() or ["no reason was given"])[-1]
     raise MissingMeans(
-        f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Name another, or reinstall it."
+        f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Choose another, or reinstall it."
     )
 
 
@@ -135,10 +137,9 @@ def write_inside(path: Path) -> Path:
 
 @cache
 def _compiled(source: bytes, name: str) -> bytes:
-    """The module in the compiled form (PEP 552, never checked) that an interpreter of this version takes, and any other
-    passes over.
+    """Compile the module to bytecode (PEP 552, never checked) for interpreters of this version; others ignore it.
 
-    Each sibling would compile it anew, which takes longer than all else that it does at its start.
+    Otherwise each sibling would compile it anew, which takes longer than everything else at its start.
     """
     unchecked = (1).to_bytes(4, "little")
     code = compile(source, name, "exec", dont_inherit=True)
@@ -146,7 +147,7 @@ def _compiled(source: bytes, name: str) -> bytes:
 
 
 def _modules(folder: Traversable, home: str) -> Iterator[tuple[str, Traversable]]:
-    """The Python files below the folder, by relative path."""
+    """Yield the Python files below the folder with their relative paths."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.name.endswith(".py"):
             yield f"{home}{entry.name}", entry

@@ -1,5 +1,5 @@
-"""Chooses how the siblings of a run are made: where experiments start, how states are branched, how far they are kept
-apart. The choice is what is safe; its reason is one line that people read.
+"""Chooses how the siblings of a run are made: where experiments start, how states are branched, how far they are
+isolated. The safest allowed way is chosen; the reason is one line for the user.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Siblings(Protocol):
     """The siblings of one run."""
 
     async def root(self) -> Branch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         ...
 
     def environment(self) -> Environment:
-        """Where the siblings run, and how far they are isolated."""
+        """Return where the siblings run and how far they are isolated."""
         ...
 
     def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
-        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         ...
 
     @property
@@ -57,23 +57,23 @@ class Choice:
     live: bool
     fork: bool
     why: str
-    """Why they start where they do, a clause."""
+    """Why they start there; a clause."""
 
     @property
     def state(self) -> str:
-        """As it is recorded."""
+        """The value recorded as `Environment.state`."""
         return f"{'live' if self.live else 'fresh'}: {self.why}"
 
 
 def choose(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> Choice:
-    """The safest way of those that the settings allow.
+    """Choose the safest way that the settings allow.
 
     Raises:
-        MissingMeans: live state is wanted and there is no live kernel.
+        MissingMeans: live state is requested and there is no live kernel.
     """
     fork = _can_fork(sandbox, level)
     if live is None and sandbox.state == "live":
-        raise MissingMeans("There is no live kernel that could be forked.", remedy="Use --state fresh.")
+        raise MissingMeans("There is no live kernel to fork.", remedy="Use --state fresh.")
     against = _against(sandbox, level, live)
     return Choice(live=not against, fork=fork or not against, why=against or _in_favour(live))
 
@@ -81,13 +81,13 @@ def choose(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> Choice:
 def _can_fork(sandbox: Sandbox, level: Level) -> bool:
     if sandbox.branching != "auto":
         return sandbox.branching == "fork"
-    return level.name == "namespaces"  # a kernel that is started is kept apart further by bubblewrap
+    return level.name == "namespaces"  # bubblewrap isolates spawned kernels better than the weaker levels do forks
 
 
 def _against(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
-    """What speaks against forking the live kernel; nothing if it is to be forked."""
+    """Return the reason not to fork the live kernel; empty if it is to be forked."""
     if sandbox.state == "fresh":
-        return "as asked for"
+        return "as requested"
     if live is None:
         return "there is no live kernel"
     if sandbox.branching == "rerun" or sandbox.kernel or sandbox.gateway:
@@ -99,9 +99,9 @@ def _against(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
         return ""
     if live.secretive:
         names = ", ".join(live.secretive[:_MOST_NAMES])
-        return f"variables look like credentials ({names}); --state live starts from them all the same"
+        return f"variables look like credentials ({names}); --state live includes them anyway"
     if level.name != "namespaces":
-        return "forks cannot be fully confined here; --state live forks all the same"
+        return "forks cannot be fully confined here; --state live forks anyway"
     return ""
 
 
@@ -118,13 +118,13 @@ async def open_siblings(
     variables: Path | None = None,
     live: LiveKernel | None = None,
 ) -> AsyncIterator[Siblings]:
-    """The siblings of one run, made in the best way that is safe here.
+    """Open the siblings of one run, made in the best way that is safe here.
 
     `setup` is code that a fresh kernel runs first; `variables` a folder written by
     `kernel_agent.variable_transfer.dump`.
 
     Raises:
-        MissingMeans: the settings ask for something that this machine or this caller cannot give.
+        MissingMeans: the settings require something that this machine or this caller cannot provide.
         KernelError: no kernel could be started or forked.
     """
     async with AsyncExitStack() as stack:
@@ -141,7 +141,7 @@ async def open_siblings(
 async def _open(
     stack: AsyncExitStack, sandbox: Sandbox, level: Level, choice: Choice, workdir: Path, origin: Origin
 ) -> Siblings:
-    """What was chosen; re-running where forking turns out not to work after all and nobody insists on it."""
+    """Open what was chosen; re-run where forking fails after all, unless the settings require forking."""
     again = RerunSiblings(sandbox, workdir=workdir, setup=origin.setup, variables=origin.variables, state=choice.state)
     if not choice.fork:
         return await stack.enter_async_context(again)
@@ -163,10 +163,10 @@ def _level() -> Level:
 
 
 def _require(sandbox: Sandbox, level: Level, choice: Choice) -> None:
-    """Refuse to run below the full level, where that is asked for.
+    """Check that full isolation is available, if the settings require it.
 
     Raises:
-        MissingMeans: the full level cannot be had.
+        MissingMeans: full isolation is not available.
     """
     if sandbox.isolation != "require":
         return

@@ -1,4 +1,4 @@
-"""Makes siblings for one run: each in its own folder, with its own copy of the working directory, limits and setup."""
+"""Makes the siblings of one run: each has its own folder, copy of the working directory, limits and setup."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class SiblingFactory:
     _folders: dict[int, Path] = field(default_factory=dict)
 
     async def start(self) -> Sibling:
-        """A fresh sibling, its variables loaded and its setup run.
+        """Start a fresh sibling, load its variables and run its setup.
 
         Raises:
-            KernelError: it did not start, or the setup failed.
+            KernelError: the sibling did not start, or the setup failed.
         """
         folder = self.launcher.folder / f"s{next(self._serial)}"
         try:
@@ -55,7 +55,7 @@ class SiblingFactory:
         except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(remove_tree, folder)
-            if isinstance(error, OSError):  # a full disk, above all
+            if isinstance(error, OSError):  # mostly a full disk
                 raise KernelError(f"A sibling kernel could not be started: {_reason(error)}.") from error
             raise
         self._folders[id(sibling)] = folder
@@ -67,7 +67,7 @@ class SiblingFactory:
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """End the sibling and remove its folder. Idempotent; not cut short by cancellation."""
+        """End the sibling and remove its folder. Idempotent; not interrupted by cancellation."""
         with anyio.CancelScope(shield=True):
             await sibling.close()
             folder = self._folders.pop(id(sibling), None)
@@ -127,7 +127,7 @@ async def set_up(sibling: AnySibling, code: str) -> None:
     """Run the code that every sibling runs first, if there is any.
 
     Raises:
-        KernelError: it failed.
+        KernelError: the code failed.
     """
     if not code:
         return
@@ -139,14 +139,14 @@ async def set_up(sibling: AnySibling, code: str) -> None:
 
 
 def _reason(error: OSError) -> str:
-    """What went wrong, for people; copying a folder gives a list of all that could not be copied."""
+    """Return what went wrong, for the user; copying a folder raises an error that lists all files that failed."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list) and error.args[0]:
         return str(error.args[0][0][-1])
     return str(error)
 
 
 def font_lists() -> list[Path]:
-    """Matplotlib's lists of fonts, if the user has them: each sibling would spend seconds to make its own."""
+    """Return Matplotlib's font caches, if the user has any: each sibling would take seconds to build its own."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = Path(os.environ.get("MPLCONFIGDIR") or home / "matplotlib")
     return sorted(folder.glob("fontlist-*.json"))

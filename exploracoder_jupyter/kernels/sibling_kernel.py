@@ -1,9 +1,9 @@
-"""One sibling kernel, however it was made: asked to run code, watched, ended with everything it started.
+"""One sibling kernel, spawned or forked: runs code, is watched, and is ended with everything it started.
 
-`Sibling.execute` is three things at once: the reply, the outputs, and whether the process is still there. Whatever
-happens first decides: the end, a timeout or a flood of output (an interrupt, then the end of the tree), or death, which
-is noticed from the process and not by waiting. Nothing that the code does raises here. What differs between a process
-that was started and one that was forked is its `Body`.
+`Sibling.execute` waits for three things at once: the reply, the outputs, and the death of the process. The first event
+decides: completion; a timeout or a flood of output (an interrupt, then the end of the tree); or death, which is
+detected from the process rather than by waiting for an answer. Nothing that the code does raises here. The differences
+between spawned and forked processes are in `Body`.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _LAST_WORDS_SECONDS: Final = 0.1
 
 
 class Body(Protocol):
-    """The process of a sibling and all that it started."""
+    """The process of a sibling and everything that it started."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether the kernel's process is there."""
+        """Whether the kernel's process is running."""
         ...
 
     @property
     def folder(self) -> Path | None:
-        """The folder on disk that holds all that it can write; `None` where that is memory of a bounded size."""
+        """The folder on disk with everything that it can write; `None` where its files are in limited memory."""
         ...
 
     def use(self, *, most: int, doubtful: float) -> TreeUse:
-        """What the process tree uses; see `Census.take`."""
+        """Measure the process tree; see `Census.take`."""
         ...
 
     def owned(self) -> int:
-        """Bytes of memory that would be free without it, files in memory included. Slow for a large process."""
+        """Bytes of memory that ending it would free, files in memory included. Slow for a large process."""
         ...
 
     async def end(self) -> None:
@@ -60,15 +60,15 @@ class Body(Protocol):
         ...
 
     async def release(self) -> None:
-        """Close what was held for it here."""
+        """Close the resources kept for it here."""
         ...
 
     def death(self) -> str:
-        """How it ended, in words."""
+        """Describe how it ended."""
         ...
 
     def last_words(self) -> str:
-        """The last line that a kernel which did not start left behind."""
+        """Return the last line of output of a kernel that did not start."""
         ...
 
 
@@ -89,14 +89,14 @@ class Sibling:
         self._client, self.body = client, body
         self._closed = False
         self.end_reason = ""
-        """Why the sibling was ended, or is dead; empty while it lives."""
+        """Why the sibling was ended or died; empty while it lives."""
 
     @classmethod
     async def connected(cls, client: AsyncKernelClient, body: Body) -> Sibling:
-        """The sibling, as soon as it answers. It is ended when that does not happen.
+        """Return the sibling as soon as it answers; end it if it does not.
 
         Raises:
-            KernelError: it did not start; the message has the last line of its log.
+            KernelError: it did not start; the message contains the last line of its log.
         """
         sibling = cls(client, body)
         try:
@@ -104,32 +104,32 @@ class Sibling:
         except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await sibling.close()
-            if isinstance(error, zmq.ZMQError):  # no descriptors are left, above all
+            if isinstance(error, zmq.ZMQError):  # mostly: no free descriptors
                 raise KernelError(f"A sibling kernel could not be reached: {error}.") from error
             raise
         return sibling
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         return not self._closed and self.body.is_alive
 
     @property
     def folder(self) -> Path | None:
-        """Its own folder on disk, if it has one: that holds all that it can write."""
+        """Its own folder on disk with everything that it can write; `None` if it has none."""
         return self.body.folder
 
     def use(self, *, most: int, doubtful: float) -> TreeUse:
-        """What its process tree uses; see `Census.take`."""
+        """Measure its process tree; see `Census.take`."""
         return self.body.use(most=most, doubtful=doubtful)
 
     async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
-        """Run code; outputs go to the collector. Cancelling ends the sibling."""
+        """Run code; outputs are added to the collector. Cancelling ends the sibling."""
         if not self.is_alive:
             return Ending(note=self.end_reason or self.body.death())
         started = time.monotonic()
         try:
-            id_ = self._client.execute(  # after an error, what is sent next must not be passed over as aborted
+            id_ = self._client.execute(  # `stop_on_error=False`: an error must not abort the requests sent after it
                 encodable(code), store_history=True, allow_stdin=False, stop_on_error=False
             )
         except zmq.Again:
@@ -152,18 +152,18 @@ class Sibling:
         return ending
 
     async def end(self, reason: str) -> None:
-        """Kill the process tree and remember why."""
+        """Kill the process tree and record why."""
         self.end_reason = self.end_reason or reason
         await self.body.end()
 
     async def close(self) -> None:
-        """End the tree and release sockets. Idempotent."""
+        """End the process tree and release sockets. Idempotent."""
         if self._closed:
             return
         self._closed = True
         with anyio.CancelScope(shield=True):
             try:
-                with suppress(OSError):  # of an engine without descriptors: what is released below ends by itself
+                with suppress(OSError):  # raised when descriptors run out: `release` below ends the process anyway
                     await self.end("the branch was closed")
             finally:
                 self._client.stop_channels()
@@ -172,9 +172,7 @@ class Sibling:
     async def _wait_until_ready(self) -> None:
         self._client.start_channels(stdin=False, hb=False)
         for channel in (self._client.shell_channel, self._client.control_channel):
-            channel.socket.sndtimeo = (
-                0  # code in the sibling can break the connection: then sending would wait for ever
-            )
+            channel.socket.sndtimeo = 0  # code in the sibling can break the connection: sending would block forever
         with anyio.move_on_after(scale(_START_SECONDS)):
             patience = iter(_ASK_AGAIN_SECONDS)
             while self.is_alive:
@@ -184,7 +182,7 @@ class Sibling:
         raise KernelError(f"A sibling kernel did not start: {self.body.last_words()}")
 
     async def _handshake(self) -> None:
-        """One question answered on both channels: outputs sent before a subscription is in place are lost."""
+        """Wait for one reply on both channels: outputs sent before a subscription is active are lost."""
         asked = self._client.kernel_info()
         for get in (self._client.get_shell_msg, self._client.get_iopub_msg):
             while not ((message := await _get(get)) and message.request == asked):
@@ -202,13 +200,13 @@ class Sibling:
         return Ending(cause, note=self.end_reason or ("" if self.is_alive else self.body.death()))
 
     async def _stop(self, request: _Request) -> None:
-        # Signals do not reach through a process namespace, messages do.
+        # Messages reach into a process namespace, signals do not.
         with suppress(zmq.Again):
             self._client.control_channel.send(self._client.session.msg("interrupt_request"))
         with anyio.move_on_after(scale(_GRACE_SECONDS)):
             await request.ended.wait()
         if not request.ended.is_set():
-            await self.end("it did not answer to an interrupt and its kernel was ended")
+            await self.end("it did not respond to an interrupt and its kernel was ended")
 
     async def _read_reply(self, request: _Request) -> None:
         while True:
@@ -232,12 +230,12 @@ class Sibling:
                 request.decide("died")
                 request.ended.set()
             elif request.reply is not None and time.monotonic() - request.touched > _LOST_IDLE_SECONDS:
-                request.idle = True  # a flood makes sockets drop messages, and the last one may be among them
+                request.idle = True  # a flood makes sockets drop messages, possibly the last one
                 request.finish_if_complete()
 
 
 class _Request:
-    """One execute request under way."""
+    """An execute request in progress."""
 
     def __init__(self, id: str, collector: Collector) -> None:
         self.id, self.collector = id, collector
@@ -268,7 +266,7 @@ class _Request:
 
 
 async def _get(receive: Any) -> Message | None:
-    """The next message; `None` for one that is not signed or not a message (code in the sibling can send anything)."""
+    """Return the next message; `None` if it is unsigned or invalid (code in the sibling can send anything)."""
     try:
         return understand(await receive(timeout=None))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

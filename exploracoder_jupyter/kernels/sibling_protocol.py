@@ -1,6 +1,6 @@
-"""What a branch needs of the kernel that it runs in, wherever that kernel is: here, or behind a server.
+"""What a branch needs from the kernel that it runs in, on this machine or behind a server.
 
-`sibling_kernel.Sibling` and `remote_sibling.RemoteSibling` offer it.
+Implemented by `sibling_kernel.Sibling` and `remote_sibling.RemoteSibling`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class AnySibling(Protocol):
-    """A running kernel that is not the user's."""
+    """A running kernel other than the user's."""
 
     @property
     def is_alive(self) -> bool:
@@ -22,13 +22,13 @@ class AnySibling(Protocol):
         ...
 
     async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
-        """Run code; outputs go to the collector. Nothing that the code does raises. Cancelling ends the sibling."""
+        """Run code and collect its outputs. Nothing that the code does raises. Cancelling ends the sibling."""
         ...
 
     async def end(self, reason: str) -> None:
-        """End it with everything that it started, and remember why."""
+        """End the kernel with everything that it started, and record why."""
         ...
 
     async def close(self) -> None:
-        """End it and release what it held here. Idempotent."""
+        """End the kernel and release its local resources. Idempotent."""
         ...

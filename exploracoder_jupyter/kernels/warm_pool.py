@@ -1,7 +1,7 @@
 """Keeps a few siblings started ahead, so that a branch finds one ready.
 
-Starting costs most of a second; a branch that needs a sibling takes a warm one and the pool starts another in the
-background. A start that fails while nobody waits is forgotten: whoever asks next tries again and hears of it.
+Starting takes most of a second; a branch that needs a sibling takes a warm one and the pool starts another in the
+background. A start that fails while no caller waits is ignored: the next caller tries again and gets the error.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ S = TypeVar("S", bound=AnySibling)
 
 
 class Factory(Protocol[S]):
-    """Makes and unmakes siblings: `sibling_factory.SiblingFactory`."""
+    """Starts and disposes of siblings; implemented by `sibling_factory.SiblingFactory`."""
 
     async def start(self) -> S:
-        """A fresh one, or KernelError."""
+        """Start a fresh sibling, or raise KernelError."""
         ...
 
     async def dispose(self, sibling: S) -> None:
-        """End it for good."""
+        """End the sibling for good."""
         ...
 
 
 class WarmPool(Generic[S]):
-    """Siblings started ahead of need. Its starts run in the task group, which must outlive it."""
+    """Siblings started ahead. Starts run in the task group, which must outlive the pool."""
 
     def __init__(self, tasks: TaskGroup, factory: Factory[S], *, size: int = min(CORES, _MOST_WARM) + 1) -> None:
         self._tasks, self._factory, self._size = tasks, factory, size
@@ -44,17 +44,17 @@ class WarmPool(Generic[S]):
         self._at_once = anyio.CapacityLimiter(CORES)
 
     def warm_up(self) -> None:
-        """Start as many as are missing. Returns at once."""
+        """Start the missing siblings in the background. Returns at once."""
         wanted = self._size + self._takers
         for _ in range(wanted - self._starting - self._receive.statistics().current_buffer_used):
             self._starting += 1
             self._tasks.start_soon(self._start_one)
 
     async def take(self) -> S:
-        """A living sibling that nobody else has; the caller closes it.
+        """Return a living sibling with no other user; the caller closes it.
 
         Raises:
-            KernelError: none could be started.
+            KernelError: no sibling could be started.
         """
         while True:
             given = await self._next()
@@ -65,7 +65,7 @@ class WarmPool(Generic[S]):
             await self._factory.dispose(given)
 
     async def close(self) -> None:
-        """End the siblings that nobody took."""
+        """End the siblings that were not taken."""
         async with anyio.create_task_group() as tasks:
             with suppress(anyio.WouldBlock):
                 while True:

@@ -128,7 +128,7 @@ async def soon(holds, seconds=15):
 async def test_it_says_where_it_runs_and_claims_no_isolation(siblings, server):
     environment = siblings.environment()
     host = server.url.removeprefix("http://")
-    assert environment.isolation == f"remote kernel at {host}: its isolation is that server's; limits only"
+    assert environment.isolation == f"remote kernel at {host}: its isolation is up to that server; limits only"
     assert environment.branching == "rerun (remote)"
     assert environment.python == sys.version.split()[0]
     assert environment.state.startswith("fresh")
@@ -345,12 +345,12 @@ async def test_a_lost_server_is_noticed_while_code_runs(tmp_path, anyio_backend)
 
 FAULTS = {
     "wrong token": ({}, "wrong", MissingMeans, "refuses the token"),
-    "no token": ({}, None, MissingMeans, "wants a token"),
+    "no token": ({}, None, MissingMeans, "requires a token"),
     "no such kernel": ({"kernel": "nowhere"}, TOKEN, MissingMeans, "no kernel 'nowhere'"),
     "nobody there": ({"gateway": "http://127.0.0.1:9"}, TOKEN, MissingMeans, "cannot be reached: Connection refused"),
     "no address": ({"gateway": "localhost:8888"}, TOKEN, UsageError, "not an http"),
     "a token in it": ({"gateway": "http://localhost:1/?token=abc"}, None, UsageError, "EXPLORACODER_GATEWAY_TOKEN"),
-    "isolation": ({"isolation": "require"}, TOKEN, MissingMeans, "Nothing is known here of how"),
+    "isolation": ({"isolation": "require"}, TOKEN, MissingMeans, "The isolation of a remote kernel is unknown"),
     "live state": ({"state": "live"}, TOKEN, MissingMeans, "start in fresh kernels"),
     "forks": ({"branching": "fork"}, TOKEN, MissingMeans, "are not forked"),
     "none": ({"gateway": None}, TOKEN, UsageError, "No gateway"),
@@ -381,7 +381,7 @@ class _Page(BaseHTTPRequestHandler):
 async def test_another_kind_of_server_is_told_apart(tmp_path):
     with HTTPServer(("127.0.0.1", 0), _Page) as page:
         Thread(target=page.serve_forever, daemon=True).start()
-        with pytest.raises(MissingMeans, match="does not answer as a Jupyter Server"):
+        with pytest.raises(MissingMeans, match="does not answer like a Jupyter Server"):
             await open_gateway(f"http://127.0.0.1:{page.server_port}", kernel=None, token=None)
         page.shutdown()
 

@@ -1,4 +1,4 @@
-"""The engine's end of the line to a branch; see `kernel_agent.forking.fork_channel`."""
+"""The engine's end of the socket to a branch; see `kernel_agent.forking.fork_channel`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _ROOM: Final = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(8 * 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One message of a branch."""
+    """One message from a branch."""
 
     content: dict[str, Any]
     pid: int
-    """Of its sender, as this process sees it."""
+    """Process id of the sender, as this process sees it."""
     descriptors: tuple[int, ...]
 
 
 class Line:
-    """One line. Must be closed."""
+    """A message socket to one branch. Must be closed."""
 
     def __init__(self, ours: socket.socket) -> None:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -41,7 +41,7 @@ class Line:
 
     @classmethod
     def pair(cls) -> tuple[Self, socket.socket]:
-        """A line, and its other end."""
+        """Return a new channel and the socket of its other end."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         return cls(ours), theirs
 
@@ -49,15 +49,15 @@ class Line:
         """Send a message.
 
         Raises:
-            OSError: nobody is there, or the message is too long.
+            OSError: the other end is closed, or the message is too long.
         """
         fork_channel.send(self._socket, message, descriptors)
 
     async def receive(self) -> Heard:
-        """The next message.
+        """Return the next message.
 
         Raises:
-            EOFError: the branch is gone, or what it sent is no message.
+            EOFError: the branch has ended, or sent something that is not a message.
         """
         while True:
             await anyio.wait_readable(self._socket)
@@ -65,7 +65,7 @@ class Line:
                 return _heard(*self._socket.recvmsg(_MOST_BYTES, _ROOM, socket.MSG_CMSG_CLOEXEC)[:2])
 
     def close(self) -> None:
-        """End it; the branch ends with it."""
+        """Close the channel, which also ends the branch."""
         self._socket.close()
 
 
@@ -78,7 +78,7 @@ def _heard(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> Heard
             descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
     try:
         message = json.loads(content)
-    except (ValueError, RecursionError):  # nested without end
+    except (ValueError, RecursionError):  # RecursionError: nested too deeply
         message = None
     if not isinstance(message, dict):
         for descriptor in descriptors:
@@ -88,7 +88,7 @@ def _heard(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> Heard
 
 
 class Listener:
-    """An address at which one branch may call."""
+    """A socket address to which one branch can connect."""
 
     def __init__(self, address: Path) -> None:
         self.address = address
@@ -98,13 +98,13 @@ class Listener:
         self._socket.setblocking(False)
 
     async def accept(self) -> Line:
-        """The line of who calls."""
+        """Wait for a connection and return its channel."""
         while True:
             await anyio.wait_readable(self._socket)
             with suppress(BlockingIOError):
                 return Line(self._socket.accept()[0])
 
     def close(self) -> None:
-        """Take no calls any more."""
+        """Stop accepting connections and remove the address."""
         self._socket.close()
         self.address.unlink(missing_ok=True)

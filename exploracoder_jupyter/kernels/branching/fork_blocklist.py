@@ -1,4 +1,4 @@
-"""Libraries whose forks have hung on this machine: remembered for a while, so that the same is not tried twice."""
+"""Remembers for 30 days which libraries made forks hang on this machine, so that they are not forked again."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from platformdirs import user_cache_path
 
 _MOST: Final = 50
 _SECONDS: Final = 30 * 24 * 3600.0
-"""A library may have learned to be forked since."""
+"""Entries expire: a later version of the library may survive a fork."""
 
 
 def known_suspects() -> list[str]:
-    """The libraries that are remembered; none where nothing can be read."""
+    """Return the libraries on the list; empty where it cannot be read."""
     return sorted(_read())[:_MOST]
 
 
 def remember(library: str) -> None:
-    """Remember one more. Where nothing can be written, it is forgotten with this run."""
+    """Add a library to the list. Where the list cannot be written, the entry is lost."""
     with suppress(OSError):
         _path().parent.mkdir(parents=True, exist_ok=True)
         _path().write_text(json.dumps({**_read(), library: time.time()}), encoding="utf-8")
 
 
 def _read() -> dict[str, float]:
-    """The libraries, and when each was seen to hang, but for those of long ago."""
+    """Return the entries that have not expired: library name to the time of its last hang."""
     try:
         found = json.loads(_path().read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
 """Branches by forking: the implementation of the `Branch` port for Linux.
 
-A branch is a process that is a kernel; `fork` of it makes processes that start from its memory, shared until written,
-and from a copy of its files. The root is a fork too, of a fresh kernel or of the caller's live one: it is confined and
-never runs anything, so that it stays what it was. Forks that are expected are made ahead, while the model still writes.
+A branch is a process that runs a kernel; `fork` creates processes that start from its memory, shared until written, and
+from a copy of its files. The root is itself a fork, of a fresh kernel or of the caller's live one: it is confined and
+never runs anything, so that its state does not change. Expected forks are made ahead, while the model is still writing.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _PROOF_SECONDS: Final = 20.0
 
 
 FallBack = Callable[[], Awaitable[RerunSiblings]]
-"""Gives the siblings that re-run, for states that cannot be forked."""
+"""Returns the siblings that re-run code, for states that cannot be forked."""
 
 
 class Reserve:
-    """Forks of one state that are made before they are asked for."""
+    """Forks of one state, made before they are needed."""
 
     def __init__(
         self, forker: Forker, parent: Forked, guard: Guard, tasks: TaskGroup, at_once: anyio.CapacityLimiter
@@ -54,15 +54,15 @@ class Reserve:
         self._closed = False
 
     def expect(self, n: int) -> None:
-        """Make as many as are missing, in the background."""
+        """Expect `n` forks to be taken, and make the missing ones in the background."""
         self._expected = max(self._expected, n)
         self._top_up()
 
     async def take(self) -> Sibling:
-        """A fork of this state that nobody else has.
+        """Return a fork of this state that has no other user.
 
         Raises:
-            KernelError: it could not be made.
+            KernelError: the fork could not be made.
         """
         while True:
             given = await self._next()
@@ -74,7 +74,7 @@ class Reserve:
             await given.close()
 
     async def close(self) -> None:
-        """End those that nobody took."""
+        """End the forks that were not taken."""
         self._closed = True
         while self._ready:
             given = self._receive.receive_nowait()
@@ -93,7 +93,7 @@ class Reserve:
         try:
             given = await self._receive.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError):
-            return KernelError("The state that was to be branched is gone.")
+            return KernelError("The state to branch from no longer exists.")
         finally:
             self._waiting -= 1
         self._expected = max(0, self._expected - 1)
@@ -101,7 +101,7 @@ class Reserve:
         return given
 
     def _forget_failures(self) -> None:
-        """One failure is told once: whoever asks next tries again."""
+        """Drop queued failures, so that each is reported once: the next caller tries again."""
         made = [self._receive.receive_nowait() for _ in range(self._ready)]
         for one in made:
             if isinstance(one, Sibling):
@@ -124,20 +124,20 @@ class Reserve:
             await made.close()
 
     async def _forked(self) -> Sibling | KernelError:
-        """A fork, watched from its first moment: code of its parent may be at work in it. Never raises."""
+        """Make a fork and watch it from the start: code of its parent may be running in it. Never raises."""
         try:
             async with self._at_once:
                 sibling = await self._forker.branch(self._parent)
         except KernelError as error:
             return error
-        except Exception as error:  # one fork less, and not the end of the run
+        except Exception as error:  # one fork fails, the run continues
             return KernelError(f"A kernel could not be forked: {type(error).__name__}: {error}.")
         self._guard.watch(sibling)
         return sibling
 
 
 class Branches:
-    """The branches of one run: what they share, and their end."""
+    """The branches of one run: their shared resources and their shutdown."""
 
     def __init__(
         self, forker: Forker, root: Forked, guard: Guard, tasks: TaskGroup, *, output_kb: int, fall_back: FallBack
@@ -145,42 +145,45 @@ class Branches:
         self.forker, self.guard, self._tasks = forker, guard, tasks
         self.output_kb, self.fall_back = output_kb, fall_back
         self.rerunning: RerunSiblings | None = None
-        """Makes all branches from now on, once a state could not be forked."""
+        """Makes all branches from now on, set once a state could not be forked."""
         self.at_once = anyio.CapacityLimiter(_AT_ONCE)
-        """Executions at one time: more would only make each other time out."""
+        """Limits concurrent executions: with more, they would make each other time out."""
         self._forks_at_once = anyio.CapacityLimiter(CORES)
         self._root = root
         self._roots = self.reserve(root)
         self._open: set[ForkBranch] = set()
 
     def root(self) -> ForkBranch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         return self.branch(None, self._roots)
 
     def branch(self, sibling: Sibling | None, origin: Reserve, steps: tuple[Step, ...] = ()) -> ForkBranch:
-        """A branch that is this sibling, or is still to be forked from its origin; `steps` are what led to it."""
+        """Return a branch that is this sibling, or that is forked from its origin when first needed.
+
+        `steps` are the steps that led to its state.
+        """
         branch = ForkBranch(self, sibling, origin, steps)
         self._open.add(branch)
         return branch
 
     def forget(self, branch: ForkBranch) -> None:
-        """The branch has been closed."""
+        """Remove a branch that has been closed."""
         self._open.discard(branch)
 
     def reserve(self, parent: Forked) -> Reserve:
-        """Forks of this process, made ahead."""
+        """Return a pool of forks of this process."""
         return Reserve(self.forker, parent, self.guard, self._tasks, self._forks_at_once)
 
     async def change(self, refused: ForkRefused) -> BranchingChanged:
-        """Make branches by re-running from now on; the error that tells the pipeline."""
+        """Make branches by re-running from now on; return the error that notifies the pipeline."""
         if self.rerunning is None:
             self.rerunning = await self.fall_back()
         return BranchingChanged(
-            f"{refused.message} From here on, experiments run in kernels that repeat what was run before."
+            f"{refused.message} From now on, experiments run in kernels that repeat the earlier code."
         )
 
     async def close(self) -> None:
-        """End all of them, and the root."""
+        """End all branches and the root."""
         with anyio.CancelScope(shield=True):
             try:
                 await self._roots.close()
@@ -192,7 +195,7 @@ class Branches:
 
 
 class ForkBranch:
-    """One state: a `Branch` that is a forked kernel, or the state of the root until something is run in it."""
+    """One state: a `Branch` that is a forked kernel, or the state of the root until code runs in it."""
 
     def __init__(self, branches: Branches, sibling: Sibling | None, origin: Reserve, steps: tuple[Step, ...]) -> None:
         self._branches, self._sibling, self._origin, self._steps = branches, sibling, origin, steps
@@ -203,16 +206,17 @@ class ForkBranch:
 
     @property
     def process(self) -> Forked | None:
-        """The process, once there is one."""
+        """The forked process; `None` before the fork."""
         body = self._sibling.body if self._sibling else None
         return body if isinstance(body, Forked) else None
 
     async def run(self, code: str, *, timeout: float) -> Observation:
-        """Run code here, changing this state. One at a time: a second call waits for the first.
+        """Run code here, which changes this state. One call at a time: a second one waits for the first.
 
         Raises:
-            BranchingChanged: it hung because of what a fork does not carry, or this state cannot be forked.
-            KernelError: the process could not be made at all.
+            BranchingChanged: the code hung because of something that a fork does not carry, or this state cannot be
+                forked.
+            KernelError: the process could not be created at all.
         """
         async with self._turn, self._branches.at_once:
             if self._lost:
@@ -228,17 +232,17 @@ class ForkBranch:
             return observation
 
     async def fork(self, n: int) -> Sequence[Branch]:
-        """`n` branches that start from this state, each a process of its own already.
+        """Return `n` branches that start from this state; each is already a process.
 
         Raises:
-            BranchingChanged: this state cannot be forked; ask again.
-            KernelError: one could not be made, or this state is lost.
+            BranchingChanged: this state cannot be forked; call again for branches that re-run.
+            KernelError: a fork could not be made, or this state is lost.
         """
         async with self._turn:
             if self._branches.rerunning is not None:
                 return [self._branches.rerunning.branch(self._steps) for _ in range(n)]
             if self._lost:
-                raise KernelError(f"It cannot be branched: {self._lost}.")
+                raise KernelError(f"This branch cannot be forked: {self._lost}.")
             origin = self._forks()
             origin.expect(n)
             made: list[ForkBranch] = []
@@ -253,7 +257,7 @@ class ForkBranch:
             return made
 
     def expect(self, n: int) -> None:
-        """Make `n` forks ready ahead. Returns at once."""
+        """Prepare `n` forks in the background. Returns at once."""
         if self._branches.rerunning is not None:
             self._branches.rerunning.expect()
         elif not self._lost:
@@ -270,7 +274,7 @@ class ForkBranch:
         return await to_thread.run_sync(lambda: copy_written(work, orders.snapshot, folder, most_mb=most))
 
     async def close(self) -> None:
-        """End it, with every process that it started; what was forked from it lives on. Idempotent."""
+        """End the process and every process that it started; forks of it live on. Idempotent."""
         self._lost = self._lost or "this branch was closed"
         self._branches.forget(self)
         with anyio.CancelScope(shield=True):
@@ -279,7 +283,7 @@ class ForkBranch:
                 await self._sibling.close()
 
     def _forks(self) -> Reserve:
-        """Where forks of this state come from."""
+        """The pool from which forks of this state are taken."""
         body = self.process
         if body is None:
             return self._origin
@@ -310,10 +314,10 @@ class ForkBranch:
         return observe(ending, collector, timeout=timeout)
 
     async def _without_forking(self, code: str, timeout: float, library: str) -> Observation:
-        """Tell a fork that hangs from code that does: run it in a kernel that was not forked.
+        """Run the code in a kernel that was not forked, to find out whether the fork or the code itself hangs.
 
         Raises:
-            BranchingChanged: there, it comes to an end.
+            BranchingChanged: the code ends there, so the fork caused the hang.
         """
         again = (await self._branches.fall_back()).branch(self._steps)
         observed = await again.run(code, timeout=min(timeout, scale(_PROOF_SECONDS)))
@@ -322,10 +326,10 @@ class ForkBranch:
             return observed
         if observed.status == "ok":
             await to_thread.run_sync(remember, library)
-        raise await self._branches.change(ForkRefused(f"forks of it hang, for {library} is loaded", library=library))
+        raise await self._branches.change(ForkRefused(f"its forks hang because {library} is loaded", library=library))
 
     async def _watch(self, sibling: Sibling, hung: anyio.Event) -> None:
-        """End a kernel that hangs since it was forked. Only where something was loaded that is known to do that."""
+        """End a kernel that hangs because it was forked. Watches only where a library known to cause that is loaded."""
         body = self.process
         if body is None or not body.loaded:
             return
@@ -334,10 +338,10 @@ class ForkBranch:
         while not self._stall.look():
             await anyio.sleep(_LOOK_SECONDS)
         hung.set()
-        await sibling.end("it hung since it was forked")
+        await sibling.end("it hung after being forked")
 
     async def _forget_forks(self) -> None:
-        """What was forked ahead is of a state that is about to change, or to end."""
+        """Close the forks made ahead: their state is about to change or end."""
         if self._ahead is not None:
             ahead, self._ahead = self._ahead, None
             await ahead.close()

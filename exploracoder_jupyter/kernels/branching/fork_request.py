@@ -1,4 +1,4 @@
-"""Writes the orders that a forked branch carries out before it runs anything: `kernel_agent.forking.kernel_fork`
+"""Builds the requests that a forked branch carries out before it runs any code; `kernel_agent.forking.kernel_fork`
 reads them."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, c
 from exploracoder_jupyter.kernels.sibling_factory import font_lists
 
 _GENERATION: Final = 8
-"""Branches that may live at one time below another: limits on processes hold for all of them together."""
+"""Live branches that may descend from one branch: limits on processes apply to all of them together."""
 _HIDDEN_SIZE: Final = "size=64k,mode=700"
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
 _STEPS: Final = {"shm": ("home", "shm"), "temporary": ("home", "tmp")}
@@ -30,15 +30,15 @@ Order = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Writes the orders of one run."""
+    """Builds the fork requests of one run."""
 
     launcher: Launcher
     snapshot: Snapshot
     level: Level
     watched: bool = True
-    """Whether branches tell which names their cells bind, and bound their outputs."""
+    """Whether branches report which names their cells bind, and limit their outputs."""
     filter: SyscallFilter | None = field(init=False)
-    """For the first generation, from which all others have it."""
+    """The filter of the first generation, which all later ones inherit."""
 
     def __post_init__(self) -> None:
         level, network = self.level.name, self.launcher.sandbox.network
@@ -46,7 +46,7 @@ class Orders:
         object.__setattr__(self, "filter", compiled)
 
     def root(self, *, chdir: Path | None) -> Order:
-        """For the first generation: a child of a kernel that is not confined. It is forked, and runs nothing."""
+        """Return the request for the first generation: a child of an unconfined kernel that is only forked itself."""
         home = self.launcher.folder / "r"
         order = self._common(first=True, serve=False, home=home, parent=None)
         confined = self.level.name != "open"
@@ -60,13 +60,13 @@ class Orders:
         }
 
     def branch(self, serial: int, parent: Path) -> Order:
-        """For a branch that serves as a kernel; `parent` is the home of the one that it is forked from."""
+        """Return the request for a branch that serves as a kernel; `parent` is the home of the branch to fork."""
         home = parent / _short(serial)
         order = self._common(first=False, serve=True, home=home, parent=parent)
         return {**order, "connection": self._connection(home)}
 
     def home_of(self, order: Order) -> Path:
-        """Where the branch keeps its own files, as it sees them."""
+        """The folder of the branch's own files, as the branch sees it."""
         return Path(confine.HOME) if self.level.name == "namespaces" else Path(order["home"])
 
     def _common(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> Order:
@@ -94,7 +94,7 @@ class Orders:
 
     @property
     def _most_tasks(self) -> int | None:
-        """Processes and threads of a branch and of its descendants, where they are not counted with the user's own."""
+        """Limit on tasks of a branch and its descendants; `None` where the user's own tasks would count too."""
         return self.launcher.most_tasks * _GENERATION if self.level.name == "namespaces" and counts_apart() else None
 
     @property
@@ -112,7 +112,7 @@ class Orders:
         return {"transport": "ipc", "ip": str(folder / "k" / "k"), "key": secrets.token_hex(16), **_PORTS}
 
     def _view(self) -> Order:
-        """The mounts before and after the working directory is shown."""
+        """Return the mounts to make before and after the working directory."""
         view = View(
             workdir=self.snapshot.source,
             readable=(*self.launcher.readable, self.snapshot.folder),
@@ -129,10 +129,10 @@ class Orders:
         return {"plan": _written(steps[:middle]), "after": _written(after)}
 
     def _landlock(self, home: Path) -> Order:
-        """What may be read and written; the folder of the run is readable only as far as the branch's own."""
+        """Return the paths that may be read and written; of the run's folder, only the branch's own is readable."""
         if self.level.name != "landlock":
             return {}
-        temporary = Path(gettempdir()).resolve()  # full of others' files, each of which would be listed
+        temporary = Path(gettempdir()).resolve()  # full of other programs' files, each of which would be listed
         hidden = (*self._hidden, *self.snapshot.hidden)
         needed = [path for folder in self.launcher.readable for path in around(hidden, folder)]
         devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
@@ -144,7 +144,7 @@ class Orders:
 
 
 def around(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
-    """The fewest files and folders that together are everything but what is hidden, as of now."""
+    """Return the fewest existing files and folders that together cover everything except what is hidden."""
     if folder in hidden:
         return []
     if not any(path.is_relative_to(folder) for path in hidden):
@@ -167,8 +167,9 @@ def _written(steps: Sequence[Mount]) -> list[list[str]]:
 
 
 def _short(serial: int) -> str:
-    """Folder names in folders, for as many generations as there are: paths of sockets end at 107 characters."""
-    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # no name of a branch's own folders
+    """Encode a serial number as a short folder name: folders nest by generation, and socket paths are limited to 107
+    characters."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # upper case: collides with none of a branch's own folders
     text = ""
     while serial:
         serial, digit = divmod(serial, len(digits))

@@ -1,8 +1,8 @@
-"""The siblings of one run where states are branched by forking, and what happens when a state cannot be forked.
+"""The siblings of one run where states are branched by forking, with the fallback for states that cannot be forked.
 
 The root is forked from the caller's live kernel, or from a fresh one that is started here, prepared, forked once and
-ended. When a library turns up that a fork does not carry, or a fork hangs, branches are made by re-running from then
-on: `fall_back` says why.
+ended. When a library appears that a fork does not carry, or a fork hangs, later branches are made by re-running; see
+`fall_back`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the root comes from."""
+    """What the root is forked from."""
 
     live: LiveKernel | None = None
-    """The caller's kernel; `None`: a fresh one."""
+    """The caller's kernel; `None` for a fresh one."""
     setup: str = ""
     """Code that a fresh kernel runs first."""
     variables: Path | None = None
@@ -57,7 +57,7 @@ class Origin:
 
 
 class ForkSiblings:
-    """The siblings of one run. An async context manager; to be entered and left by the same task."""
+    """The siblings of one run. An async context manager; the same task must enter and leave it."""
 
     def __init__(self, sandbox: Sandbox, level: Level, *, workdir: Path, origin: Origin, state: str) -> None:
         """`state` is recorded as `Environment.state`."""
@@ -86,7 +86,7 @@ class ForkSiblings:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the user: what experiments lack of the live kernel."""
+        """Sentences for the user: which parts of the live kernel experiments lack."""
         if self._origin.live is None:
             return ()
         clauses = [hazard.what for hazard in self._origin.live.hazards]
@@ -94,19 +94,19 @@ class ForkSiblings:
         return tuple(f"{clause[:1].upper()}{clause[1:]}." for clause in clauses)
 
     async def root(self) -> ForkBranch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         return self._branches.root()
 
     def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
-        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         return inspect(self._launcher, module, arguments, workdir=self._workdir)
 
     def environment(self) -> Environment:
-        """Where the siblings run, and how far they are isolated."""
+        """Return where the siblings run and how far they are isolated."""
         return self._environment
 
     async def fall_back(self) -> RerunSiblings:
-        """The siblings that re-run, started at the first call."""
+        """Return the siblings that re-run code, started on the first call."""
         async with self._falling:
             if self._rerun is None:
                 self._rerun = await self._tasks.start(self._keep_rerunning)
@@ -138,13 +138,13 @@ class ForkSiblings:
         self._tasks.start_soon(guard.run)
         stack.push_async_callback(lambda: self._branches.close())
         making = await stack.enter_async_context(anyio.create_task_group())
-        stack.callback(making.cancel_scope.cancel)  # what is being made is given up before the rest is ended
+        stack.callback(making.cancel_scope.cancel)  # cancels unfinished forks before the rest is closed
         self._branches = Branches(
             self._forker, root, guard, making, output_kb=sandbox.output_kb, fall_back=self.fall_back
         )
 
     async def _fork_root(self, context: zmq.asyncio.Context) -> Forked:
-        """The live kernel's fork, or that of a fresh one, which is started, prepared, forked and ended."""
+        """Fork the root from the live kernel, or from a fresh one, which is started, prepared, forked and ended."""
         if self._origin.live is not None:
             return await self._forker.root(self._origin.live.fork, chdir=None)
         fresh = await self._start_fresh(context)
@@ -158,7 +158,7 @@ class ForkSiblings:
                 await fresh.close()
 
     async def _start_fresh(self, context: zmq.asyncio.Context) -> Sibling:
-        """A kernel that is not confined, because it never runs anything that a model wrote."""
+        """Start a kernel without confinement, which is safe because it never runs code that a model wrote."""
         folder = self._launcher.folder / "z"
         for name in ("tmp", "ipython", "matplotlib"):
             (folder / name).mkdir(parents=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""Makes forks: sends a process its order, waits until the child says that it is ready, connects to its kernel."""
+"""Makes forks: sends a process the request, waits until the child reports that it is ready, connects to its kernel."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MOST_LETTERS: Final = 300
 _PORTS: Final = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 
 Ask = Callable[[str], Coroutine[Any, Any, None]]
-"""Asks a kernel that is not confined to fork itself; the child calls at this address."""
+"""Asks an unconfined kernel to fork itself; the child connects to this address."""
 
 
 class ForkRefused(KernelError):
-    """This state cannot be forked: a kernel says so of itself, or its forks hang."""
+    """This state cannot be forked: its kernel refuses, or its forks hang."""
 
     def __init__(self, why: str, *, library: str = "") -> None:
-        """`why` is a clause; `library` is to blame, if one is."""
+        """`why` is a clause; `library` is the library that prevents it, if there is one."""
         super().__init__(f"This state cannot be forked: {why}.")
         self.why, self.library = why, library
 
@@ -49,16 +49,16 @@ class Forker:
     orders: Orders
     context: zmq.asyncio.Context
     suspects: list[str] = field(default_factory=list)
-    """Libraries whose forks have hung before: a kernel that has one loaded is not forked."""
+    """Libraries whose forks have hung before: a kernel that has loaded one is not forked."""
     notes: list[str] = field(default_factory=list)
-    """What the root has not got of the kernel that it was forked from, a clause each."""
+    """What the root lacks compared with the kernel that it was forked from, one clause each."""
     _serial: count[int] = field(default_factory=lambda: count(1))
 
     async def root(self, ask: Ask, *, chdir: Path | None) -> Forked:
-        """The first fork, which is confined and only forked itself.
+        """Make the first fork, which is confined and only serves to be forked.
 
         Raises:
-            KernelError: it could not be made.
+            KernelError: the fork could not be made.
         """
         listener = Listener(self.orders.launcher.folder / "call")
         root: Forked | None = None
@@ -74,7 +74,7 @@ class Forker:
                     await root.end()
                     await root.release()
             if isinstance(error, TimeoutError):
-                raise KernelError("The kernel was asked to fork itself and did not answer.") from error
+                raise KernelError("The kernel did not answer the request to fork itself.") from error
             raise unwrapped(error) from None
         finally:
             listener.close()
@@ -82,10 +82,10 @@ class Forker:
         return root
 
     async def branch(self, parent: Forked) -> Sibling:
-        """A kernel that starts from exactly the state of the parent. Cancelling leaves nothing behind.
+        """Return a kernel that starts from exactly the parent's state. Cancelling leaves nothing behind.
 
         Raises:
-            ForkRefused: it cannot be made; the state can still be had by repeating what led to it.
+            ForkRefused: the fork could not be made; the state can still be reproduced by repeating its steps.
         """
         order = self.orders.branch(next(self._serial), parent.home)
         try:
@@ -97,11 +97,11 @@ class Forker:
             raise ForkRefused(error.message.rstrip(".")) from error
 
     async def child(self, parent: Forked, order: Order) -> Forked:
-        """A fork of the parent that carries out the order.
+        """Fork the parent; the child carries out the request.
 
         Raises:
-            ForkRefused: the parent says that it cannot be forked.
-            KernelError: it could not be made.
+            ForkRefused: the parent reports that it cannot be forked.
+            KernelError: the fork could not be made.
         """
         try:
             ours, theirs = Line.pair()
@@ -112,13 +112,13 @@ class Forker:
             parent.line.send(request, [theirs.fileno()])
         except OSError as error:
             ours.close()
-            raise KernelError("The state that was to be branched is gone.") from error
+            raise KernelError("The state to branch from no longer exists.") from error
         finally:
             theirs.close()
         return await self._made(ours, order, parent=parent)
 
     async def _made(self, line: Line, order: Order, *, parent: Forked | None) -> Forked:
-        """The process that was forked, once it says that it is ready. The line is closed if it does not."""
+        """Return the forked process once it reports that it is ready; otherwise the channel is closed."""
         with ExitStack() as undo:
             undo.callback(line.close)
             try:
@@ -128,14 +128,14 @@ class Forker:
                     heard = await line.receive()
                 body = self._body(heard, line, lifeline, order, parent)
             except (EOFError, OSError, TimeoutError) as error:
-                raise KernelError("A kernel could not be forked: the child gave no answer.") from error
+                raise KernelError("A kernel could not be forked: the child process did not answer.") from error
             undo.pop_all()
         return body
 
     def _send(self, line: Line, order: Order, parent: Forked | None) -> int:
-        """Send the order with the descriptors that it needs.
+        """Send the request with the descriptors that it needs.
 
-        Returns one end of a socket whose other end ties the child to this process.
+        Returns one end of a socket; the child ends when it is closed.
         """
         ours, theirs = socket.socketpair()
         try:
@@ -149,7 +149,7 @@ class Forker:
 
     @contextmanager
     def _given(self, parent: Forked | None) -> Iterator[dict[str, int]]:
-        """Descriptors for a fork, by name, that are open as long as the block lasts."""
+        """Yield the descriptors to pass to a fork, by name; they stay open until the block ends."""
         with ExitStack() as stack:
             given = {}
             compiled = self.orders.filter
@@ -162,7 +162,10 @@ class Forker:
             yield given
 
     def _body(self, heard: Heard, line: Line, lifeline: int, order: Order, parent: Forked | None) -> Forked:
-        """The process that sent this. What it passes on is accepted only where it can be nobody else's."""
+        """Return the process that sent this message.
+
+        Descriptors are accepted from it only at the level `namespaces`, where they cannot be another process's.
+        """
         apart = self.orders.level.name == "namespaces"
         expected = 0 if not apart else 2 if parent is None else 1
         with ExitStack() as unused:
@@ -197,7 +200,7 @@ class Forker:
 
 
 class _Answer(BaseModel):
-    """What a child says of itself. It may be lying: code of a model may have run in its parent."""
+    """What a child reports about itself. It may be false: code from a model may have run in its parent."""
 
     model_config = ConfigDict(extra="ignore")
     ready: bool = False
@@ -209,16 +212,16 @@ class _Answer(BaseModel):
 
 
 def _understood(heard: Heard) -> _Answer:
-    """The answer of a child that is ready.
+    """Parse the answer of a child that is ready.
 
     Raises:
-        ForkRefused: its parent is not to be forked.
-        KernelError: it could not be made.
+        ForkRefused: its parent must not be forked.
+        KernelError: the fork could not be made.
     """
     try:
         answer = _Answer.model_validate(heard.content)
     except ValidationError as error:
-        raise KernelError("A kernel could not be forked: it gave an answer that makes no sense.") from error
+        raise KernelError("A kernel could not be forked: the answer of the child process is invalid.") from error
     if answer.refused:
         raise ForkRefused(_short(answer.refused), library=_short(answer.library))
     if not answer.ready:
@@ -228,7 +231,7 @@ def _understood(heard: Heard) -> _Answer:
 
 @contextmanager
 def _in_memory(content: bytes) -> Iterator[int]:
-    """A descriptor of a file in memory with this content."""
+    """Yield the descriptor of an in-memory file with this content."""
     file = os.memfd_create("explora", os.MFD_CLOEXEC)
     try:
         os.write(file, content)
@@ -238,7 +241,7 @@ def _in_memory(content: bytes) -> Iterator[int]:
 
 
 def seen_from_here(path: str, body: Forked) -> str:
-    """A path of the branch as a path of this process."""
+    """Translate a path of the branch to a path of this process."""
     return path if body.folder is not None else f"/proc/{body.pid}/root{path}"
 
 
@@ -247,5 +250,5 @@ def _last_line(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    """The text as one line of a bounded length, without control characters."""
+    """Return the text as one line of limited length, without control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_LETTERS])

@@ -1,9 +1,9 @@
 """Branches by re-running: the implementation of the `Branch` port that works everywhere.
 
-A branch is the list of what was run in it. `fork` copies the list; the first `run` of a fork takes a warm sibling, in a
-fresh copy of the working directory, and repeats the list there, so that memory and files are again what they were. What
-the repetition prints is dropped. A list that cannot be repeated (a step had been cut off, or now ends otherwise) is an
-observation that says so.
+A branch is the list of steps that ran in it. `fork` copies the list; the first `run` of a fork takes a warm sibling, in
+a fresh copy of the working directory, and repeats the list there, which restores memory and files. Output of the
+repetition is dropped. When a list cannot be repeated (a step was cut off, or now ends differently), `run` returns an
+observation that reports it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AT_ONCE: Final = max(4, CORES)
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that was run, and how it ended."""
+    """Code that was run, and how it ended."""
 
     code: str
     timeout: float
@@ -48,44 +48,44 @@ class Step:
 
     @property
     def repeatable(self) -> bool:
-        """Whether it came to an end of its own."""
+        """Whether the step finished by itself: it was neither interrupted nor did its kernel die."""
         return self.status in ("ok", "error")
 
 
 class Rerunning(Protocol):
-    """What a branch that repeats needs of the siblings of its run: `RerunSiblings`,
+    """What a branch that re-runs needs from the siblings of its run: implemented by `RerunSiblings` and
     `remote_siblings.RemoteSiblings`."""
 
     at_once: anyio.CapacityLimiter
 
     @property
     def output_kb(self) -> int:
-        """Output of one execution that is kept."""
+        """Limit on the output kept from one execution."""
         ...
 
     @property
     def files(self) -> VisibleFiles | None:
-        """Which files of the user siblings see; `None` on another machine."""
+        """The user's files that siblings can see; `None` on another machine."""
         ...
 
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
-        """A branch in the state after these steps."""
+        """Return a branch in the state after these steps."""
         ...
 
     def forget(self, branch: RerunBranch) -> None:
-        """The branch has been closed."""
+        """Remove a branch that has been closed."""
         ...
 
     def expect(self) -> None:
-        """Start warm siblings that are missing; returns at once."""
+        """Start missing warm siblings in the background. Returns at once."""
         ...
 
     async def take(self) -> AnySibling:
-        """A fresh sibling, watched from now on, or KernelError."""
+        """Return a fresh sibling, watched from now on, or raise KernelError."""
         ...
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """End it for good. Idempotent; not cut short by cancellation."""
+        """End the sibling for good. Idempotent; not interrupted by cancellation."""
         ...
 
     async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Rerunning(Protocol):
 
 
 class RerunSiblings:
-    """The siblings of one run. An async context manager; to be entered and left by the same task.
+    """The siblings of one run. An async context manager; the same task must enter and leave it.
 
     `setup` is code that every sibling runs first; `variables` a folder written by
     `kernel_agent.variable_transfer.dump`.
@@ -111,12 +111,12 @@ class RerunSiblings:
     ) -> None:
         self._sandbox, self._workdir = sandbox, workdir.resolve()
         self.state = state
-        """Where experiments start, and why; recorded."""
+        """Where experiments start, and why; recorded as `Environment.state`."""
         self._setup, self._variables = setup, variables
         self._stack = AsyncExitStack()
         self._branches: set[RerunBranch] = set()
         self.at_once = anyio.CapacityLimiter(_AT_ONCE)
-        """Executions at one time: more would only make each other time out."""
+        """Limits concurrent executions: with more, they would make each other time out."""
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -143,49 +143,49 @@ class RerunSiblings:
 
     @property
     def output_kb(self) -> int:
-        """Output of one execution that is kept."""
+        """Limit on the output kept from one execution."""
         return self._sandbox.output_kb
 
     @property
     def files(self) -> VisibleFiles:
-        """Which files of the user siblings see."""
+        """The user's files that siblings can see."""
         return self._launcher.files
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the user: none, for everything is as usual here."""
+        """Sentences for the user: none, since re-running needs no explanation."""
         return ()
 
     async def root(self) -> RerunBranch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         return self.branch(())
 
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
-        """A branch in the state after these steps."""
+        """Return a branch in the state after these steps."""
         branch = RerunBranch(self, steps)
         self._branches.add(branch)
         return branch
 
     def forget(self, branch: RerunBranch) -> None:
-        """The branch has been closed."""
+        """Remove a branch that has been closed."""
         self._branches.discard(branch)
 
     def expect(self) -> None:
-        """Start warm siblings that are missing; returns at once."""
+        """Start missing warm siblings in the background. Returns at once."""
         self.pool.warm_up()
 
     async def take(self) -> AnySibling:
-        """A fresh sibling, watched from now on.
+        """Return a fresh sibling, watched from now on.
 
         Raises:
-            KernelError: none could be started.
+            KernelError: no sibling could be started.
         """
         sibling = await self.pool.take()
         self.guard.watch(sibling)
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """End it for good. Idempotent; not cut short by cancellation."""
+        """End the sibling for good. Idempotent; not interrupted by cancellation."""
         await self.factory.dispose(sibling)
 
     async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
@@ -194,11 +194,11 @@ class RerunSiblings:
         return await to_thread.run_sync(lambda: copy_written(work, snapshot, folder, most_mb=self._sandbox.copy_mb))
 
     def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
-        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         return inspect(self._launcher, module, arguments, workdir=self._workdir)
 
     def environment(self) -> Environment:
-        """Where the siblings run, and how far they are isolated."""
+        """Return where the siblings run and how far they are isolated."""
         return self._environment
 
     async def _ask_environment(self) -> Environment:
@@ -235,7 +235,7 @@ class RerunSiblings:
 
 
 class RerunBranch:
-    """One state: a `Branch` that is made by repeating what led to it."""
+    """One state: a `Branch` that is reproduced by repeating its steps."""
 
     def __init__(self, siblings: Rerunning, steps: tuple[Step, ...]) -> None:
         self._siblings = siblings
@@ -245,7 +245,7 @@ class RerunBranch:
         self._turn = anyio.Lock()
 
     async def run(self, code: str, *, timeout: float) -> Observation:
-        """Run code here, changing this state. One at a time: a second call waits for the first.
+        """Run code here, which changes this state. One call at a time: a second one waits for the first.
 
         Raises:
             KernelError: the sibling could not be started at all.
@@ -263,15 +263,15 @@ class RerunBranch:
             return observation
 
     async def fork(self, n: int) -> Sequence[RerunBranch]:
-        """`n` branches that start from this state; it is made anew at the first run of each."""
+        """Return `n` branches that start from this state, which is reproduced at the first run of each."""
         return [self._siblings.branch(self._steps) for _ in range(n)]
 
     def expect(self, n: int) -> None:
-        """Start warm siblings that are missing: they are what forks are made from, whatever their state will be."""
+        """Start missing warm siblings: any fork can use one, whatever its state."""
         self._siblings.expect()
 
     async def files(self, folder: Path) -> tuple[str, ...]:
-        """Copy what was written in this branch since the root into a new folder; the relative paths of what was copied.
+        """Copy what was written in this branch since the root into a new folder; return the relative paths copied.
 
         Raises:
             OSError: the folder cannot be written.
@@ -282,32 +282,32 @@ class RerunBranch:
             return await self._siblings.written(self._sibling, folder)
 
     async def close(self) -> None:
-        """End it, with every process that it started. Idempotent."""
+        """End the kernel and every process that it started. Idempotent."""
         self._lost = self._lost or "this branch was closed"
         self._siblings.forget(self)
         if self._sibling is not None:
             await self._siblings.dispose(self._sibling)
 
     async def _awake(self) -> AnySibling | None:
-        """The sibling in this branch's state; `None`, with `_lost` set, when that state cannot be had."""
+        """Return the sibling in this branch's state; `None`, with `_lost` set, when the state cannot be reproduced."""
         if self._lost:
             return None
         if self._sibling is None:
             cut_off = next((step for step in self._steps if not step.repeatable), None)
             if cut_off is not None:
-                self._lost = f"the state before this cannot be repeated: a step of it ended with {cut_off.status!r}"
+                self._lost = f"the earlier state cannot be reproduced: one of its steps ended with {cut_off.status!r}"
                 return None
             self._sibling = await self._siblings.take()
             self._lost = await self._repeat(self._sibling)
         return None if self._lost else self._sibling
 
     async def _repeat(self, sibling: AnySibling) -> str:
-        """Repeat the steps; the reason when one of them does not end as it did."""
+        """Repeat the steps. Return an empty string, or the reason when a step ends differently than before."""
         for number, step in enumerate(self._steps, 1):
             again = await _run(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
             if again.status != step.status:
                 why = again.error.headline if again.error else again.note or f"it ended with {again.status!r}"
-                return f"the state before this cannot be repeated: step {number} of {len(self._steps)} gave {why}"
+                return f"the earlier state cannot be reproduced: step {number} of {len(self._steps)} gave {why}"
         return ""
 
 

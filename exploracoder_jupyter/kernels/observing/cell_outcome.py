@@ -1,6 +1,6 @@
-"""What a sibling tells after each cell (`kernel_agent.reporting.cell_report`), read as if anybody had written it.
+"""Parses the report that a sibling sends after each cell (`kernel_agent.reporting.cell_report`) as untrusted input.
 
-Whatever is malformed is left out, and every text and list is bounded.
+Malformed parts are dropped, and every text and list is limited in length.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _LONGEST_NAME: Final = 200
 _LONGEST_SUMMARY: Final = 1000
 _LONGEST_LINE: Final = 300
 _ROOM: Final = 20_000
-"""Characters of all summaries together, of which a part is shown at a time."""
+"""Characters of all summaries together, of which only a part is shown at a time."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 class Failure(NamedTuple):
-    """Why a cell failed, as a model is told it."""
+    """Why a cell failed, in the form sent to the model."""
 
     report: str = ""
     schema: str = ""
@@ -39,7 +39,7 @@ _NO_FAILURE: Final = Failure()
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What a cell did, beside its outputs."""
+    """What a cell did besides producing outputs."""
 
     changes: tuple[Change, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Aftermath:
 
 
 def read(content: object) -> Aftermath:
-    """The message's content, as far as it has the agreed form."""
+    """Parse the content of the message, as far as it has the expected form."""
     found = content if isinstance(content, dict) else {}
     memory = found.get("memory")
     return Aftermath(

@@ -1,4 +1,4 @@
-"""From how an execution ended and what was collected to the `Observation` that the pipeline sees."""
+"""Builds the `Observation` that the pipeline sees from how an execution ended and what it printed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from exploracoder_jupyter.kernels.sibling_kernel import Ending
 _PATH: Final = re.compile(r"""['"]([^'"\n\0]*/[^'"\n\0]+)['"]""")
 _MOST_LETTERS, _MOST_PATHS = 4000, 5
 _UNSEEN: Final = (
-    "that file exists, but experiments do not see it: of the home folder they see this project only; "
-    "the option --allow-read PATH shows more"
+    "that file exists, but experiments cannot see it: in the home folder they see only this project; "
+    "the option --allow-read PATH makes more visible"
 )
 
 
 def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observation:
-    """The observation of one execution that had `timeout` seconds."""
+    """Build the observation of one execution that was given `timeout` seconds."""
     status = _status(ending)
     outputs, after = collector.outputs(), collector.aftermath
     return Observation(
@@ -50,9 +50,9 @@ def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observat
 
 
 def explain_unseen(observation: Observation, files: VisibleFiles | None) -> Observation:
-    """The observation, with a note where the error names a file of the user's that experiments do not see.
+    """Add a note to the observation where its error names a file of the user that experiments cannot see.
 
-    The note does not repeat the path: not everything that people are shown is sent to the model.
+    The note does not repeat the path, because not everything the user sees may be sent to the model.
     """
     if files is None or observation.status != "error" or observation.error is None:
         return observation
@@ -63,7 +63,7 @@ def explain_unseen(observation: Observation, files: VisibleFiles | None) -> Obse
 
 
 def unrun(why: str) -> Observation:
-    """The observation of code that could not be run because its state is gone."""
+    """Return the observation of code that could not run because its state is lost."""
     return Observation("died", error=ErrorInfo("StateLost", why), note=why)
 
 
@@ -89,7 +89,7 @@ def _asked_to_exit(ending: Ending) -> bool:
 def _note(status: Status, ending: Ending, collector: Collector, timeout: float) -> str:
     match status:
         case "timeout":
-            return _joined(f"did not end within {timeout:g} s", ending.note)
+            return _joined(f"did not finish within {timeout:g} s", ending.note)
         case "interrupted":
             return _joined(f"printed {collector.received:,} characters and was stopped", ending.note)
         case "died":

@@ -1,7 +1,7 @@
 """Collects the outputs of one execution from kernel messages, within a budget.
 
-`Collector` folds the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of what is
-printed, and says what was cut; it knows nothing of sockets.
+`Collector` converts the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of what
+is printed and reports how much was cut; it does not depend on sockets.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from exploracoder_jupyter.kernels.observing.cell_outcome import Aftermath, read
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle, short_traceback, strip_ansi
 
 CELL_MIME: Final = "application/vnd.exploracoder.cell+json"
-"""A display message of this type tells what a cell did (`kernel_agent.reporting.cell_report`); it is no output."""
+"""MIME type of the display message that reports what a cell did (`kernel_agent.reporting.cell_report`).
+
+Such a message is not an output."""
 
 FLOOD_FACTOR: Final = 16
 """An execution that prints this many times its budget is stopped."""
@@ -28,10 +30,10 @@ _OUTPUTS = frozenset(["stream", "execute_result", "display_data", "error"])
 
 
 class Collector:
-    """Outputs of one execution.
+    """The outputs of one execution.
 
-    At most `budget` characters are kept: the first half as they come, and the last half of what follows. An image, or
-    an output that is updated, may take more, up to a few times the budget in all.
+    Keeps at most `budget` characters: the first half as they arrive, and the last half of the rest. An image, or an
+    updated output, may take more, up to a few times the budget in total.
     """
 
     def __init__(self, budget: int) -> None:
@@ -56,7 +58,7 @@ class Collector:
         return self.received > self._limit
 
     def add(self, kind: str, content: Mapping[str, Any]) -> None:
-        """Take one IOPub message. Messages that are no outputs (status, comms, widgets) are ignored."""
+        """Add one IOPub message. Messages that carry no output (status, comms, widgets) are ignored."""
         if self._clear_next and kind in _OUTPUTS:
             self._clear(wait=False)
         match kind:
@@ -77,7 +79,7 @@ class Collector:
                 pass
 
     def outputs(self) -> tuple[Output, ...]:
-        """What was kept, in order, with a line where something was cut; neighbouring streams joined."""
+        """Return the kept outputs in order, with a line where text was cut; adjacent streams are joined."""
         note: list[Output] = []
         if self.cut:
             note = [_stream("stderr", f"\n[{self.cut:,} characters of output were cut here]\n")]
@@ -138,7 +140,7 @@ class Collector:
     def _append(self, output: Output) -> None:
         size = _size(output)
         self.received += size
-        if size > self._largest:  # only an image or the like: streams and errors have been cut already
+        if size > self._largest:  # an image or similar: streams and errors have been cut already
             self._replace_by_note(output)
             size = _size(output)
         if not self._tail and self._head_size + size <= self._half:
@@ -162,7 +164,7 @@ class Collector:
             self.cut += lost
 
     def _forget(self, output: Output) -> None:
-        """It is not updated from now on, and not held."""
+        """Stop updating the output and release it."""
         for shown in self._shown.values():
             shown[:] = [other for other in shown if other is not output]
 

@@ -1,4 +1,4 @@
-"""From outputs to the texts that a model is shown of them."""
+"""Renders outputs as the text that a model receives."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Final
 from exploracoder_jupyter.core.types import Output
 
 TEXT_BUDGET: Final = 4000
-"""Characters of one observation that a model is shown."""
+"""Characters of one observation that are sent to a model."""
 
 LLM_MIME: Final = "text/llm+plain"
-"""What a value offers for models, preferred to `text/plain`."""
+"""Text that a value provides for models, preferred to `text/plain`."""
 
 SHORT: Final = 400
-"""Characters of a value's `text/plain` up to which it is shown beside that, if it says something else."""
+"""Characters of a value's `text/plain` up to which it is sent as well, if it adds something."""
 
 SCHEMA_MIME: Final = "application/vnd.exploracoder.schema+plain"
-"""The same without anything of the data."""
+"""Like `LLM_MIME`, without any data values."""
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 _NO_WORDS = re.compile(
     r"<Figure size .*>|<\S+ (?:object )?at 0x[0-9a-f]+>| at 0x[0-9a-f]+|^\s*\d+(?=\s)|\b(?:Name|Length|dtype|array)\b",
     re.MULTILINE,
 )
-"""Of a `text/plain`: types and addresses, numbers of rows, and what stands around values."""
+"""Parts of a `text/plain` that add no information: types and addresses, row numbers, words around the values."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 _WORD = re.compile(r"[^\W\d]\w*")
 _FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
@@ -34,14 +34,14 @@ _OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string
 
 
 def strip_ansi(text: str) -> str:
-    """The text without terminal colours and other escape sequences."""
+    """Remove terminal colours and other escape sequences."""
     return _ANSI.sub("", text)
 
 
 def short_traceback(frames: Sequence[str]) -> str:
-    """IPython's traceback (a list of frames and headings) as plain text: user code whole, of libraries the last frame.
+    """Return IPython's traceback (a list of frames and headings) as plain text: all user code, one frame of libraries.
 
-    Frames left out are counted in their place.
+    Of consecutive library frames only the last is kept; those left out are counted in their place.
     """
     plain = [strip_ansi(frame).strip("\n") for frame in frames]
     kept: list[str] = []
@@ -60,21 +60,21 @@ def short_traceback(frames: Sequence[str]) -> str:
 
 
 def shown_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
-    """What a model is shown of the outputs: streams and plain-text results, errors apart; head and tail if too long."""
+    """Return the outputs as text for a model: streams and plain-text results, no errors; shortened in the middle."""
     parts = [strip_ansi(text).strip("\n") for text in map(_text_of, outputs) if text]
     return cut_middle("\n".join(parts), budget)
 
 
 def schema_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
-    """What a model is shown of the outputs where no value is shared: how much was printed, and results by their schema.
+    """Return the outputs as text for a model where no values are shared: the amount printed, and the schema of results.
 
-    A result that has none is left out.
+    A result without a schema is left out.
     """
     return cut_middle("\n".join(filter(None, map(_schema_of, outputs))), budget)
 
 
 def for_people(output: Output) -> Output:
-    """The output without the texts that are meant for models."""
+    """Return the output without the texts intended for models."""
     data = output.get("data")
     if not isinstance(data, dict) or not {LLM_MIME, SCHEMA_MIME} & data.keys():
         return output
@@ -82,7 +82,7 @@ def for_people(output: Output) -> Output:
 
 
 def cut_middle(text: str, budget: int) -> str:
-    """The text, or its first and last parts with a note between them that says how much is missing."""
+    """Shorten the text to its first and last parts with a note of how much is missing, if it exceeds the budget."""
     if len(text) <= budget:
         return text
     head = budget * 3 // 5
@@ -100,7 +100,7 @@ def _text_of(output: Output) -> str:
 
 
 def _adds(plain: str, told: str) -> bool:
-    """Whether a word or a number of the text is missing in the other one, or has fewer digits there."""
+    """Whether the text has a word that the other lacks, or a number that it lacks or has with fewer digits."""
     kept = _NO_WORDS.sub(" ", plain)
     if {*_WORD.findall(kept.lower())} - {*_WORD.findall(told.lower())}:
         return True
@@ -131,5 +131,5 @@ def _told(output: Output, mime: str) -> str:
 
 
 def overwritten(text: str) -> str:
-    """The text as a terminal leaves it when lines are rewritten after a carriage return (progress bars)."""
+    """Apply carriage returns as a terminal does: a rewritten line (progress bars) keeps only its last version."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

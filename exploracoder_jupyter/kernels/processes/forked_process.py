@@ -1,8 +1,8 @@
-"""A sibling's process that was forked: its descriptors, its tree, its end.
+"""The process of a forked sibling: its descriptors, its process tree, its end.
 
-The process of a branch has the processes of its descendants below it, in their own process namespaces, each of which
-begins with a reaper that ends with a socket from here. A branch that is closed while descendants live leaves its reaper
-behind, and nothing else, until the last of them is closed.
+The process of a branch has the processes of its descendants below it, each in its own process namespace. The first
+process of a namespace is a reaper, which ends when its socket to this process is closed. A branch that is closed while
+descendants live leaves only its reaper behind, until the last of them is closed.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ _END_SECONDS: Final = 5.0
 
 @dataclass(eq=False, slots=True)
 class Forked:
-    """A forked process. See `sibling_kernel.Body`."""
+    """A forked process; implements `sibling_kernel.Body`."""
 
     line: Line
     pid: int
     process: int
-    """A descriptor of the process."""
+    """A pidfd of the process."""
     reaper: int | None
-    """A descriptor of the first process of its namespace, if it has one; the namespace ends with it."""
+    """A pidfd of the first process of its namespace, if it has one; killing that ends the namespace."""
     lifeline: int
     """The other end of the socket that the reaper reads."""
     home: Path
-    """Its own files, as it sees them."""
+    """Folder of its own files, as the process sees it."""
     folder: Path | None
-    """The same as seen from here, where they are on disk."""
+    """The same folder as seen from here; `None` where its files are in memory."""
     parent: Forked | None = None
     proc: int | None = None
-    """Of the first generation, for its forks: see `kernel_agent.confinement.confine`."""
+    """The `/proc` that the first generation passes to its forks; see `kernel_agent.confinement.confine`."""
     loaded: tuple[str, ...] = ()
-    """Libraries it came with that keep threads of their own, the likeliest to make a fork hang first."""
+    """Libraries it started with that keep threads of their own, the likeliest to make a fork hang first."""
     children: set[Forked] = field(default_factory=set)
     reaper_pid: int | None = field(init=False)
     _census: Census = field(init=False)
     _base: int = field(init=False)
     _ending: anyio.Lock = field(default_factory=anyio.Lock)
-    """The guard may end it while its branch is being closed, and only one can wait for a descriptor."""
+    """The watchdog may end the process while its branch is being closed, and only one task can wait for a pidfd."""
     _ended: bool = False
     _released: bool = False
     _let_go: bool = False
@@ -66,20 +66,20 @@ class Forked:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         return not self._ended and not _has_ended(self.process)
 
     def use(self, *, most: int, doubtful: float) -> TreeUse:
-        """What its process tree uses; memory beyond what it had when it was forked."""
+        """Measure its process tree; memory counts beyond what the process had when it was forked."""
         use = self._census.take(most=most, doubtful=doubtful + self._base)
         return TreeUse(use.processes, max(0, use.memory - self._base))
 
     def owned(self) -> int:
-        """Bytes of memory that would be free without it, its files included where they are in memory."""
+        """Bytes of memory that ending it would free, including its files where they are in memory."""
         return self._census.owned() + self._files_in_memory()
 
     async def end(self) -> None:
-        """Kill every process of the tree and wait until they are gone; what descends from it by forking lives on."""
+        """Kill every process of the tree and wait until they are gone; forks of it live on."""
         async with self._ending:
             if not self._ended:
                 await self._end()
@@ -88,14 +88,14 @@ class Forked:
     async def _end(self) -> None:
         if self.reaper is not None and not self.children:
             _kill(self.reaper)
-            if self.parent is not None:  # the root is reaped by the system's first process, whenever it likes
+            if self.parent is not None:  # the root is reaped by the system's init, at no particular time
                 await self._gone(self.reaper)
         else:
             await self._census.end(root_follows=False)
         await self._gone(self.process)
 
     async def release(self) -> None:
-        """Close what was held for it here, as soon as no descendant needs it. Idempotent."""
+        """Close the descriptors kept for it here, as soon as no descendant needs them. Idempotent."""
         self._released = True
         self.line.close()
         if self.children or self._let_go:
@@ -114,12 +114,12 @@ class Forked:
             await self.parent.release()
 
     def death(self) -> str:
-        """How it ended: nobody here is told its status."""
+        """How it ended; its exit status is not available to this process."""
         return "the kernel process ended"
 
     def last_words(self) -> str:
-        """Of a kernel that did not answer."""
-        return "the fork gave no answer in time."
+        """Why a kernel that did not answer failed to start."""
+        return "the fork did not answer in time."
 
     def _files_in_memory(self) -> int:
         if self.folder is not None:
@@ -131,7 +131,7 @@ class Forked:
         return (found.f_blocks - found.f_bfree) * found.f_frsize
 
     def _others(self) -> Iterator[int]:
-        """What was forked from it, and the first processes of their namespaces."""
+        """Yield the processes forked from it and the first processes of their namespaces."""
         for child in self.children:
             yield child.pid
             if child.reaper_pid is not None:
@@ -143,14 +143,14 @@ class Forked:
 
 
 def _pid_of(process: int) -> int:
-    """The process of a descriptor, as this process sees it.
+    """Return the process id of a pidfd, as this process sees it.
 
     Raises:
-        OSError: it is no descriptor of a living process.
+        OSError: the descriptor does not refer to a living process.
     """
     found = re.search(r"^Pid:\s*([1-9]\d*)", Path(f"/proc/self/fdinfo/{process}").read_text(), re.MULTILINE)
     if found is None:
-        raise OSError(errno.ESRCH, "no descriptor of a process")
+        raise OSError(errno.ESRCH, "not a descriptor of a living process")
     return int(found[1])
 
 

@@ -1,7 +1,8 @@
-"""Process trees: who belongs to one, what it uses, and its end.
+"""Process trees: finds their members, measures what they use, ends them.
 
-A tree is found by walking down from its root; bubblewrap's process namespace and, elsewhere, the kernel's adoption of
-orphans keep daemons within it. `Census` remembers whom it has seen, so that what a dead root leaves is ended too.
+A tree is found by walking down from its root; bubblewrap's process namespace or, elsewhere, adoption of orphans by the
+kernel keeps daemons within it. `Census` remembers the processes it has seen, so that those left by a dead root are
+ended too.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _POLL_SECONDS: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class TreeUse:
-    """What a tree uses now."""
+    """What a process tree uses at one moment."""
 
     processes: int
     memory: int
@@ -38,16 +39,16 @@ class Census:
     """The processes of one tree, as last seen."""
 
     def __init__(self, root: int, *, adopter: int | None = None, others: Callable[[], Iterable[int]] = tuple) -> None:
-        """`adopter` is a process to which orphans go; it does not belong to the tree itself. `others` are processes
-        within the tree that do not belong to it, nor do those below them."""
+        """`adopter` is a process that adopts orphans; it does not belong to the tree itself. `others` returns processes
+        within the tree that are excluded from it, together with those below them."""
         self._root, self._adopter = _process(root), adopter
         self._seen: dict[int, psutil.Process] = {}
         self._others = others
 
     def take(self, *, most: int, doubtful: float = math.inf) -> TreeUse:
-        """Look at the tree; stops looking when more than `most` processes have been found.
+        """Measure the tree; stop after finding more than `most` processes.
 
-        Memory beyond `doubtful` bytes is measured again, slowly, with what forks share counted once.
+        Memory beyond `doubtful` bytes is measured again with a slower method that counts pages shared by forks once.
         """
         found = self._members(most)
         memory = sum(map(private_memory, found))
@@ -62,7 +63,7 @@ class Census:
         return TreeUse(len(found), memory)
 
     def owned(self) -> int:
-        """Bytes of memory that no other process has mapped, of the processes seen at the last look."""
+        """Bytes of memory that no other process maps, for the processes found by the last measurement."""
         return sum(_unshared_memory(pid) for pid in tuple(self._seen))
 
     def _members(self, most: int) -> list[int]:
@@ -78,9 +79,9 @@ class Census:
     async def end(self, *, root_follows: bool) -> None:
         """Kill every process of the tree and wait until they are gone.
 
-        `root_follows`: the root is a supervisor that ends by itself, and reaps, once those below it are gone.
+        `root_follows`: the root is a supervisor that reaps, and ends by itself once the processes below it are gone.
         """
-        for _ in range(5):  # what is started between the look and the kill is caught by the next round
+        for _ in range(5):  # a process started between the measurement and the kill is caught in the next round
             self.take(most=100_000)
             below = [process for process in self._seen.values() if process != self._root and _is_living(process)]
             if not below:
@@ -96,7 +97,7 @@ class Census:
 
 
 def _descendants(root: int, *, most: int, but: Collection[int]) -> list[int]:
-    """The root's descendants and itself, deepest last, but for some of them; empty when the root is gone."""
+    """Return the root and its descendants, deepest last, except for those in `but`; empty when the root is gone."""
     found: list[int] = []
     waiting = [root]
     while waiting and len(found) <= most:
@@ -109,7 +110,7 @@ def _descendants(root: int, *, most: int, but: Collection[int]) -> list[int]:
 
 
 def _children(pid: int) -> list[int] | None:
-    """Child processes; `None` when the process is gone. From /proc where it can be: psutil looks at all processes."""
+    """Return the child processes; `None` when the process is gone. Prefers /proc: psutil scans all processes."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
@@ -122,18 +123,18 @@ def _children(pid: int) -> list[int] | None:
 
 
 def _proportional_memory(pid: int) -> int:
-    """Anonymous memory of a process, pages shared with others divided among them."""
+    """Anonymous memory of a process; pages shared with others are divided among them."""
     found = _rolled_up(pid, "Pss_Anon")
     return private_memory(pid) if found is None else found
 
 
 def _unshared_memory(pid: int) -> int:
-    """Memory that only this process has mapped."""
+    """Memory that only this process maps."""
     return _rolled_up(pid, "Private_Dirty") or 0
 
 
 def _rolled_up(pid: int, field: str) -> int | None:
-    """A sum over all mappings of a process, in bytes; `None` where the system does not tell."""
+    """Return a sum over all mappings of a process, in bytes; `None` where the system does not provide it."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
@@ -143,7 +144,7 @@ def _rolled_up(pid: int, field: str) -> int | None:
 
 
 def private_memory(pid: int) -> int:
-    """Memory of a process that is no file; pages shared with forks count as if they were its own."""
+    """Memory of a process that is not backed by files; pages shared with forks count in full."""
     try:
         _, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
         return (int(resident) - int(shared)) * _PAGE

@@ -1,8 +1,8 @@
-"""Ends siblings that use more than they may: memory, processes and disk of a whole tree, which no limit on one covers.
+"""Ends siblings that exceed their limits on memory, processes or disk: totals of a tree, which no process limit covers.
 
-Looks several times a second at the siblings that have run something, whether or not they are running now: threads and
-daemons go on after their cell. When the machine itself runs out of memory or disk, the sibling that uses most is ended
-before the system chooses a victim.
+Checks several times a second all siblings that have run something, whether or not they are running now: threads and
+daemons continue after their cell. When the machine itself runs out of memory or disk, the sibling that uses most is
+ended before the system chooses a victim.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DISK_SECONDS: Final = 1.0
 _MEMORY_SLACK: Final = 1.1
 _SPARE: Final = 0.03
 _MOST_OF_MACHINE: Final = 0.8
-"""Share of the memory that is free at the start which all siblings together may use."""
+"""Share of the memory free at the start that all siblings together may use."""
 _MEGABYTE: Final = 1 << 20
 
 
@@ -32,13 +32,13 @@ class Guard:
     """Watches siblings until its task is cancelled."""
 
     def __init__(self, *, memory: int, processes: int, disk: int) -> None:
-        """Each for one sibling: bytes of memory, processes, bytes on disk."""
+        """Limits for one sibling: bytes of memory, number of processes, bytes on disk."""
         self._memory, self._processes, self._disk = memory, processes, disk
         self._total = int(psutil.virtual_memory().available * _MOST_OF_MACHINE)
         self._watched: set[Sibling] = set()
 
     def watch(self, sibling: Sibling) -> None:
-        """Begin to watch a sibling; it is forgotten when it is dead."""
+        """Start watching a sibling, until it is dead."""
         self._watched.add(sibling)
 
     async def run(self) -> None:
@@ -55,7 +55,7 @@ class Guard:
     async def _repeat(self, look: Callable[[], Awaitable[None]], seconds: float) -> None:
         while True:
             await anyio.sleep(seconds)
-            with suppress(OSError):  # without descriptors nothing can be looked at; the next look may be luckier
+            with suppress(OSError):  # without free descriptors nothing can be checked; the next check may succeed
                 await look()
 
     async def _look_at_trees(self) -> None:
@@ -69,7 +69,7 @@ class Guard:
             await greedy.end("the machine ran out of memory and this kernel, the largest, was ended")
 
     async def _look_at_disk(self) -> None:
-        """Less often, and aside: it looks at every file."""
+        """Check disk usage, less often and in a thread, because every file is examined."""
         watched = {sibling: sibling.folder for sibling in self._watched if sibling.folder}
         uses = {sibling: await to_thread.run_sync(disk_use, folder) for sibling, folder in watched.items()}
         for sibling, use in uses.items():
@@ -81,7 +81,7 @@ class Guard:
             )
 
     async def _look_at_all(self) -> None:
-        """Less often, and aside: what forks share is told apart from what they own by a look at every page."""
+        """Check memory owned, less often and in a thread: separating it from shared memory examines every page."""
         watched = tuple(self._watched)
         owned = {sibling: await to_thread.run_sync(sibling.body.owned) for sibling in watched}
         for sibling, bytes_ in owned.items():

@@ -1,4 +1,4 @@
-"""A sibling's process that was started: by bubblewrap or bare, in a folder of its own, tied to this process."""
+"""The process of a spawned sibling: started with or without bubblewrap in its own folder; it ends with this process."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _POLL_SECONDS: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start one sibling."""
+    """The parameters for starting one sibling."""
 
     command: Sequence[str]
-    """Confinement, interpreter and start-up; `{connection_file}` is filled in."""
+    """Confinement, interpreter and start-up module; `{connection_file}` is a placeholder."""
     environ: dict[str, str]
     cwd: Path
     folder: Path
-    """The sibling's own folder, with a short path: sockets, connection file, log."""
+    """The sibling's own folder, with a short path; contains sockets, connection file and log."""
     supervised: bool
     """Whether a supervisor (bubblewrap) is the root of the tree."""
 
@@ -43,16 +43,16 @@ async def start_sibling(launch: Launch, context: zmq.asyncio.Context) -> Sibling
     """Start a kernel and wait until it answers.
 
     Raises:
-        KernelError: it did not start; the message has the last line of its log.
+        KernelError: the kernel did not start; the message contains the last line of its log.
     """
     manager = _manager(launch, context)
-    with anyio.CancelScope(shield=True):  # cut short in here, a process would be left that nobody knows
+    with anyio.CancelScope(shield=True):  # a cancellation in here would leave a process that nothing ends
         lifeline = await _launch(launch, manager)
     return await Sibling.connected(manager.client(context=context), Started(launch, manager, lifeline))
 
 
 class Started:
-    """The process, its tree and what ties it to this one. See `sibling_kernel.Body`."""
+    """The process, its tree and the lifeline that ends it with this process; implements `sibling_kernel.Body`."""
 
     def __init__(self, launch: Launch, manager: AsyncKernelManager, lifeline: int) -> None:
         self._launch, self._manager, self._lifeline = launch, manager, lifeline
@@ -61,20 +61,20 @@ class Started:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     @property
     def folder(self) -> Path:
-        """Its own folder, which holds all that it can write."""
+        """Its own folder, which contains everything that it can write."""
         return self._launch.folder
 
     def use(self, *, most: int, doubtful: float) -> TreeUse:
-        """What its process tree uses; see `Census.take`."""
+        """Measure its process tree; see `Census.take`."""
         return self._census.take(most=most, doubtful=doubtful)
 
     def owned(self) -> int:
-        """Bytes of memory that would be free without it."""
+        """Bytes of memory that ending it would free."""
         return self._census.owned()
 
     async def end(self) -> None:
@@ -90,20 +90,20 @@ class Started:
         await self._manager.cleanup_resources()
 
     def death(self) -> str:
-        """How it ended, in words."""
+        """Describe how it ended."""
         return describe_exit(self._process.poll(), supervised=self._launch.supervised)
 
     def last_words(self) -> str:
-        """The last line of its log."""
+        """Return the last line of its log."""
         with suppress(OSError):
             lines = (self._launch.folder / "log").read_text(errors="replace").strip().splitlines()
             if lines:
                 return lines[-1]
-        return "it gave no answer in time."
+        return "it did not answer in time."
 
 
 class _OneKernel(KernelSpecManager):
-    """Knows the one kernel that is to be started."""
+    """Provides the spec of the one kernel to start."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         super().__init__()
@@ -125,9 +125,9 @@ def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager
 
 
 async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
-    """Start the process; the descriptor that it is tied to (`kernel_agent.confinement.lifeline`) and that is never
+    """Start the process and return the descriptor of its lifeline (`kernel_agent.confinement.lifeline`), which is never
     written to."""
-    theirs, ours = socket.socketpair()  # no pipe: anybody who sees one in `/proc` can open its other end
+    theirs, ours = socket.socketpair()  # not a pipe: any process that sees one in `/proc` can open its other end
     try:
         with (launch.folder / "log").open("wb") as log:
             await manager.start_kernel(
@@ -142,12 +142,12 @@ async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
 
 
 def describe_exit(status: int | None, *, supervised: bool) -> str:
-    """How a kernel process ended, in words. A supervisor reports signal `n` as status `128 + n`."""
+    """Describe how a kernel process ended. A supervisor reports signal `n` as status `128 + n`."""
     if status is None:
         return "the kernel is gone"
     number = -status if status < 0 else status - 128 if supervised and status > 128 else 0
     if number == signal.SIGXCPU:
-        return "the kernel used up its CPU seconds and was ended"
+        return "the kernel exceeded its limit on CPU time and was ended"
     if number in set(signal.Signals):
         return f"the kernel process was ended by {signal.Signals(number).name}"
     return f"the kernel process exited with status {status}"

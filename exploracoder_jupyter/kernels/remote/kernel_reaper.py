@@ -1,10 +1,10 @@
-"""Starts remote kernels, and deletes them when this process is gone, however it went: a process that outlives it.
+"""Starts remote kernels, and deletes them when this process ends for any reason: runs as a process that outlives it.
 
-The server gives a kernel its id in the answer to the request that starts it. Whoever waits for that answer must live
-longer than the run, or a kernel is left that nobody knows. So a small process asks, and reads a pipe whose other end
-only this process holds; at the pipe's end it has the server delete the kernels that were not deleted before. This file
-is also its program, run by path with nothing but the standard library; address and token come through the pipe, where
-no list of processes shows them.
+The server returns a kernel's id in the response to the request that starts it. The process that waits for this response
+must outlive the run, or a kernel would remain that nothing deletes. So a small process sends the request, and reads a
+pipe whose other end only this process has open; when the pipe ends, it asks the server to delete the remaining kernels.
+This file is also its program, run by path with nothing but the standard library; address and token go through the pipe,
+because arguments would show up in the list of processes.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Row = dict[str, Any]
 
 
 class CannotStart(Exception):
-    """The server did not start a kernel. The message says why, in a few words."""
+    """The server did not start a kernel. The message gives the reason in a few words."""
 
 
 class Steward:
-    """The handle of that process. To be made in a running event loop."""
+    """Handle of the reaper process. Must be created in a running event loop."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._process = subprocess.Popen(
@@ -57,28 +57,28 @@ class Steward:
         self._say({"url": gateway.url, "kernel": gateway.kernel, **gateway.access.plain()})
 
     async def start(self) -> str:
-        """Have a kernel started; its id.
+        """Start a kernel and return its id.
 
         Raises:
-            CannotStart: the server did not start one, or the process is gone.
+            CannotStart: the server did not start one, or the reaper process has ended.
         """
         number = next(self._numbers)
         future = self._waiting[number] = self._loop.create_future()
         if self._reader.is_alive():
             self._say({"start": number})
         else:
-            self._answer({"number": number, "why": "the process that starts kernels is gone"})
+            self._answer({"number": number, "why": "the process that starts kernels has ended"})
         answer = await future
         if "id" not in answer:
             raise CannotStart(str(answer["why"]))
         return str(answer["id"])
 
     def forget(self, kernel: str) -> None:
-        """The kernel was deleted."""
+        """Report that the kernel was deleted."""
         self._say({"deleted": kernel})
 
     def close(self) -> None:
-        """End it; blocks while it deletes what was not deleted."""
+        """End the process; blocks while it deletes the remaining kernels."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
@@ -87,7 +87,7 @@ class Steward:
 
     def _say(self, row: Row) -> None:
         assert self._process.stdin is not None
-        with suppress(OSError):  # somebody has killed it: kernels end themselves after a while
+        with suppress(OSError):  # the process was killed: kernels end themselves after a while
             self._process.stdin.write(json.dumps(row) + "\n")
             self._process.stdin.flush()
 
@@ -105,11 +105,11 @@ class Steward:
 
     def _give_up(self) -> None:
         for number in tuple(self._waiting):
-            self._answer({"number": number, "why": "the process that starts kernels is gone"})
+            self._answer({"number": number, "why": "the process that starts kernels has ended"})
 
 
 class Service:
-    """What the process does."""
+    """The program that runs in the reaper process."""
 
     def __init__(self, server: Row, answers: TextIO) -> None:
         self._server, self._answers = server, answers
@@ -125,7 +125,7 @@ class Service:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), https)
 
     def serve(self, lines: TextIO) -> None:
-        """Do what the lines say; at their end, delete what is left."""
+        """Handle the requests on these lines; when they end, delete the remaining kernels."""
         for line in lines:
             row = json.loads(line)
             if "start" in row:
@@ -135,7 +135,7 @@ class Service:
                     self._kernels.discard(row["deleted"])
         with self._lock:
             self._ending, left = True, tuple(self._kernels)
-        for kernel in left:  # the process ends when all threads have: those that still start a kernel delete it
+        for kernel in left:  # the process ends after all threads: those still starting a kernel delete it themselves
             threading.Thread(target=self._delete, args=(kernel,)).start()
 
     def _start(self, number: int) -> None:
@@ -153,7 +153,7 @@ class Service:
             late = self._ending
             if "id" in row:
                 self._kernels.add(row["id"])
-            with suppress(OSError):  # nobody may be there to hear it
+            with suppress(OSError):  # the reader may be gone
                 print(json.dumps(row), file=self._answers, flush=True)
         if late and "id" in row:
             self._delete(row["id"])

@@ -1,11 +1,10 @@
-"""What a remote kernel needs of ours, as one archive: the code of `inside`, the working directory, the variables; and
-the archive of what it wrote, which comes back.
+"""Builds the archive that a remote kernel needs: the package `kernel_agent`, the working directory, the variables; and
+unpacks the archive of what the kernel wrote.
 
-It travels within execute requests, in pieces that are far smaller than the ten megabytes at which servers refuse a
-message. `UNPACK` puts it into a fresh folder over there and lets `kernel_agent.adopted_kernel` do the rest; no name
-of it stays in
-the kernel's namespace. The `warden` is started first: a kernel may be deleted at any moment, and a folder that nobody
-knows would stay behind.
+The archive is sent within execute requests, in pieces far below the ten megabytes at which servers reject a message.
+`_UNPACK` extracts it into a fresh folder on the other machine and leaves the rest to `kernel_agent.adopted_kernel`;
+none of its names stays in the kernel's namespace. The cleanup watchdog is started first: a kernel may be deleted at any
+moment, and would leave its folder behind.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ from exploracoder_jupyter.kernels.sandbox.environment_variables import hidden_pa
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, take_snapshot
 
 MOST_MB: Final = 20
-"""Of the working directory, however much may be copied on this machine: it goes to each sibling, over a network."""
+"""Limit on the working directory, even where more may be copied locally: each sibling receives it over a network."""
 
 _PIECE: Final = 750_000
 _MEGABYTE: Final = 1 << 20
 _SHELL: Final = "__import__('IPython').get_ipython()"
 
 OPEN: Final = f"{_SHELL}.explora_parcel = __import__('tempfile').TemporaryFile()"
-"""Code that begins to take a parcel."""
+"""Code that prepares the kernel for receiving an archive."""
 
 _UNPACK: Final = """
 def _explora_unpack(shell, options):
@@ -51,11 +50,11 @@ def _explora_unpack(shell, options):
         nothing = subprocess.DEVNULL
         leads = str(int(os.getsid(0) == os.getpid()))
         subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", {warden!r}, str(os.getpid()), folder, mark, leads],
+        subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", {watchdog!r}, str(os.getpid()), folder, mark, leads],
             stdin=nothing, stdout=nothing, stderr=nothing, cwd="/", start_new_session=True,
         )
-        os.environ[{mark!r}] = mark  # after it: the warden must not take itself for one of the cells' processes
-    os.mkdir(folder, 0o700)
+        os.environ[{mark!r}] = mark  # set afterwards: the watchdog must not count itself among the cells' processes
     with parcel, tarfile.open(fileobj=parcel) as archive:
         if hasattr(tarfile, "data_filter"):
             archive.extractall(folder, filter="fully_trusted")
@@ -74,30 +73,30 @@ finally:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """An archive, ready to be sent, and how it is to be used."""
+    """An archive ready to be sent, and the options for using it."""
 
     content: bytes
     options: str
-    """JSON: the options of `kernel_agent.adopted_kernel.settle`."""
+    """The options of `kernel_agent.adopted_kernel.settle`, as JSON."""
     note: str
-    """What of the working directory is not in it, for people; empty when that is nothing."""
+    """What is missing from the working directory, for the user; empty if nothing is."""
 
     def code(self) -> Iterator[str]:
-        """The code to execute in a fresh kernel, in this order."""
+        """Yield the code to execute in a fresh kernel, in this order."""
         yield OPEN
         for start in range(0, len(self.content), _PIECE):
             piece = base64.b64encode(self.content[start : start + _PIECE]).decode()
             yield f"{_SHELL}.explora_parcel.write(__import__('base64').b64decode('{piece}'))"
         values = {
             "options": json.loads(self.options),
-            "warden": inspect.getsource(cleanup_watchdog),
+            "watchdog": inspect.getsource(cleanup_watchdog),
             "mark": cleanup_watchdog.MARK,
         }
         yield _UNPACK.format(**values)
 
 
 def pack(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = None, patience: float) -> Parcel:
-    """Pack the working directory as it is now, or none of it, and the folder of variables; blocks.
+    """Pack the working directory as it is now (`None` for an empty one) and the folder of variables; blocks.
 
     `patience`: seconds of silence after which the kernel ends itself.
     """
@@ -119,7 +118,7 @@ def pack(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = Non
 
 
 def unpack_written(archive: bytes, folder: Path, *, most: int) -> tuple[str, ...]:
-    """Write the regular files of an archive that nobody vouches for into the folder, at most so many bytes.
+    """Write the regular files of an untrusted archive into the folder, at most `most` bytes.
 
     Returns:
         Their relative paths, sorted.
@@ -146,7 +145,7 @@ def unpack_written(archive: bytes, folder: Path, *, most: int) -> tuple[str, ...
 
 
 def _is_taken(folder: Path, path: PurePosixPath) -> bool:
-    """Whether there is something already at this path, or a file above it."""
+    """Whether something exists at this path, or a file above it."""
     return (folder / path).exists() or any((folder / parent).is_file() for parent in path.parents)
 
 
@@ -171,7 +170,7 @@ def _options(sandbox: Sandbox, variables: bool, patience: float) -> str:
 
 
 def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Without the owner: over there it is somebody else."""
+    """Remove the owner, whose ids belong to other users on the other machine."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     return entry

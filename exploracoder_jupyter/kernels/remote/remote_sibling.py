@@ -1,9 +1,8 @@
-"""One remote sibling: a kernel of a server, prepared from afar, asked to run code, interrupted, deleted.
+"""One remote sibling: a kernel on a server, prepared remotely, running code, interrupted, deleted.
 
-The same promises as `sibling_kernel.Sibling`, with other means. The server is asked every two seconds whether it
-still has the
-kernel, and says by itself when it has restarted one that died; both mean that the state is lost. An interrupt is a
-request to the server, and so is the end.
+It behaves like `sibling_kernel.Sibling` with other means. The server is asked every two seconds whether the kernel
+still exists, and reports by itself when it has restarted a dead one; both mean that the state is lost. Interrupting and
+ending the kernel are requests to the server.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.kernels.remote.remote_channel import Channel
 
 PATIENCE_SECONDS: Final = 600.0
-"""A remote kernel that hears nothing of us for so long, beyond what it was told to expect, ends itself."""
+"""A remote kernel ends itself after this silence, added to the time that it was asked to expect."""
 
 _PREPARE_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 2.0
@@ -50,11 +49,11 @@ _SMALL: Final = 10_000
 _DEAD: Final = frozenset(["restarting", "autorestarting", "dead"])
 _GUEST: Final = "__import__('IPython').get_ipython().explora_guest"
 _LOST: Final = "the connection to the remote kernel was lost"
-_RESTARTED: Final = "the remote kernel ended; whatever its server has started in its place has none of its state"
+_RESTARTED: Final = "the remote kernel ended; a kernel that the server started in its place has none of its state"
 
 
 class RemoteSibling:
-    """A running remote kernel. Made by `start`; `close` is idempotent and must be awaited."""
+    """A running remote kernel. Created by `start`; `close` is idempotent and must be awaited."""
 
     def __init__(self, gateway: Gateway, manager: GatewayKernelManager, steward: Steward) -> None:
         self._gateway, self._manager, self._steward = gateway, manager, steward
@@ -62,16 +61,16 @@ class RemoteSibling:
         self._request: _Request | None = None
         self._closed = self._deleting = False
         self.end_reason = ""
-        """Why the sibling was ended, or is dead; empty while it lives."""
+        """Why the sibling was ended or died; empty while it lives."""
 
     @classmethod
     async def start(cls, gateway: Gateway, parcel: Parcel, steward: Steward) -> RemoteSibling:
-        """Start a kernel and make it a sibling.
+        """Start a kernel and prepare it as a sibling.
 
         Raises:
             KernelError: it did not start, cannot be reached, or could not be prepared.
         """
-        with anyio.CancelScope(shield=True):  # cut short in here, a kernel would be left that nobody knows
+        with anyio.CancelScope(shield=True):  # a cancellation in here would leave a kernel that nothing deletes
             try:
                 manager = await gateway.manage(await steward.start())
             except CannotStart as error:
@@ -89,11 +88,11 @@ class RemoteSibling:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the kernel is there, as far as is known."""
+        """Whether the kernel is running, as far as is known."""
         return not self._closed and not self.end_reason
 
     async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
-        """Run code; outputs go to the collector. Cancelling ends the sibling."""
+        """Run code; outputs are added to the collector. Cancelling ends the sibling."""
         started = time.monotonic()
         request = _Request(collector)
         try:
@@ -109,16 +108,16 @@ class RemoteSibling:
         return ending
 
     async def touch(self) -> None:
-        """Tell an idle kernel that the run is still there."""
+        """Notify an idle kernel that the run is still active."""
         if self.is_alive and self._request is None:
             with suppress(KernelError):
                 await self._send(_expect(0.0), silent=True)
 
     async def program(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[bytes, None]:
-        """Run a module of `inside` as a program beside the kernel; yields what it prints as it comes.
+        """Run a module of `kernel_agent` as a program next to the kernel; yields its output as it arrives.
 
         Raises:
-            KernelError: it failed, with its last words, or the kernel was lost.
+            KernelError: the program failed, with its last line of output, or the kernel was lost.
         """
         await self._demand(f"{_GUEST}.start({module!r}, {list(arguments)!r})")
         async with aclosing(self._pieces("read")) as pieces:
@@ -126,7 +125,7 @@ class RemoteSibling:
                 yield piece
 
     async def written(self, most: int) -> bytes:
-        """What was written in its working directory, at most so many bytes, as a compressed tar archive.
+        """Return the files written in its working directory, at most `most` bytes, as a compressed tar archive.
 
         Raises:
             KernelError: the kernel was lost.
@@ -136,13 +135,13 @@ class RemoteSibling:
         async with aclosing(self._pieces("fetch")) as pieces:
             async for piece in pieces:
                 archive += piece
-                if len(archive) > most + _LARGEST:  # what the cells have made of our code may go on for ever
+                if len(archive) > most + _LARGEST:  # cells may have modified our code so that it never ends
                     break
         return bytes(archive)
 
     async def _pieces(self, method: str) -> AsyncGenerator[bytes, None]:
-        """What the method of the guest gives until it says that this was all. Replies, unlike outputs, have no limit
-        of bytes a second on servers."""
+        """Yield what the method of `explora_guest` returns until it reports the end. Uses replies, because servers
+        limit the bytes per second of outputs but not of replies."""
         while True:
             answer = _unpacked(await self._demand("", wanted=f"{_GUEST}.{method}()"))
             if answer.data:
@@ -153,12 +152,12 @@ class RemoteSibling:
             raise KernelError(f"Reading the remote environment failed: {answer.words}")
 
     async def end(self, reason: str) -> None:
-        """Have the server delete the kernel, and remember why. Where that fails, it is tried again at the very end."""
+        """Ask the server to delete the kernel, and record why. If that fails, the reaper retries when the run ends."""
         self.end_reason = self.end_reason or reason
         if self._deleting:
             return
         self._deleting = True
-        with suppress(Exception), anyio.move_on_after(_DELETE_SECONDS):  # if not, the steward knows the kernel
+        with suppress(Exception), anyio.move_on_after(_DELETE_SECONDS):  # if it fails, the reaper deletes the kernel
             await self._manager.shutdown_kernel()
             self._steward.forget(str(self._manager.kernel_id))
 
@@ -196,7 +195,7 @@ class RemoteSibling:
             self._request.ended.set()
 
     async def _send(self, code: str, *, silent: bool, wanted: str | None = None) -> str:
-        """Send an execute request; its id.
+        """Send an execute request and return its id.
 
         Raises:
             KernelError: the connection is lost.
@@ -207,7 +206,7 @@ class RemoteSibling:
         def send() -> str:
             expressions = {"wanted": wanted} if wanted else {}
             return str(
-                channel.execute(  # after an error, what is sent next must not be passed over as aborted
+                channel.execute(  # `stop_on_error=False`: an error must not abort the requests sent after it
                     code,
                     silent=silent,
                     store_history=not silent,
@@ -219,7 +218,7 @@ class RemoteSibling:
 
         try:
             return await to_thread.run_sync(send)
-        except Exception as error:  # the library's errors, the system's, and plain attribute errors of closed sockets
+        except Exception as error:  # errors of the library and the system, and AttributeError from closed sockets
             self._lost(_LOST)
             raise KernelError(f"{self._gateway.host}: {_LOST}.") from error
 
@@ -239,10 +238,10 @@ class RemoteSibling:
         return ending
 
     async def _demand(self, code: str, *, wanted: str | None = None) -> dict[str, Any]:
-        """Run code of ours; its reply.
+        """Run our own code and return its reply.
 
         Raises:
-            KernelError: it failed, or the kernel was lost.
+            KernelError: the code failed, or the kernel was lost.
         """
         request = self._request = _Request(Collector(_SMALL))
         try:
@@ -262,7 +261,7 @@ class RemoteSibling:
         reply = request.reply or {}
         if reply.get("ename"):
             return f"{reply['ename']}: {reply.get('evalue', '')}"
-        return self.end_reason or "it gave no answer in time"
+        return self.end_reason or "it did not answer in time"
 
     async def _decide(self, request: _Request, timeout: float) -> Ending:
         with anyio.move_on_after(timeout):
@@ -277,15 +276,15 @@ class RemoteSibling:
         return Ending(cause, note=self.end_reason)
 
     async def _stop(self, request: _Request) -> None:
-        with suppress(Exception), anyio.move_on_after(_ANSWER_SECONDS):  # lost is as good as not answered
+        with suppress(Exception), anyio.move_on_after(_ANSWER_SECONDS):  # a failed request is handled like no answer
             await self._manager.interrupt_kernel()
         with anyio.move_on_after(_GRACE_SECONDS):
             await request.ended.wait()
         if not request.ended.is_set():
-            await self.end("it did not answer to an interrupt and its kernel was ended")
+            await self.end("it did not respond to an interrupt and its kernel was ended")
 
     async def _watch(self, request: _Request) -> None:
-        """Ask the server about the kernel now and then; and end a request whose last message got lost."""
+        """Ask the server about the kernel regularly; finish a request whose last message was lost."""
         missed = 0
         while True:
             await anyio.sleep(_LOOK_SECONDS)
@@ -299,7 +298,7 @@ class RemoteSibling:
                     self._lost(f"{_LOST}: {self._gateway.host} does not answer")
                 continue
             if state is None:
-                self._lost("the server has this kernel no more")
+                self._lost("the server no longer has this kernel")
             elif state in _DEAD:
                 self._lost(_RESTARTED)
             elif request.reply is not None and time.monotonic() - request.touched > _LOST_IDLE_SECONDS:
@@ -307,7 +306,7 @@ class RemoteSibling:
 
 
 class _Request:
-    """One execute request under way."""
+    """An execute request in progress."""
 
     def __init__(self, collector: Collector) -> None:
         self.id, self.collector = "", collector
@@ -319,7 +318,7 @@ class _Request:
         self._early: list[dict[str, Any]] = []
 
     def begin(self, id: str) -> None:
-        """The request has been sent under this id; an answer may be here already."""
+        """Set the id under which the request was sent, and handle answers that arrived before."""
         self.id = id
         for raw in self._early:
             self.take(raw)
@@ -358,7 +357,7 @@ def _expect(seconds: float) -> str:
 
 
 def _tells_death(raw: dict[str, Any]) -> bool:
-    """Whether the server, and not code in the kernel, says that the kernel died: such a message answers nothing."""
+    """Whether the server reports that the kernel died; unlike messages of code in the kernel, it has no parent."""
     content = raw.get("content")
     return (
         raw.get("msg_type") == "status"
@@ -370,7 +369,7 @@ def _tells_death(raw: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What `kernel_agent.adopted_kernel` packs."""
+    """An answer packed by `kernel_agent.adopted_kernel`."""
 
     data: bytes
     status: int | None
@@ -383,4 +382,4 @@ def _unpacked(reply: dict[str, Any]) -> _Answer:
         answer = json.loads(zlib.decompressobj().decompress(base64.b64decode(ast.literal_eval(text)), _LARGEST))
         return _Answer(base64.b64decode(answer["data"]), answer["status"], str(answer["words"]))
     except (KeyError, TypeError, ValueError, SyntaxError, zlib.error) as error:
-        raise KernelError("The remote kernel gave an answer that cannot be read.") from error
+        raise KernelError("The answer of the remote kernel cannot be read.") from error

@@ -1,10 +1,10 @@
-"""Siblings on another machine: branches by re-running, over the URL of a Jupyter Server or Kernel Gateway.
+"""Siblings on another machine: branches by re-running, through the URL of a Jupyter Server or Kernel Gateway.
 
-Nothing of ours is installed there. Each sibling is a kernel that the server starts; it is sent our code, a bounded copy
-of the working directory and the variables (`remote_parcel`), and works in a fresh folder of its own. How far it is
-isolated is that server's affair: here there are limits on memory, CPU seconds and file size, and no more. The kernels
-are deleted at the end; by a process that outlives this one if this one is killed (`remote_steward`); and if this
-machine is lost, they end themselves (`kernel_agent.adopted_kernel`).
+Nothing has to be installed there. Each sibling is a kernel that the server starts; it receives our code, a limited copy
+of the working directory and the variables (`remote_payload`), and works in a fresh folder of its own. Its isolation is
+up to that server: this side only limits memory, CPU seconds and file size. The kernels are deleted when the run ends;
+by a process that outlives this one if this one is killed (`kernel_reaper`); and if this machine is lost, they end
+themselves (`kernel_agent.adopted_kernel`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WARM: Final = 3
 
 @dataclass(slots=True)
 class RemoteFactory:
-    """Starts remote siblings and disposes of them; see `warm_pool.Factory`."""
+    """Starts and disposes of remote siblings; see `warm_pool.Factory`."""
 
     gateway: Gateway
     steward: Steward
@@ -50,7 +50,7 @@ class RemoteFactory:
     living: set[RemoteSibling] = field(default_factory=set)
 
     async def start(self) -> RemoteSibling:
-        """A fresh sibling, its files and variables in place and its setup run.
+        """Start a fresh sibling with its files and variables in place, and run the setup.
 
         Raises:
             KernelError: it did not start, or could not be prepared.
@@ -65,13 +65,13 @@ class RemoteFactory:
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """Delete the kernel. Idempotent; not cut short by cancellation."""
+        """Delete the kernel. Idempotent; not interrupted by cancellation."""
         self.living = {other for other in self.living if other is not sibling}
         with anyio.CancelScope(shield=True):
             await sibling.close()
 
     async def keep_alive(self) -> None:
-        """Tell the kernels that the run is still there, until cancelled."""
+        """Notify the kernels that the run is still active, until cancelled."""
         while True:
             await anyio.sleep(PATIENCE_SECONDS / 4)
             for sibling in tuple(self.living):
@@ -79,10 +79,10 @@ class RemoteFactory:
 
 
 class RemoteSiblings:
-    """The siblings of one run, on the server of `sandbox.gateway`. An async context manager, as `RerunSiblings` is.
+    """The siblings of one run on the server of `sandbox.gateway`. An async context manager, like `RerunSiblings`.
 
-    Entering raises UsageError or MissingMeans when the server cannot be used as the settings say, and KernelError when
-    it starts no kernel. `token` is that of the server, by default what the environment has.
+    Entering raises UsageError or MissingMeans when the server cannot be used with these settings, and KernelError when
+    it starts no kernel. `token` is the server's token, by default from the environment.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class RemoteSiblings:
         self._stack = AsyncExitStack()
         self._branches: set[RerunBranch] = set()
         self.at_once = anyio.CapacityLimiter(_AT_ONCE)
-        """Executions at one time."""
+        """Limits concurrent executions."""
 
     async def __aenter__(self) -> Self:
         _require(self._sandbox)
@@ -123,12 +123,12 @@ class RemoteSiblings:
 
     @property
     def output_kb(self) -> int:
-        """Output of one execution that is kept."""
+        """Limit on the output kept from one execution."""
         return self._sandbox.output_kb
 
     @property
     def files(self) -> None:
-        """They see the files of another machine."""
+        """`None`: siblings see the files of another machine."""
         return None
 
     @property
@@ -139,33 +139,33 @@ class RemoteSiblings:
         return (f"{sent} The connection is not encrypted." if gateway.is_exposed else sent,)
 
     async def root(self) -> RerunBranch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         return self.branch(())
 
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
-        """A branch in the state after these steps."""
+        """Return a branch in the state after these steps."""
         branch = RerunBranch(self, steps)
         self._branches.add(branch)
         return branch
 
     def forget(self, branch: RerunBranch) -> None:
-        """The branch has been closed."""
+        """Remove a branch that has been closed."""
         self._branches.discard(branch)
 
     def expect(self) -> None:
-        """Start warm siblings that are missing; returns at once."""
+        """Start missing warm siblings in the background. Returns at once."""
         self.pool.warm_up()
 
     async def take(self) -> AnySibling:
-        """A fresh sibling.
+        """Return a fresh sibling.
 
         Raises:
-            KernelError: none could be started.
+            KernelError: no sibling could be started.
         """
         return await self.pool.take()
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """Delete its kernel. Idempotent; not cut short by cancellation."""
+        """Delete the sibling's kernel. Idempotent; not interrupted by cancellation."""
         await self.factory.dispose(sibling)
 
     async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
@@ -174,12 +174,12 @@ class RemoteSiblings:
         most = self._most_mb * 1_000_000
         try:
             archive = await sibling.written(most)
-        except KernelError:  # there is nothing that could be copied
+        except KernelError:  # the kernel is lost, with its files
             return ()
         return await to_thread.run_sync(lambda: unpack_written(archive, folder, most=most))
 
     async def inspect(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         sibling = await self.pool.take()
         try:
             async with aclosing(_lines(sibling, module, arguments)) as lines:
@@ -189,7 +189,7 @@ class RemoteSiblings:
             await self.factory.dispose(sibling)
 
     def environment(self) -> Environment:
-        """Where the siblings run, and what is known of their isolation."""
+        """Return where the siblings run, and what is known of their isolation."""
         return self._environment
 
     @property
@@ -214,7 +214,7 @@ class RemoteSiblings:
 
 
 def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Inspect:
-    """An `Inspect` of the environment behind `sandbox.gateway` that needs no siblings: each call starts one kernel."""
+    """Return an `Inspect` for the environment behind `sandbox.gateway`; each call starts one kernel."""
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         async with _opened(sandbox, None, None, "", token) as factory:
@@ -234,7 +234,7 @@ async def _opened(
     sandbox: Sandbox, workdir: Path | None, variables: Path | None, setup: str, token: SecretStr | None
 ) -> AsyncIterator[RemoteFactory]:
     if not sandbox.gateway:
-        raise UsageError("No gateway is named.", remedy="Name one: --gateway URL.")
+        raise UsageError("No gateway is given.", remedy="Add --gateway URL.")
     gateway = await open_gateway(sandbox.gateway, kernel=sandbox.kernel, token=token or gateway_token())
     parcel = await to_thread.run_sync(lambda: pack(workdir, sandbox, variables=variables, patience=PATIENCE_SECONDS))
     steward = Steward(gateway)
@@ -246,15 +246,13 @@ async def _opened(
 
 
 def _require(sandbox: Sandbox) -> None:
-    """Refuse what no server can promise."""
+    """Reject settings that cannot be met on a remote server."""
     if sandbox.isolation == "require":
-        raise MissingMeans(
-            "Nothing is known here of how a remote kernel is isolated.", remedy="Leave --isolation require away."
-        )
+        raise MissingMeans("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
     if sandbox.state == "live" or sandbox.branching == "fork":
         raise MissingMeans(
             "Experiments on another machine start in fresh kernels, which are not forked.",
-            remedy="Leave --gateway away, or --state live.",
+            remedy="Omit --gateway or --state live.",
         )
 
 
@@ -270,5 +268,5 @@ async def _lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) 
 
 
 def _isolation(gateway: Gateway) -> str:
-    said = f"remote kernel at {gateway.host}: its isolation is that server's; limits only"
-    return f"{said}; the connection is not encrypted" if gateway.is_exposed else said
+    description = f"remote kernel at {gateway.host}: its isolation is up to that server; limits only"
+    return f"{description}; the connection is not encrypted" if gateway.is_exposed else description

@@ -1,9 +1,9 @@
-"""A scratch view of the working directory: one snapshot of it a run, one copy of that a sibling.
+"""Copies the working directory: one snapshot per run, and one copy of the snapshot per sibling.
 
-The snapshot is taken at the moment of the call, so that every branch starts from the same files whatever happens
-outside. What is copied is bounded in bytes and entries, small and near things first; what is left over (large files,
-environments, `.git`) is shown read-only where mounts are possible. Elsewhere it is left out and named, as are links
-that lead out of the copy: a candidate would write through them to the user's own files.
+The snapshot is taken at the call, so that every branch starts from the same files whatever changes later. Its bytes and
+entries are limited; small files and upper folders come first. What is not copied (large files, environments, `.git`) is
+shown read-only where mounts are possible. Elsewhere it is left out and listed, as are links that point out of the copy:
+a candidate would write through them to the user's own files.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ _ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The working directory as it was."""
+    """The working directory at one moment."""
 
     source: Path
     """The real working directory."""
     folder: Path
-    """The copy; never changed."""
+    """The copy, which is never changed."""
     borrowed: tuple[Path, ...]
-    """Relative paths that were not copied, to be shown read-only."""
+    """Relative paths that were not copied and are shown read-only."""
     missing: tuple[Path, ...]
-    """Relative paths that are neither copied nor borrowed."""
+    """Relative paths that are neither copied nor shown."""
     hidden: tuple[Path, ...] = ()
-    """Files with credentials within what is borrowed, not to be shown."""
+    """Files with credentials below the borrowed paths, to be hidden."""
 
     @property
     def note(self) -> str:
-        """What siblings do not see, for people; empty when that is nothing."""
+        """Which files siblings do not see, for the user; empty if there are none."""
         if not self.missing:
             return ""
         rest = len(self.missing) - _MOST_NAMED
@@ -55,23 +55,23 @@ class Snapshot:
 def take_snapshot(
     source: Path, folder: Path, *, most_mb: int, hidden: Iterable[Path] = (), borrow: bool = True
 ) -> Snapshot:
-    """Copy the working directory into the new folder, but for special files, credentials and what cannot be read.
+    """Copy the working directory into the new folder, except special files, credentials and unreadable files.
 
-    `borrow`: whether what is not copied can be shown read-only.
+    `borrow`: whether files that are not copied can be shown read-only.
     """
     folder.mkdir(parents=True)
-    if source == Path(source.anchor):  # nobody works in the root of the file system on purpose
+    if source == Path(source.anchor):  # the root of the file system is never the intended working directory
         return Snapshot(source, folder, (), ())
     return _Copying(source, folder, most_mb * 1_000_000, frozenset(hidden), _MOST_BORROWED if borrow else 0).run()
 
 
 def copy_snapshot(snapshot: Snapshot, folder: Path) -> None:
-    """A sibling's own copy, in a new folder."""
+    """Copy the snapshot into a new folder for one sibling."""
     shutil.copytree(snapshot.folder, folder, symlinks=True)
 
 
 class _Copying:
-    """One walk, breadth first, so that what is near the top is copied before what is deep."""
+    """One breadth-first walk, which copies upper folders before deeper ones."""
 
     def __init__(self, source: Path, folder: Path, room: int, hidden: frozenset[Path], most_borrowed: int) -> None:
         self._source, self._folder, self._hidden = source, folder, hidden
@@ -87,7 +87,7 @@ class _Copying:
         return Snapshot(self._source, self._folder, tuple(self._borrowed), tuple(self._missing), tuple(hidden))
 
     def _folder_of(self, relative: Path) -> list[Path]:
-        """Copy one folder's files; its subfolders are for later."""
+        """Copy the files of one folder and return its subfolders."""
         try:
             entries = [entry for entry in os.scandir(self._source / relative) if self._wanted(entry)]
         except OSError:
@@ -128,7 +128,7 @@ class _Copying:
 
 
 def _leads_out(entry: os.DirEntry[str]) -> bool:
-    """Whether this is a link that would lead from the copy to the original files; relative ones stay in the copy."""
+    """Whether the entry is a link from the copy to the original files; relative links stay within the copy."""
     return entry.is_symlink() and Path(entry.path).readlink().is_absolute()
 
 

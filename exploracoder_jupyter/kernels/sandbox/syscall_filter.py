@@ -1,13 +1,13 @@
 """Compiles the system call filter (seccomp) under which experiments run.
 
-Namespaces, mounts and Landlock leave calls that reach beyond them: keyrings, sockets of other families, limits and
-priorities of other processes, and calls that are common ways out of a container. libseccomp writes the program, once a
-run; the process that is to be confined installs it (`kernel_agent.confinement.syscalls.install_filter`). What is not
-named is allowed.
+Namespaces, mounts and Landlock do not cover every call that reaches beyond them: keyrings, sockets of other families,
+limits and priorities of other processes, and common escapes from containers. libseccomp generates the program once per
+run; the confined process installs it (`kernel_agent.confinement.syscalls.install_filter`). Calls that are not listed
+are allowed.
 
-A branch in namespaces must be able to fork a branch in further ones, and a filter cannot distinguish our code from a
-candidate's. So it allows `unshare` only where the unused registers of the call hold a *permit*: words that are random
-in each run, and that only the process in the middle of a fork is given, for the moment of the call.
+A branch in namespaces must be able to fork a branch in further namespaces, and a filter cannot distinguish our code
+from a candidate's. It therefore allows `unshare` only if the unused registers of the call contain a *permit*: words
+that are random in each run, and are passed only to the intermediate process of a fork, for the moment of the call.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import Any, Final, Literal
 
 from exploracoder_jupyter.kernel_agent.confinement.syscalls import PERMIT_WORDS
 
-MISSING: Final = "no system call filter, for libseccomp is not installed or not supported here"
-"""What people are shown of processes without a filter."""
+MISSING: Final = "no system call filter because libseccomp is not installed or not supported here"
+"""Shown to the user for processes without a filter."""
 
 Confinement = Literal["bubblewrap", "namespaces", "landlock", "limits"]
 
 _PR_GET_SECCOMP: Final = 21
 _INT: Final = 0xFFFFFFFF
-"""What the kernel looks at of an argument that is an `int`: the other half of the register may hold anything."""
+"""The part of an `int` argument that the kernel reads: the other half of the register may contain anything."""
 _NEW_NAMESPACES: Final = tuple(1 << bit for bit in (7, 17, 25, 26, 27, 28, 29, 30))
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _OTHER_FAMILIES: Final = (*range(3, _INET6), *range(_INET6 + 1, _NETLINK))
@@ -48,38 +48,38 @@ _NEVER: Final = (
     "adjtimex",
 )
 _UNKNOWN: Final = ("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register")
-"""Answered as by a kernel that has no such call, for programs then do without. Flags of `clone3` lie in memory."""
+"""Fail as on a kernel without the call, so that programs use alternatives. Flags of `clone3` are in memory."""
 _MOUNTS: Final = ("mount", "umount2", "open_tree", "move_mount", "mount_setattr")
 _SYSTEM_V: Final = (
     "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
     "mq_open", "mq_unlink",
 )
 _OF_OTHERS: Final = {"setpriority": 1, "ioprio_set": 1, "migrate_pages": 0, "move_pages": 0}
-"""Calls that change a process, with the argument that names it; 0 is the process itself. Not `sched_setscheduler` and
-its like: ZeroMQ calls them for its own threads by their numbers."""
+"""Calls that change a process, with the argument that identifies it; 0 is the process itself. `sched_setscheduler` and
+similar calls are missing because ZeroMQ uses them with the ids of its own threads."""
 _MARKS: Final = (
     "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr",
     "lremovexattr", "fremovexattr", "removexattrat",
 )
-"""What Landlock leaves of changing files; `chmod` and `utimensat` are needed to copy one's own."""
+"""File changes that Landlock does not cover; `chmod` and `utimensat` are needed to copy one's own files."""
 # fmt: on
 _TERMINAL_INPUT: Final = (0x5412, 0x541C)
 _WATCHES: Final = (1024, 1026)
-"""`F_SETLEASE` and `F_NOTIFY`: they hold up whoever opens the file."""
+"""`F_SETLEASE` and `F_NOTIFY`, which delay other processes that open the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyscallFilter:
-    """A filter, ready to be installed."""
+    """A compiled filter, ready to be installed."""
 
     program: bytes
-    """Instructions of the kernel's packet filter, eight bytes each."""
+    """Instructions for the kernel's packet filter, eight bytes each."""
     permit: bytes
-    """The words with which `unshare` is let through at the level of namespaces."""
+    """The words that allow `unshare` at the level of namespaces."""
 
 
 def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter | None:
-    """The filter for processes that are confined in this way; `None` where this system has none."""
+    """Return the filter for processes confined in this way; `None` where this system has none."""
     pyseccomp = _library()
     if pyseccomp is None:
         return None
@@ -100,49 +100,49 @@ def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter 
 
 
 def _library() -> Any:
-    """pyseccomp, where it and libseccomp are installed and Linux has filters."""
+    """Import pyseccomp; `None` unless it and libseccomp are installed and Linux supports filters."""
     if not sys.platform.startswith("linux") or sys.maxsize < 1 << 32:
         return None
     try:
-        import pyseccomp  # looks for the library at once, with a program
+        import pyseccomp  # its import searches for the library by running a program
     except (ImportError, RuntimeError, OSError, AttributeError):
         return None
     return pyseccomp if ctypes.CDLL(None).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 else None
 
 
 class _Rules:
-    """Collects what is denied."""
+    """Collects the denied calls."""
 
     def __init__(self, pyseccomp: Any) -> None:
         self._seccomp = pyseccomp
         self._filter = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
 
     def deny(self, error: int, *calls: str) -> None:
-        """Let these calls fail with the error. Calls that this system does not have are passed over."""
+        """Make these calls fail with the error. Calls that this system does not have are skipped."""
         for call in calls:
             self._add(error, call)
 
     def deny_if(self, error: int, call: str, *arguments: tuple[int, int, int]) -> None:
-        """Let the call fail if each of these arguments (its position), looked at through a mask, has the value."""
+        """Make the call fail if each of these arguments (position, mask, value) has the value under the mask."""
         masked = self._seccomp.MASKED_EQ
         self._add(error, call, *(self._seccomp.Arg(at, masked, mask, value) for at, mask, value in arguments))
 
     def deny_above(self, error: int, call: str, at: int, most: int, *arguments: tuple[int, int, int]) -> None:
-        """Let the call fail if the argument is larger; further arguments as for `deny_if`."""
+        """Make the call fail if the argument exceeds `most`; further arguments as for `deny_if`."""
         masked = (self._seccomp.Arg(a, self._seccomp.MASKED_EQ, mask, value) for a, mask, value in arguments)
         self._add(error, call, self._seccomp.Arg(at, self._seccomp.GT, most), *masked)
 
     def deny_unless_zero(self, error: int, call: str, *at: int) -> None:
-        """Let the call fail if none of these arguments is zero."""
+        """Make the call fail if none of these arguments is zero."""
         self._add(error, call, *(self._seccomp.Arg(position, self._seccomp.NE, 0) for position in at))
 
     def require(self, call: str, words: Sequence[int]) -> None:
-        """Let the call fail unless the registers behind its first argument hold these words."""
+        """Make the call fail unless the registers after its first argument contain these words."""
         for at, word in enumerate(words, start=1):
             self._add(errno.EPERM, call, self._seccomp.Arg(at, self._seccomp.NE, word))
 
     def compiled(self) -> bytes:
-        """The program."""
+        """Return the compiled program."""
         with tempfile.TemporaryFile() as file:
             self._filter.export_bpf(file)
             file.seek(0)
@@ -171,7 +171,7 @@ def _add_common(rules: _Rules) -> None:
 
 
 def _add_shared_machine(rules: _Rules) -> None:
-    """For processes that see those of others."""
+    """Add rules for processes that can see those of others."""
     rules.deny(errno.EPERM, *_SYSTEM_V)
     rules.deny_unless_zero(errno.EPERM, "prlimit64", 0, 2)
     for call, at in _OF_OTHERS.items():
@@ -179,7 +179,7 @@ def _add_shared_machine(rules: _Rules) -> None:
 
 
 def _add_only_tcp(rules: _Rules) -> None:
-    """TCP alone is left, which Landlock forbids."""
+    """Deny all protocols but TCP, which Landlock denies itself."""
     for family in (_INET, _INET6):
         for kind in _NOT_STREAMS:
             rules.deny_if(errno.EACCES, "socket", (0, _INT, family), (1, _STREAM_MASK, kind))

@@ -1,8 +1,8 @@
-"""Copies what a sibling wrote in its working directory out of it: files that are new or differ from the snapshot.
+"""Copies the files that a sibling wrote out of its working directory: those that are new or differ from the snapshot.
 
-The sibling may still be at work and may mean harm: folders are walked by descriptor and no link is followed, so that
-nothing outside the copy is ever read. What is no regular file, what has no name in UTF-8 and what exceeds the bounds
-stays behind, small files first.
+The sibling may still be running and may be malicious: folders are walked by descriptor and no link is followed, so that
+nothing outside the copy is read. Skips everything that is not a regular file, has a name that is not valid UTF-8, or
+exceeds the limits; small files are copied first.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBL
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A regular file of the sibling's working directory."""
+    """A regular file in the sibling's working directory."""
 
     path: Path
-    """Relative."""
+    """Relative to the working directory."""
     size: int
     changed: int
 
 
 def copy_written(work: Path, snapshot: Snapshot, folder: Path, *, most_mb: int) -> tuple[str, ...]:
-    """Copy the files of `work` that differ from the snapshot into the folder, which is made if there are any.
+    """Copy the files of `work` that differ from the snapshot into the folder, which is created if there are any.
 
     Returns:
         Their relative paths, sorted.
@@ -67,7 +67,7 @@ def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_Found]:
 
 
 def _differs(work: Path, file: _Found, snapshot: Path) -> bool:
-    """Whether it is not in the snapshot, whose folders and files nobody but us writes, or has another content."""
+    """Whether the file is missing from the snapshot, which only this process writes, or has different content."""
     try:
         before = (snapshot / file.path).lstat()
     except OSError:
@@ -86,7 +86,7 @@ def _content(work: Path, path: Path) -> bytes | None:
 
 
 def _copy(work: Path, path: Path, target: Path, room: int) -> int | None:
-    """Copy one file and return its bytes; `None` when it cannot be read or does not fit."""
+    """Copy one file and return its bytes; `None` if it cannot be read or exceeds the remaining space."""
     try:
         source = os.fdopen(_open(work, path), "rb")
     except OSError:
@@ -106,7 +106,7 @@ def _copy(work: Path, path: Path, target: Path, room: int) -> int | None:
 
 
 def _open(work: Path, path: Path) -> int:
-    """Open a file below `work`, one folder after another, following no link."""
+    """Open a file below `work`, folder by folder, without following links."""
     handle = os.open(work, _OPEN | os.O_DIRECTORY)
     try:
         for part in path.parts[:-1]:

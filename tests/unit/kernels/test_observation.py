@@ -19,7 +19,7 @@ ENDINGS = {
         "KernelDied: the code asked the kernel to exit",
         "the code asked the kernel to exit",
     ),
-    "timeout": (Ending("timeout"), "timeout", "Timeout: did not end within 3 s", "did not end within 3 s"),
+    "timeout": (Ending("timeout"), "timeout", "Timeout: did not finish within 3 s", "did not finish within 3 s"),
     "flood": (
         Ending("flooded"),
         "interrupted",

@@ -29,7 +29,7 @@ TASKS = Hazard("warn", "", "2 asyncio tasks are not there")
         ({}, FULL, live(TASKS), "live: every variable is seen as it is", True),
         ({}, FULL, None, "fresh: there is no live kernel", True),
         ({}, LESS, None, "fresh: there is no live kernel", False),
-        ({"state": "fresh"}, FULL, live(), "fresh: as asked for", True),
+        ({"state": "fresh"}, FULL, live(), "fresh: as requested", True),
         ({}, FULL, live(TASKS, POLARS), f"fresh: {POLARS.what}", True),
         ({"state": "live"}, FULL, live(POLARS), f"fresh: {POLARS.what}", True),
         ({"state": "live"}, LESS, live(), "live: every variable is seen as it is", True),
