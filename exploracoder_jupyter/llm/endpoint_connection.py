@@ -1,12 +1,12 @@
-"""A connection to one endpoint: makes requests through `openai`, which is imported at the first use.
+"""A connection to one endpoint: makes requests through `openai`, which is imported on first use.
 
 Failures are values (`Fault`), because exceptions of the client must not leave this module, not even as the context of
-another: they hold requests, and requests hold the key. A request is repeated after 408, 409, 429, 5xx, a timeout or a
-lost connection, with backoff, within the endpoint's limit of retries. The client could do that too, but then neither
-the number of requests nor the reason for a wait would be known.
+another: they contain requests, and requests contain the key. A request is retried after 408, 409, 429, 5xx, a timeout
+or a lost connection, with backoff, up to the endpoint's limit of retries. The client could retry as well, but would
+report neither the number of requests nor the reason for a wait.
 
-Three limits of time hold for an exchange: connecting takes ten seconds at most, the endpoint may send nothing for its
-`timeout` at most, and all of it, retries and waits included, ends at the deadline that the caller sets.
+Three time limits apply to an exchange: connecting takes at most ten seconds, the endpoint may be silent for at most its
+`timeout`, and everything, including retries and waits, ends at the deadline set by the caller.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS = 10.0
 _LOOK_SECONDS = 5.0
-"""For asking which models there are: a courtesy that must not take long."""
+"""Time limit for listing the models, a convenience that must not take long."""
 _SHORT_WAIT = 3.0
-"""Seconds of waiting before a retry that need no report."""
+"""Waits before a retry up to this many seconds are not reported."""
 
 _NO_KEY = "not-needed"
-"""What servers without keys are sent: the client insists on one."""
+"""Sent to servers without keys, because the client requires one."""
 
 _T = TypeVar("_T")
 _END: Final = object()
 
 Stream: TypeAlias = "AsyncGenerator[JsonValue | Fault]"
-"""Chunks, each an object; a fault at the end says that it broke off."""
+"""Chunks, each an object; a final fault means that the stream broke off."""
 
 Answer: TypeAlias = "JsonValue | Stream | Fault"
 
 
 class Connection(Closing):
-    """The client, and what to say when it fails. Close it, or use it as an async context.
+    """The client for one endpoint, with the explanation of its failures. Close it, or use it as an async context.
 
-    `report` receives a sentence when the endpoint is silent for a while, or a retry has to wait.
+    `report` receives a sentence when the endpoint is silent for a while, or when a retry has to wait.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class Connection(Closing):
         self._client = _client(endpoint, self._key or _NO_KEY, http_client)
 
     async def chat(self, body: dict[str, Any], *, deadline: float) -> Answer:
-        """Make a chat request: a stream if the body asks for one, else the whole reply. A stream must be closed.
+        """Make a chat request: return a stream, which must be closed, if the body requests one, else the whole reply.
 
-        Every chunk, and the whole reply, is an object; its `choices`, where it has any, are a list.
+        Every chunk, and the whole reply, is an object; `choices`, if present, is a list.
         """
         import openai
 
@@ -91,12 +91,12 @@ class Connection(Closing):
         return await self._post(exchange, "/chat/completions", body)
 
     async def embeddings(self, texts: Sequence[str]) -> JsonValue | Fault:
-        """Vectors of the texts. As numbers, not as base64, which some servers do not know."""
+        """Return vectors of the texts, as numbers rather than base64, which some servers do not support."""
         body: dict[str, Any] = {"input": list(texts), "model": self.where.model, "encoding_format": "float"}
         return await self._post(Traffic(anyio.current_time() + 2 * self.where.timeout), "/embeddings", body)
 
     async def models(self) -> tuple[str, ...] | Fault:
-        """The names of the models that the endpoint lists. Asked once, with little patience."""
+        """Return the names of the models that the endpoint lists. Makes one request with a short timeout."""
         patience = min(_LOOK_SECONDS, self.where.timeout)
         brief = self._client.with_options(timeout=patience)
         exchange = Traffic(anyio.current_time() + patience)
@@ -110,14 +110,14 @@ class Connection(Closing):
         return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
 
     async def explained(self, fault: Fault) -> EndpointError:
-        """The error to raise for a fault; asks for the list of models where that helps."""
+        """Return the error to raise for a fault; requests the list of models where that helps."""
         listed = await self.models() if fault.status == 404 else ()
         return explain(fault, self.where, () if isinstance(listed, Fault) else listed)
 
     def report_retry(self, fault: Fault, seconds: float = 0.0) -> None:
-        """Report that the endpoint is asked again after this fault, and in how many seconds."""
+        """Report that the request is repeated after this fault, and in how many seconds."""
         when = f" in {format_seconds(seconds)}" if seconds else ""
-        self._report(f"{explain(fault, self.where).message.rstrip('.')}; trying again{when}")
+        self._report(f"{explain(fault, self.where).message.rstrip('.')}; retrying{when}")
 
     async def aclose(self) -> None:
         """Close the client. Idempotent."""
@@ -132,7 +132,7 @@ class Connection(Closing):
         return self._problem(value, exchange) or value
 
     async def _chunks(self, stream: openai.AsyncStream[object], exchange: Traffic) -> Stream:
-        """The chunks of a stream; if it breaks off, a fault is the last. Closes it."""
+        """Yield the chunks of a stream, and a fault if it breaks off; then close it."""
         try:
             chunks, received = aiter(stream), None
             while not isinstance(received, Fault):
@@ -145,8 +145,8 @@ class Connection(Closing):
                 await stream.close()
 
     async def _next(self, chunks: AsyncIterator[object], exchange: Traffic) -> object:
-        """The next chunk, a fault, or `_END`."""
-        # A server that always has something more to read leaves a deadline no chance to cancel.
+        """Return the next chunk, a fault, or `_END`."""
+        # A server whose data is always ready never suspends this task, so the deadline could not cancel it.
         with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
             if not exchange.left:
                 return Fault("unfinished").measured(exchange)
@@ -162,7 +162,7 @@ class Connection(Closing):
     async def _request(
         self, exchange: Traffic, send: Callable[[], Awaitable[_T]], *, retries: int | None = None
     ) -> _T | Fault:
-        """The response to a request, which is repeated where that may help, or the fault that remains."""
+        """Return the response to a request, retried where that may help, or the last fault."""
         limit = self._retries if retries is None else retries
         token = CURRENT.set(exchange)
         try:
@@ -185,7 +185,7 @@ class Connection(Closing):
             return fault_detection.fault_of(error, exchange, self._key)
 
     async def _waits(self, fault: Fault, exchange: Traffic) -> bool:
-        """Wait before the next request; false at once where that would take too long."""
+        """Wait before the next request; return False at once where the wait would exceed a limit."""
         seconds = fault.wait_before(exchange.requests)
         if seconds > min(self.where.timeout, exchange.left):
             return False
@@ -200,7 +200,7 @@ class Connection(Closing):
         return SilenceReporter(exchange, self.where.url, timeout=self.where.timeout, report=self._report)
 
     def _problem(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
-        """What is wrong with a reply whose status says success: not an object, or an error, as gateways send it."""
+        """Return the fault in a reply with a success status: not an object, or an error as sent by gateways."""
         if wrong := fault_detection.wrong_shape(answer):
             return self._alien(exchange, wrong)
         reply = as_object(answer)
@@ -215,7 +215,7 @@ class Connection(Closing):
 def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:
     import openai
 
-    # A proxy of the environment cannot reach this machine's own address.
+    # A proxy from the environment cannot reach local addresses of this machine.
     trust = not endpoint_presets.is_local(endpoint.base_url)
     http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
     traffic_limits.install(http_client)
@@ -234,5 +234,5 @@ def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
     if not key and endpoint_presets.address(endpoint.base_url) == endpoint_presets.OPENAI:
         raise EndpointError(f"No key is configured for {endpoint_presets.OPENAI}.", remedy=key_remedy())
     if not (key.isascii() and key.isprintable()):
-        raise EndpointError("The configured key holds characters that no key has.", remedy=key_remedy())
+        raise EndpointError("The configured key contains invalid characters.", remedy=key_remedy())
     return key or None

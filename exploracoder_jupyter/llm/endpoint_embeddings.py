@@ -1,6 +1,6 @@
 """Dense vectors from an OpenAI-compatible endpoint.
 
-Anything but proper vectors is an `EndpointError`, so that the caller can fall back to an embedder of its own.
+Invalid vectors raise `EndpointError`, so that the caller can fall back to its own embedder.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 _BATCH = 128
 _LONGEST = 6000
-"""Characters of one text that are embedded: models take 2,000 tokens and more, and the start says what it is about."""
+"""Characters embedded of each text: models accept at least 2,000 tokens, and a text's start gives its topic."""
 
 
 class EndpointEmbedder(Closing):
-    """The endpoint's `embedding_model`. Close it, or use it as an async context.
+    """Embeds with the endpoint's `embedding_model`. Close it, or use it as an async context.
 
     Raises:
-        UsageError: no embedding model is named, or `base_url` is no address.
-        EndpointError: there is no key for OpenAI's own address, or it cannot be one.
+        UsageError: no embedding model is set, or `base_url` is not an address.
+        EndpointError: there is no key for OpenAI's own address, or the key is invalid.
     """
 
     def __init__(
@@ -46,22 +46,22 @@ class EndpointEmbedder(Closing):
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         if not endpoint.embedding_model:
-            raise UsageError("No embedding model is named.", remedy="Set embedding_model in the configuration.")
+            raise UsageError("No embedding model is set.", remedy="Set embedding_model in the configuration.")
         self._connection = Connection(
             endpoint, secrets, model=endpoint.embedding_model, report=report, http_client=http_client
         )
 
     @property
     def name(self) -> str:
-        """Model and address: vectors of different names must not be mixed."""
+        """Model and address. Vectors with different names must not be mixed."""
         where = self._connection.where
         return f"{where.model} at {where.url}"
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Vectors of the texts, shape (n, d), in their order; not normalized.
+        """Return vectors of the texts, shape (n, d), in the same order; not normalized.
 
         Raises:
-            EndpointError: the endpoint has no embeddings, refused, cannot be reached, or sent no proper vectors.
+            EndpointError: the endpoint has no embeddings, refused, cannot be reached, or sent invalid vectors.
         """
         import numpy as np
 
@@ -73,7 +73,7 @@ class EndpointEmbedder(Closing):
         try:
             with np.errstate(over="ignore"):
                 vectors = np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0)
-        except OverflowError:  # a whole number that no float can be
+        except OverflowError:  # an integer beyond the range of floats
             raise self._improper() from None
         if not np.isfinite(vectors).all():
             raise self._improper()
@@ -84,7 +84,7 @@ class EndpointEmbedder(Closing):
         await self._connection.aclose()
 
     async def _batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        # Some servers refuse empty texts.
+        # Some servers reject empty texts.
         answer = await self._connection.embeddings([text[:_LONGEST] or " " for text in texts])
         if isinstance(answer, Fault):
             raise await self._connection.explained(answer)
@@ -105,7 +105,7 @@ class EndpointEmbedder(Closing):
     def _improper(self) -> EndpointError:
         where = self._connection.where
         return EndpointError(
-            f"{where.url} sent no proper vectors for {where.model!r}.", remedy="Check embedding_model, or leave it out."
+            f"{where.url} sent invalid vectors for {where.model!r}.", remedy="Check embedding_model, or remove it."
         )
 
 

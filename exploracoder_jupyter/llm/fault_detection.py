@@ -1,4 +1,4 @@
-"""Turns exceptions of the client, and replies that are none, into faults: what happened, as far as it was measured."""
+"""Converts exceptions of the client, and invalid replies, into faults with the measurements of their exchange."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 def errors() -> tuple[type[Exception], ...]:
-    """The exceptions that mean a fault of the endpoint; a body that is nested too deeply is a RecursionError."""
+    """Return the exceptions that indicate a fault of the endpoint; RecursionError: a body that is nested too deeply."""
     import openai
 
     return (openai.OpenAIError, ResponseRefused, ValueError, RecursionError)
 
 
 def fault_of(error: Exception, exchange: Traffic, key: str | None) -> Fault:
-    """The fault that an exception of the client means."""
+    """Return the fault for an exception of the client."""
     return _fault(error, exchange, key).measured(exchange)
 
 
 def wrong_shape(answer: JsonValue) -> str:
-    """Why this is no reply of such an endpoint; empty if it is one."""
+    """Return why this is not a reply of an OpenAI-compatible endpoint; empty if it is one."""
     if isinstance(answer, str):
         return "it sent a web page" if answer.lstrip().startswith("<") else "it sent no JSON"
     if not isinstance(answer, dict):
@@ -50,7 +50,7 @@ def wrong_shape(answer: JsonValue) -> str:
 
 
 def reported_error(error: JsonValue, key: str | None) -> Fault:
-    """The fault of a reply that holds an error though its status says success."""
+    """Return the fault for a reply that contains an error despite its success status."""
     code = as_object(error).get("code")
     status = code if type(code) is int and 400 <= code < 600 else 502
     return Fault("status", quoted(_words(error), key), status, passing=False)
@@ -65,7 +65,7 @@ def _fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
         case RedirectRefused():
             return Fault("redirect", quoted(str(error), key))
         case EncodingRefused():
-            return Fault("alien", quoted(f"its response is compressed ({error}), which was not asked for", key))
+            return Fault("alien", quoted(f"its response is compressed ({error}), which was not requested", key))
         case openai.APITimeoutError() | openai.APIConnectionError():
             return _connection_fault(error.__cause__, exchange, key)
         case openai.APIStatusError():
@@ -133,7 +133,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _root(cause: BaseException | None) -> str:
-    """The operating system's words where there are any: those of the client are about its own attempts."""
+    """Return the operating system's message, if there is one: the client's messages describe its own attempts."""
     for error in _chain(cause):
         if isinstance(error, (ssl.SSLError, socket.gaierror)) and error.strerror:
             return error.strerror
@@ -143,7 +143,7 @@ def _root(cause: BaseException | None) -> str:
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
-    """Seconds that the server asks to wait, if it asks."""
+    """Return the seconds that the server requests to wait; `None` if it does not."""
     given = headers.get("retry-after", "")
     seconds = _number(headers.get("retry-after-ms", "")) / 1000
     if math.isnan(seconds):
@@ -161,10 +161,10 @@ def _number(text: str) -> float:
 
 
 def _words(body: JsonValue) -> str:
-    """What the server says, if it says it in words."""
+    """Return the server's message, if it is text."""
     if isinstance(body, dict):
-        said = body.get("message") or body.get("detail") or body.get("error") or ""
-        return said if isinstance(said, str) else str(said)
+        message = body.get("message") or body.get("detail") or body.get("error") or ""
+        return message if isinstance(message, str) else str(message)
     text = as_text(body)
     return "" if text.lstrip().startswith("<") else text
 

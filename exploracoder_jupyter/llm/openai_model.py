@@ -1,9 +1,9 @@
-"""Any OpenAI-compatible endpoint as a model.
+"""A model behind any OpenAI-compatible endpoint.
 
-One request asks for all choices (`n`) as a stream, and each is passed on as soon as it is complete. Choices that are
-then missing, because the server ignores or refuses `n` or the stream broke off, are asked for one by one, all at
-once. What a server refuses or ignores is remembered for the life of the model. A choice whose stream breaks off is
-asked for again, once, without a stream.
+One request asks for all choices (`n`) as a stream, and each is yielded as soon as it is complete. Missing choices,
+because the server ignores or refuses `n` or the stream broke off, are then requested one by one, concurrently. What a
+server refuses or ignores is remembered for the lifetime of the model. A choice whose stream breaks off is requested
+again, once, without a stream.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 class OpenAIModel(Closing):
     """A model behind an OpenAI-compatible endpoint. Close it, or use it as an async context.
 
-    Tokens are the server's count where it gives one, else estimated from the number of characters. `calls` counts
-    requests that the server began to answer.
+    Token counts are the server's, or estimated from the number of characters where it sends none. `calls` counts
+    requests that the server started to answer.
 
     Raises:
-        UsageError: the endpoint's `base_url` is no address, or no model is named.
-        EndpointError: there is no key for OpenAI's own address, or it cannot be one.
+        UsageError: the endpoint's `base_url` is not an address, or no model is set.
+        EndpointError: there is no key for OpenAI's own address, or the key is invalid.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class OpenAIModel(Closing):
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         if not endpoint.model:
-            raise UsageError("No model is named.", remedy="Give --model, or set model in the configuration.")
+            raise UsageError("No model is set.", remedy="Add --model, or set model in the configuration.")
         self._name = endpoint.model
         self._timeout = endpoint.timeout
         self._connection = Connection(endpoint, secrets, model=endpoint.model, report=report, http_client=http_client)
@@ -68,14 +68,14 @@ class OpenAIModel(Closing):
     async def complete(self, request: ModelRequest) -> AsyncGenerator[Reply]:
         """Yield the choices, each as soon as it is complete; `seconds` is the time spent waiting for it.
 
-        A choice that is lost for good while others are complete is a reply with a problem. However the endpoint
-        behaves, this ends within the endpoint's timeout, once for each choice and once more.
+        A choice that is finally lost while others are complete becomes a reply with a problem. Whatever the endpoint
+        does, this ends within (number of choices + 1) times the endpoint's timeout.
 
         Raises:
             EndpointError: the endpoint refused, or stayed unreachable within the retry limits.
         """
         since = time.monotonic()
-        # The timeout is a limit on silence; choices that keep coming may take longer.
+        # The timeout limits silence; choices that keep arriving may take longer.
         deadline = anyio.current_time() + self._timeout * (1 + request.sampling.n)
         async with aclosing(self._replies(Asked(request, deadline))) as replies:
             async for reply in replies:
@@ -103,7 +103,7 @@ class OpenAIModel(Closing):
             yield reply
 
     async def _ask_together(self, asked: Asked, n: int, put: Put[Reply]) -> None:
-        """Ask for all choices at once; those that do not come are left to the caller."""
+        """Request all choices at once; those that do not arrive are left to the caller."""
         answer = await self._send(asked, n=n, stream=True)
         if isinstance(answer, Fault):
             raise await self._connection.explained(answer)
@@ -114,7 +114,7 @@ class OpenAIModel(Closing):
             self._refused |= {"n"}
 
     async def _ask_one(self, asked: Asked, index: int, put: Put[Reply]) -> None:
-        """Ask for one choice, once more without a stream if that ends without it."""
+        """Request one choice, and once more without a stream if the first attempt does not deliver it."""
         fault = asked.fault
         for streamed in (False,) if asked.broken else (True, False):
             if fault and fault.is_final:
@@ -136,7 +136,7 @@ class OpenAIModel(Closing):
             put(asked.reply(index, Choice(index, "", "empty", 0)))
 
     async def _send(self, asked: Asked, *, n: int, stream: bool) -> Answer:
-        """Make the request, leaving out what the server refuses."""
+        """Make the request, and repeat it without features that the server refuses."""
         refused = self._refused
         while True:
             sent = request_body.body(asked.request, self._name, n=n, stream=stream, refused=refused)
@@ -150,13 +150,13 @@ class OpenAIModel(Closing):
             refused |= {feature}
 
     def _learn(self, received: Received) -> None:
-        """Do without streams where one ends in order but without any choice that is complete."""
+        """Stop using streams if one ends normally but without any complete choice."""
         if received.ended and not received.complete:
             self._refused |= {"stream"}
 
 
 def _lost(asked: Asked, missing: set[int]) -> list[Reply]:
-    """Replies that stand for choices lost for good; if that is all of them, the error is raised."""
+    """Return the replies for choices that are finally lost; if all are lost, raise the error."""
     if missing and len(missing) == asked.request.sampling.n:
         raise asked.lost[min(missing)]
     return [asked.reply(index, Choice(index, "", asked.lost[index].message, 0)) for index in sorted(missing)]

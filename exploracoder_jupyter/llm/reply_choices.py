@@ -1,7 +1,7 @@
-"""The choices of one request as they grow from a stream, or come whole; and its cost, split over them.
+"""Builds the choices of one request from a stream or a whole reply, and splits the cost of the request over them.
 
-Only what the model answers is kept, its text and the tools that it calls: reasoning, whether in a field of its own or
-between think tags, is not part of the reply. Servers are not trusted to send every field.
+Only the model's answer is kept, its text and tool calls: reasoning, in a field of its own or between think tags, is not
+part of the reply. Servers are not trusted to send every field.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from exploracoder_jupyter.llm.untyped_json import as_count, as_list, as_object, 
 from exploracoder_jupyter.pipeline.prompting.reply_forms import without_thinking
 
 CHARACTERS_PER_TOKEN = 3.5
-"""A usual ratio of code and English; used where the server does not count."""
+"""A usual ratio for code and English; used where the server sends no counts."""
 
 _CAUTIOUS = 6.0
-"""More characters than a token has, so that what is said of early choices never exceeds the server's count."""
+"""More characters than a token has, so that the usage reported for early choices never exceeds the server's count."""
 
 _MOST_TOKENS = 100_000_000
-"""More than this is no count of tokens."""
+"""A larger number is not accepted as a token count."""
 
 _MOST_CHOICES = 1000
 
 LONGEST_TEXT = 200_000
-"""Characters of one choice that are used, reasoning aside: what is longer is truncated."""
+"""Characters of one choice that are used, without reasoning; the rest is truncated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Choice:
     """One complete choice."""
 
     index: int
-    """As the server numbers it."""
+    """The index assigned by the server."""
     text: str
     problem: str
     raw: int
@@ -46,11 +46,11 @@ class Choice:
 
 @dataclass(slots=True)
 class Growing:
-    """The choices of a stream, fed chunk by chunk."""
+    """Builds the choices of a stream, chunk by chunk."""
 
     usage: JsonValue = None
     characters: int = 0
-    """Received so far, for all choices, reasoning included."""
+    """Characters received so far for all choices, reasoning included."""
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _calls: dict[int, GrowingCalls] = field(default_factory=dict)
     _raw: dict[int, int] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Growing:
     _done: set[int] = field(default_factory=set)
 
     def feed(self, chunk: JsonValue) -> list[Choice]:
-        """Take one chunk; returns the choices that it completes."""
+        """Add one chunk; return the choices that it completes."""
         self.usage = as_object(chunk).get("usage") or self.usage
         done = []
         for part in map(as_object, as_list(as_object(chunk).get("choices"))):
@@ -73,14 +73,14 @@ class Growing:
         return done
 
     def cut(self) -> list[Choice]:
-        """What there is of the choices that did not end, as truncated ones."""
+        """Return the unfinished choices as truncated ones."""
         begun = sorted(self._texts.keys() - self._done)
         self._done.update(begun)
         return [self._choice(index, "length") for index in begun]
 
     @property
     def begun(self) -> int:
-        """How many choices the server has shown."""
+        """Number of choices that the server started."""
         return len(self._texts.keys() | self._done)
 
     def _grow(self, index: int, delta: Mapping[str, JsonValue]) -> None:
@@ -100,7 +100,7 @@ class Growing:
 
 
 def whole(completion: JsonValue) -> list[Choice]:
-    """The choices of a reply that came in one piece."""
+    """Return the choices of a reply that arrived in one piece."""
     choices = as_list(as_object(completion).get("choices"))[:_MOST_CHOICES]
     return [_whole(place, as_object(choice)) for place, choice in enumerate(choices)]
 
@@ -115,17 +115,17 @@ def _whole(place: int, choice: Mapping[str, JsonValue]) -> Choice:
 
 @dataclass(slots=True)
 class Bill:
-    """The cost of one request, split over its replies so that the sum is right.
+    """The cost of one request, split over its replies so that the sum is correct.
 
-    The server tells the count at the end, when the first replies are long used. So those carry a cautious estimate,
-    and the last one what is missing from the count. A server that does not count is estimated by characters.
+    The server sends the counts at the end, when the first replies are already in use. Therefore those carry a cautious
+    estimate, and the last one the difference to the counts. If the server sends none, characters are used to estimate.
     """
 
     prompt_characters: int
     _said: Usage = field(default_factory=Usage)
 
     def part(self, choice: Choice) -> Usage:
-        """The cost said of a choice that comes before the count; the first one carries the call and the prompt."""
+        """Return the cost of a choice that comes before the counts; the first one carries the call and the prompt."""
         first = self._said.calls == 0
         prompt = int(self.prompt_characters / _CAUTIOUS) if first else 0
         usage = Usage(int(first), prompt, int(choice.raw / _CAUTIOUS))
@@ -133,7 +133,7 @@ class Bill:
         return usage
 
     def rest(self, counted: JsonValue, characters: int) -> Usage:
-        """What is left to say at the end; what the server counts is used where it is a number of tokens."""
+        """Return the remaining cost at the end; the server's counts are used where they are plausible token counts."""
         counts = as_object(counted)
         prompt = as_count(counts.get("prompt_tokens"), _MOST_TOKENS) or _estimate(self.prompt_characters)
         completion = as_count(counts.get("completion_tokens"), _MOST_TOKENS) or _estimate(characters)
@@ -161,14 +161,14 @@ def _problem(text: str, finish: str, refused: bool, calls: tuple[Call, ...]) -> 
 
 
 def _text(content: JsonValue) -> str:
-    """The text of a message's content, which some servers send in parts."""
+    """Return the text of a message's content, which some servers send in parts."""
     if isinstance(content, str):
         return content
     return "".join(as_text(as_object(part).get("text")) for part in as_list(content))
 
 
 def _reasoning(message: Mapping[str, JsonValue]) -> int:
-    """Characters of the reasoning that was sent beside the text."""
+    """Number of characters of the reasoning sent alongside the text."""
     return len(_text(message.get("reasoning_content") or message.get("reasoning")))
 
 

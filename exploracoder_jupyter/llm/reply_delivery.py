@@ -1,6 +1,6 @@
-"""Takes the answer to one chat request and delivers its choices as replies, each as soon as it is complete.
+"""Receives the answer to one chat request and delivers its choices as replies, each as soon as it is complete.
 
-The choice that is the last one to be complete waits for the end of the stream, where the server tells the cost.
+The last choice to complete waits for the end of the stream, where the server reports the cost.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.llm.endpoint_connection import Stream
 
 _MOST_CHARACTERS = 1_000_000
-"""Of one choice in a stream, reasoning included: more than any model's limit for a reply."""
+"""Limit for one choice in a stream, reasoning included: more than any model's limit for a reply."""
 
 
 @dataclass(slots=True)
 class Asked:
-    """A model request on its way: what it has cost and not yet said, and which of its choices are lost."""
+    """A model request in progress: the cost not reported yet, and the choices that are lost."""
 
     request: ModelRequest
     deadline: float
-    """The time by which it ends, whatever the endpoint does."""
+    """The time by which the request ends, whatever the endpoint does."""
     owed: Usage = field(default_factory=Usage)
     lost: dict[int, EndpointError] = field(default_factory=dict)
     broken: bool = False
-    """Whether the stream of all choices broke off."""
+    """Whether the stream with all choices broke off."""
     fault: Fault | None = None
-    """Why it did."""
+    """Why the stream broke off."""
 
     def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
-        """The reply for a choice; what is owed is said with it."""
-        said, self.owed = (usage or Usage()) + self.owed, Usage()
-        return Reply(index, choice.text, said, choice.problem, choice.calls)
+        """Return the reply for a choice; its usage includes the cost not reported yet."""
+        total, self.owed = (usage or Usage()) + self.owed, Usage()
+        return Reply(index, choice.text, total, choice.problem, choice.calls)
 
     @property
     def characters(self) -> int:
@@ -57,21 +57,21 @@ class Received:
     """How an answer ended."""
 
     ended: bool
-    """It came to an end in order, as far as the wire can tell."""
+    """Whether the answer ended normally, as far as the protocol shows."""
     shown: int
-    """How many choices the server began."""
+    """Number of choices that the server started."""
     complete: int
     fault: Fault | None = None
-    """Why it did not."""
+    """Why the answer did not end normally."""
 
     @property
     def whole(self) -> bool:
-        """Whether no choice was left halfway: some servers' connections end in order when they break off."""
+        """Whether every started choice is complete: some servers end the connection normally when they break off."""
         return self.ended and self.complete >= self.shown
 
 
 class Delivery:
-    """The delivery of one HTTP request's choices: the server's choice i is the reply `indexes[i]`."""
+    """Delivers the choices of one HTTP request: the server's choice i becomes the reply `indexes[i]`."""
 
     def __init__(self, asked: Asked, indexes: Sequence[int], put: Put[Reply]) -> None:
         self._asked = asked
@@ -85,7 +85,7 @@ class Delivery:
         self._last: Choice | None = None
 
     async def receive(self, answer: JsonValue | Stream) -> Received:
-        """Deliver what is complete. A stream that passes the deadline, or the budget, is cut, its choices truncated."""
+        """Deliver the complete choices. At the deadline or the budget, a stream is cut and its choices truncated."""
         if isinstance(answer, AsyncGenerator):
             return await self._receive_stream(answer)
         choices = whole(answer)

@@ -1,11 +1,10 @@
-"""The body of a chat request, and the ladder down which it is simplified for servers that refuse parts of it.
+"""Builds the body of a chat request, and simplifies it step by step for servers that refuse parts of it.
 
-Every optional part of a request is a `Feature`. A server that answers 400 or 422 loses the feature that it names, or
-else the likeliest suspect, and the request is made again; what it refused is remembered by the caller. For structured
-replies the ladder is `json_schema`, then `json_object`, then nothing but the prompt; the reply is mended by
-`pipeline.prompting.reply_forms` in any case, because servers that accept a schema may still ignore it. Where tools
-are refused, what
-was called and answered is said in words.
+Every optional part of a request is a `Feature`. When a server answers 400 or 422, the feature that it names, or else
+the most likely one, is removed and the request is repeated; the caller remembers what was refused. For structured
+replies the steps are `json_schema`, then `json_object`, then only the prompt; the reply is repaired by
+`pipeline.prompting.reply_forms` in any case, because servers that accept a schema may still ignore it. Where tools are
+refused, calls and their answers are sent as text.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _NAMES: dict[Feature, re.Pattern[str]] = {
     "tool_choice": re.compile(r"\btool_choice\b", re.I),
     "tools": re.compile(r"\btools?\b|\btool_|function[ _-]?call", re.I),
     "stream_options": re.compile(r"stream_options|include_usage", re.I),
-    # The word n alone; not the n of an escaped line break.
+    # The word n alone; not the n of an escaped newline.
     "n": re.compile(r"(?<![\w\\])n(?!\w)|completion choice|multiple (choices|completions)", re.I),
     "stream": re.compile(r"\bstream(ing)?\b", re.I),
     "temperature": re.compile(r"temperature", re.I),
@@ -53,7 +52,7 @@ _TOO_LONG = re.compile(r"context[ _](length|window|size)|too (long|large|many to
 
 
 def body(request: ModelRequest, model: str, *, n: int, stream: bool, refused: Refused) -> Body:
-    """The request as JSON, without what this server refused."""
+    """Return the request as JSON, without the features that this server refused."""
     sampling = request.sampling
     native = bool(request.tools) and "tools" not in refused
     parts: dict[Feature, Body] = {
@@ -78,7 +77,7 @@ def body(request: ModelRequest, model: str, *, n: int, stream: bool, refused: Re
 
 
 def blamed(fault: Fault, sent: Body) -> Feature | None:
-    """The part of `sent` to leave out after this fault; `None` when leaving something out cannot help."""
+    """Return the feature of `sent` to remove after this fault; `None` when removing one cannot help."""
     if fault.kind != "status" or fault.status in (401, 403, 429) or _TOO_LONG.search(fault.text):
         return None
     present = _present(sent)
@@ -91,7 +90,7 @@ def blamed(fault: Fault, sent: Body) -> Feature | None:
 
 
 def strict(schema: JsonValue) -> JsonValue:
-    """The schema as strict servers want it: every property required, no others allowed, no defaults."""
+    """Return the schema as strict servers require it: all properties required, no others allowed, no defaults."""
     if isinstance(schema, list):
         return [strict(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Tool calls on the wire of an OpenAI-compatible endpoint: put together from a stream or taken whole, and said again.
+"""Tool calls in the protocol of OpenAI-compatible endpoints: parsed from a stream or a whole message, and serialized.
 
 Servers differ: some number the calls of a stream, some only give each an id, some send the arguments as an object.
 """
@@ -17,9 +17,9 @@ from exploracoder_jupyter.pipeline.ports import Tool
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import argument
 
 _MOST_CALLS = 100
-"""Of one choice; the others are ignored."""
+"""Limit for one choice; further calls are ignored."""
 _LONGEST_ARGUMENTS = 20_000
-"""Characters; a call with more is ignored: all tools take a short text."""
+"""Limit in characters; a call with more is ignored, because all tools take a short text."""
 
 
 @dataclass(slots=True)
@@ -31,17 +31,17 @@ class _Part:
 
 @dataclass(slots=True)
 class GrowingCalls:
-    """The tool calls of one choice, fed piece by piece."""
+    """Builds the tool calls of one choice, piece by piece."""
 
     _parts: dict[tuple[int, int], _Part] = field(default_factory=dict)
-    """By the number that the server gives, and how many ids it has given that number before."""
+    """By the index that the server sends, and a counter of the ids that share that index."""
 
     def feed(self, pieces: JsonValue) -> int:
-        """Take the pieces of one chunk; returns how many characters they have."""
+        """Add the pieces of one chunk; return their number of characters."""
         return sum(self._take(as_object(piece)) for piece in as_list(pieces))
 
     def calls(self) -> tuple[Call, ...]:
-        """The calls that can be understood, in order."""
+        """Return the calls that can be parsed, in order."""
         return tuple(_numbered(_call(part.id, part.name, part.arguments) for part in self._parts.values()))
 
     def _take(self, piece: Mapping[str, JsonValue]) -> int:
@@ -61,19 +61,19 @@ class GrowingCalls:
 
 
 def calls_of(given: JsonValue) -> tuple[Call, ...]:
-    """The calls of a message that came in one piece."""
+    """Return the calls of a message that arrived in one piece."""
     growing = GrowingCalls()
     growing.feed([{**as_object(item), "index": number} for number, item in enumerate(as_list(given)[:_MOST_CALLS])])
     return growing.calls()
 
 
 def sent(tools: Sequence[Tool]) -> list[JsonValue]:
-    """The tools as they are offered."""
+    """Return the tools in the form in which requests offer them."""
     return [_offered(tool) for tool in tools]
 
 
 def messages(given: Sequence[Message], tools: Sequence[Tool], *, native: bool) -> list[JsonValue]:
-    """The messages as they are sent: with calls as such, or, for a server that takes none, as text."""
+    """Return the messages in the form that is sent: with native calls, or as text for a server without tools."""
     if native:
         parameters = {tool.name: tool.parameter for tool in tools}
         return [_as_called(message, parameters) for message in given]
@@ -85,8 +85,8 @@ def _as_called(message: Message, parameters: dict[str, str]) -> JsonValue:
         return {"role": "tool", "tool_call_id": message.answers, "content": message.content}
     if not message.calls:
         return {"role": message.role, "content": message.content}
-    said: list[JsonValue] = [_said(call, parameters.get(call.tool, "query")) for call in message.calls]
-    return {"role": message.role, "content": message.content or None, "tool_calls": said}
+    calls: list[JsonValue] = [_said(call, parameters.get(call.tool, "query")) for call in message.calls]
+    return {"role": message.role, "content": message.content or None, "tool_calls": calls}
 
 
 def _said(call: Call, parameter: str) -> JsonValue:
@@ -95,7 +95,7 @@ def _said(call: Call, parameter: str) -> JsonValue:
 
 
 def _as_text(given: Sequence[Message]) -> Iterator[tuple[str, str]]:
-    """Calls as lines of the assistant's text, and answers that follow one another as one message of the user."""
+    """Yield calls as lines of the assistant's text, and consecutive answers as one message of the user."""
     answers: list[str] = []
     for message in given:
         if message.role == "tool":
@@ -122,7 +122,7 @@ def _call(id_: str, name: str, arguments: str) -> Call | None:
 
 
 def _numbered(calls: Iterator[Call | None]) -> Iterator[Call]:
-    """Each with an id: some servers give none, and want one back."""
+    """Yield the calls, each with an id: some servers send none, but require one in the answer."""
     for number, call in enumerate(filter(None, calls), 1):
         yield call if call.id else Call(call.tool, call.argument, f"call_{number}")
 

@@ -1,7 +1,7 @@
-"""Measures what an exchange with an endpoint sends and receives, and limits what is read of a response.
+"""Measures what an exchange with an endpoint sends and receives, and limits how much of a response is read.
 
-The limits are hooks of the HTTP client, so that they also hold for error responses and redirects, and while a body is
-being read: no more of it than the limit is ever in memory. What was measured is what error messages report.
+The limits are hooks of the HTTP client, so that they also apply to error responses and redirects, and while a body is
+read: memory never contains more of it than the limit. Error messages report these measurements.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import httpx2
 
 Report = Callable[[str], None]
-"""Receives a sentence on what is being waited for, without the full stop."""
+"""Receives a sentence about what is being waited for, without the full stop."""
 
 _MOST_BYTES = {"stream": 256_000_000, "embeddings": 16_000_000, "other": 4_000_000}
-"""Of one response. Nothing accumulates from a stream but its text, which `delivery` limits."""
+"""Limits for one response. Only the text of a stream accumulates in memory, which `reply_delivery` limits."""
 _MOST_EVENT = 1_000_000
 """Bytes of one server-sent event, which is in memory as a whole."""
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
@@ -30,19 +30,19 @@ _FIRST_REPORT = 15.0
 
 
 class ResponseRefused(Exception):
-    """A response that is not read any further."""
+    """A response that is not read further."""
 
 
 class ResponseTooLarge(ResponseRefused):
-    """It is larger than any reply is; the message gives the limit that it exceeds."""
+    """The response is larger than any valid reply; the message gives the limit."""
 
 
 class EncodingRefused(ResponseRefused):
-    """It is compressed, though no encoding was offered; decompressed it could have any size."""
+    """The response is compressed, though no encoding was offered; decompressed it could have any size."""
 
 
 class RedirectRefused(ResponseRefused):
-    """It redirects to another server, which must get neither the key nor the prompt; the message is its address."""
+    """The response redirects to another server, which must get neither key nor prompt; the message is its address."""
 
 
 @dataclass(slots=True)
@@ -53,23 +53,23 @@ class Traffic:
     """The time by which the exchange ends, retries included."""
     began: float = field(default_factory=anyio.current_time)
     requests: int = 0
-    """How many were sent."""
+    """Number of requests sent."""
     answered: bool = False
-    """Whether a response to the last one began."""
+    """Whether a response to the last request began."""
     received: int = 0
     """Bytes of that response's body."""
     last: float = field(default_factory=anyio.current_time)
-    """When the last request was sent, or something received since."""
+    """When the last request was sent, or the last data of its response received."""
     sleeping: bool = False
     """Whether the exchange waits before the next request."""
 
     def sent(self) -> None:
-        """Note that a request is sent."""
+        """Record that a request is sent."""
         self.requests += 1
         self.answered, self.received, self.last = False, 0, anyio.current_time()
 
     def got(self, size: int) -> None:
-        """Note that so many bytes of the body were received."""
+        """Record that `size` bytes of the body were received."""
         self.received += size
         self.last = anyio.current_time()
 
@@ -90,11 +90,11 @@ class Traffic:
 
 
 CURRENT: ContextVar[Traffic] = ContextVar("traffic")
-"""The exchange that the present task is making."""
+"""The exchange of the current task."""
 
 
 class SilenceReporter:
-    """While it is entered, reports when the endpoint has sent nothing for a while."""
+    """Context manager that reports when the endpoint has sent nothing for a while."""
 
     def __init__(self, traffic: Traffic, url: str, *, timeout: float, report: Report) -> None:
         self._traffic = traffic
@@ -127,12 +127,12 @@ class SilenceReporter:
 
 
 def format_seconds(seconds: float) -> str:
-    """A duration for a message: whole seconds, or one decimal below ten."""
+    """Format a duration for a message: whole seconds, or one decimal below ten."""
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f}".removesuffix(".0") + " s"
 
 
 def install(client: httpx2.AsyncClient) -> None:
-    """Measure and limit all responses that the client receives."""
+    """Add hooks that measure and limit all responses to the client."""
     hooks = client.event_hooks
     client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _limit]}
 
@@ -165,7 +165,7 @@ def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> htt
     import httpx2
 
     class Limited(httpx2.AsyncByteStream):
-        """The body of a response, as far as the limits allow."""
+        """The body of a response, within the limits."""
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             event = _EventSize() if kind == "stream" else None
@@ -184,14 +184,14 @@ def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> htt
 
 
 class _EventSize:
-    """How much of the last server-sent event of a stream was received."""
+    """Counts the received bytes of the last server-sent event of a stream."""
 
     def __init__(self) -> None:
         self._size = 0
         self._tail = b""
 
     def after(self, chunk: bytes) -> int:
-        """The size, this chunk included."""
+        """Return the size including this chunk."""
         joined = self._tail + chunk
         end = max(joined.rfind(mark) for mark in _EVENT_ENDS)
         self._size = len(joined) - end if end >= 0 else self._size + len(chunk)

@@ -47,7 +47,7 @@ def test_the_choice_is_what_is_safe_and_says_why(settings, level, kernel, state,
 def test_credentials_keep_experiments_out_of_the_live_kernel_unless_it_is_asked_for():
     choice = choose(Sandbox(), FULL, live(secretive=["api_key", "a", "b", "c"]))
     assert not choice.live
-    assert choice.why == ("variables look like credentials (api_key, a, b); --state live starts from them all the same")
+    assert choice.why == ("variables look like credentials (api_key, a, b); --state live includes them anyway")
 
 
 def test_the_live_kernel_is_forked_unasked_only_at_the_full_level():

@@ -90,7 +90,7 @@ def test_the_name_is_that_of_the_content(folder, model2vec):
 def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path, model2vec):
     with pytest.raises(UsageError, match="There is no folder"):
         LocalEmbedder(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="holds no embedding model"):
+    with pytest.raises(UsageError, match="contains no embedding model"):
         LocalEmbedder(tmp_path)
 
 
