@@ -174,7 +174,7 @@ def _refusal(fault: Fault, where: Where, models: Sequence[str]) -> EndpointError
         return _missing(fault, where, models)
     if fault.status == 429:
         return EndpointError(
-            f"{where.url} currently refuses more requests (429, {_tries(fault)}){_because(fault.text)}.",
+            f"{where.url} refuses further requests (429, {_tries(fault)}){_because(fault.text)}.",
             remedy="Wait, use fewer candidates, or check the account's quota.",
         )
     if fault.status >= 500:

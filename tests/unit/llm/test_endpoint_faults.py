@@ -104,7 +104,7 @@ async def test_a_wrong_address_names_address_and_model():
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (lambda body: refusal(429, "quota exceeded"), f"{URL} currently refuses more requests (429, tried 3 times): quota"),
+        (lambda body: refusal(429, "quota exceeded"), f"{URL} refuses further requests (429, tried 3 times): quota"),
         (lambda body: refusal(503, "loading model"), f"{URL} failed (503, tried 3 times): loading model."),
     ],
 )
