@@ -646,7 +646,7 @@ async def test_why_nothing_was_reached_is_told_apart(httpserver):
         refused, _ = await failure(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", retries=1)
     assert "cannot be reached" in refused and "refused" in refused and "tried 2 times" in refused
     unknown, _ = await failure("http://no-such-host.invalid/v1", retries=0)
-    assert "no-such-host.invalid is not known" in unknown
+    assert "no-such-host.invalid is unknown" in unknown
     secure, _ = await failure(httpserver.url_for("/v1").replace("http:", "https:"), retries=3)
     assert "secure connection" in secure and "cannot be reached" not in secure
 
