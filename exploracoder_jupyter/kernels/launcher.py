@@ -91,7 +91,7 @@ class Launcher:
         return None if self.filter is None else base64.b64encode(self.filter.program).decode()
 
     @property
-    def most_tasks(self) -> int:
+    def max_tasks(self) -> int:
         """Limit on the processes and threads of one sibling."""
         return self.sandbox.processes * _THREADS_PER_PROCESS
 
@@ -103,7 +103,7 @@ class Launcher:
             "cpu": self.sandbox.cpu_seconds,
             "file": self.sandbox.file_mb * _MEGABYTE,
             "open": self.sandbox.open_files,
-            "processes": self.most_tasks if counted else None,
+            "processes": self.max_tasks if counted else None,
         }
 
 

@@ -17,12 +17,12 @@ import anyio
 
 from exploracoder_jupyter.kernel_agent.forking import fork_channel
 
-_MOST_BYTES: Final = 1 << 20
-_ROOM: Final = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(8 * struct.calcsize("i"))
+_MAX_MESSAGE_BYTES: Final = 1 << 20
+_ANCILLARY_BYTES: Final = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(8 * struct.calcsize("i"))
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class BranchMessage:
     """One message from a branch."""
 
     content: dict[str, Any]
@@ -31,7 +31,7 @@ class Heard:
     descriptors: tuple[int, ...]
 
 
-class Line:
+class BranchChannel:
     """A message socket to one branch. Must be closed."""
 
     def __init__(self, ours: socket.socket) -> None:
@@ -53,7 +53,7 @@ class Line:
         """
         fork_channel.send(self._socket, message, descriptors)
 
-    async def receive(self) -> Heard:
+    async def receive(self) -> BranchMessage:
         """Return the next message.
 
         Raises:
@@ -62,14 +62,16 @@ class Line:
         while True:
             await anyio.wait_readable(self._socket)
             with suppress(BlockingIOError):
-                return _heard(*self._socket.recvmsg(_MOST_BYTES, _ROOM, socket.MSG_CMSG_CLOEXEC)[:2])
+                return _parse_message(
+                    *self._socket.recvmsg(_MAX_MESSAGE_BYTES, _ANCILLARY_BYTES, socket.MSG_CMSG_CLOEXEC)[:2]
+                )
 
     def close(self) -> None:
         """Close the channel, which also ends the branch."""
         self._socket.close()
 
 
-def _heard(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> Heard:
+def _parse_message(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> BranchMessage:
     pid, descriptors = 0, array.array("i")
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
@@ -84,10 +86,10 @@ def _heard(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> Heard
         for descriptor in descriptors:
             os.close(descriptor)
         raise EOFError
-    return Heard(message, pid, tuple(descriptors))
+    return BranchMessage(message, pid, tuple(descriptors))
 
 
-class Listener:
+class ChannelListener:
     """A socket address to which one branch can connect."""
 
     def __init__(self, address: Path) -> None:
@@ -97,12 +99,12 @@ class Listener:
         self._socket.listen(1)
         self._socket.setblocking(False)
 
-    async def accept(self) -> Line:
+    async def accept(self) -> BranchChannel:
         """Wait for a connection and return its channel."""
         while True:
             await anyio.wait_readable(self._socket)
             with suppress(BlockingIOError):
-                return Line(self._socket.accept()[0])
+                return BranchChannel(self._socket.accept()[0])
 
     def close(self) -> None:
         """Stop accepting connections and remove the address."""

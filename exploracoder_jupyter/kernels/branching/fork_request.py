@@ -18,7 +18,7 @@ from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sibling_factory import font_lists
 
-_GENERATION: Final = 8
+_MAX_LIVE_DESCENDANTS: Final = 8
 """Live branches that may descend from one branch: limits on processes apply to all of them together."""
 _HIDDEN_SIZE: Final = "size=64k,mode=700"
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
@@ -48,7 +48,7 @@ class Orders:
     def root(self, *, chdir: Path | None) -> Order:
         """Return the request for the first generation: a child of an unconfined kernel that is only forked itself."""
         home = self.launcher.folder / "r"
-        order = self._common(first=True, serve=False, home=home, parent=None)
+        order = self._base_request(first=True, serve=False, home=home, parent=None)
         confined = self.level.name != "open"
         return {
             **order,
@@ -61,15 +61,15 @@ class Orders:
 
     def branch(self, serial: int, parent: Path) -> Order:
         """Return the request for a branch that serves as a kernel; `parent` is the home of the branch to fork."""
-        home = parent / _short(serial)
-        order = self._common(first=False, serve=True, home=home, parent=parent)
+        home = parent / _short_name(serial)
+        order = self._base_request(first=False, serve=True, home=home, parent=parent)
         return {**order, "connection": self._connection(home)}
 
     def home_of(self, order: Order) -> Path:
         """The folder of the branch's own files, as the branch sees it."""
         return Path(confine.HOME) if self.level.name == "namespaces" else Path(order["home"])
 
-    def _common(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> Order:
+    def _base_request(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> Order:
         source = self.snapshot.source if parent is None else parent / "work"
         return {
             "level": self.level.name,
@@ -85,7 +85,7 @@ class Orders:
             "size": min(self.launcher.disk, self.launcher.memory // 2),
             "fonts": [str(path) for path in font_lists()],
             "chdir": None,
-            "limits": {"processes": self._most_tasks},
+            "limits": {"processes": self._max_tasks},
             "home": str(home),
             "source": str(source),
             "from": str(self.snapshot.folder if parent is None else source),
@@ -93,9 +93,13 @@ class Orders:
         }
 
     @property
-    def _most_tasks(self) -> int | None:
+    def _max_tasks(self) -> int | None:
         """Limit on tasks of a branch and its descendants; `None` where the user's own tasks would count too."""
-        return self.launcher.most_tasks * _GENERATION if self.level.name == "namespaces" and counts_apart() else None
+        return (
+            self.launcher.max_tasks * _MAX_LIVE_DESCENDANTS
+            if self.level.name == "namespaces" and counts_apart()
+            else None
+        )
 
     @property
     def _hidden(self) -> tuple[Path, ...]:
@@ -126,7 +130,7 @@ class Orders:
         middle = next(number for number, step in enumerate(steps) if step.kind == "workdir")
         borrowed = set(map(str, view.borrowed))
         after = [step for step in steps[middle:] if step.target not in borrowed]
-        return {"plan": _written(steps[:middle]), "after": _written(after)}
+        return {"plan": _serialize_mounts(steps[:middle]), "after": _serialize_mounts(after)}
 
     def _landlock(self, home: Path) -> Order:
         """Return the paths that may be read and written; of the run's folder, only the branch's own is readable."""
@@ -134,16 +138,18 @@ class Orders:
             return {}
         temporary = Path(gettempdir()).resolve()  # full of other programs' files, each of which would be listed
         hidden = (*self._hidden, *self.snapshot.hidden)
-        needed = [path for folder in self.launcher.readable for path in around(hidden, folder)]
+        needed = [path for folder in self.launcher.readable for path in paths_excluding(hidden, folder)]
         devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
         return {
-            "readable": [str(path) for path in (*around((*hidden, temporary)), *needed, self.launcher.archive)],
+            "readable": [
+                str(path) for path in (*paths_excluding((*hidden, temporary)), *needed, self.launcher.archive)
+            ],
             "writable": [str(home), *devices],
             "network": self.launcher.sandbox.network,
         }
 
 
-def around(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
+def paths_excluding(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
     """Return the fewest existing files and folders that together cover everything except what is hidden."""
     if folder in hidden:
         return []
@@ -153,10 +159,10 @@ def around(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
         entries = sorted(folder.iterdir())
     except OSError:
         return []
-    return [path for entry in entries if not entry.is_symlink() for path in around(hidden, entry)]
+    return [path for entry in entries if not entry.is_symlink() for path in paths_excluding(hidden, entry)]
 
 
-def _written(steps: Sequence[Mount]) -> list[list[str]]:
+def _serialize_mounts(steps: Sequence[Mount]) -> list[list[str]]:
     written = []
     for step in steps:
         if step.kind in _OWN_STEPS or (step.kind, step.target) == ("tmpfs", "/run"):
@@ -166,7 +172,7 @@ def _written(steps: Sequence[Mount]) -> list[list[str]]:
     return written
 
 
-def _short(serial: int) -> str:
+def _short_name(serial: int) -> str:
     """Encode a serial number as a short folder name: folders nest by generation, and socket paths are limited to 107
     characters."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # upper case: collides with none of a branch's own folders

@@ -2,7 +2,7 @@
 
 The root is forked from the caller's live kernel, or from a fresh one that is started here, prepared, forked once and
 ended. When a library appears that a fork does not carry, or a fork hangs, later branches are made by re-running; see
-`fall_back`.
+`open_fallback`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from anyio.abc import TaskStatus
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import inspect, interpreter_facts
-from exploracoder_jupyter.kernels.branching.fork_blocklist import known_suspects
-from exploracoder_jupyter.kernels.branching.fork_branch import Branches, ForkBranch
+from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
+from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch, ForkBranches
 from exploracoder_jupyter.kernels.branching.fork_request import Orders
 from exploracoder_jupyter.kernels.branching.forker import Forker
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
@@ -65,7 +65,7 @@ class ForkSiblings:
         self._origin, self._state = origin, state
         self._stack = AsyncExitStack()
         self._rerun: RerunSiblings | None = None
-        self._falling = anyio.Lock()
+        self._fallback_lock = anyio.Lock()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -74,8 +74,8 @@ class ForkSiblings:
             self._launcher: Launcher = await stack.enter_async_context(launcher)
             self._tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(self._tasks.cancel_scope.cancel)
-            await self._begin(stack)
-            self._environment = await self._ask_environment()
+            await self._start_branches(stack)
+            self._environment = await self._read_environment()
             self._stack = stack.pop_all()
         return self
 
@@ -105,21 +105,21 @@ class ForkSiblings:
         """Return where the siblings run and how far they are isolated."""
         return self._environment
 
-    async def fall_back(self) -> RerunSiblings:
+    async def open_fallback(self) -> RerunSiblings:
         """Return the siblings that re-run code, started on the first call."""
-        async with self._falling:
+        async with self._fallback_lock:
             if self._rerun is None:
-                self._rerun = await self._tasks.start(self._keep_rerunning)
+                self._rerun = await self._tasks.start(self._run_fallback)
             return self._rerun
 
-    async def _keep_rerunning(self, *, task_status: TaskStatus[RerunSiblings]) -> None:
+    async def _run_fallback(self, *, task_status: TaskStatus[RerunSiblings]) -> None:
         origin = self._origin
         siblings = RerunSiblings(self._sandbox, workdir=self._workdir, setup=origin.setup, variables=origin.variables)
         async with siblings:
             task_status.started(siblings)
             await anyio.sleep_forever()
 
-    async def _begin(self, stack: AsyncExitStack) -> None:
+    async def _start_branches(self, stack: AsyncExitStack) -> None:
         launcher, sandbox = self._launcher, self._sandbox
         context = zmq.asyncio.Context()
         stack.callback(end_context, context)
@@ -132,15 +132,15 @@ class ForkSiblings:
                 borrow=self._level.name == "namespaces",
             )
         )
-        self._forker = Forker(Orders(launcher, snapshot, self._level), context, known_suspects())
+        self._forker = Forker(Orders(launcher, snapshot, self._level), context, blocked_libraries())
         root = await self._fork_root(context)
         guard = Guard(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
         self._tasks.start_soon(guard.run)
         stack.push_async_callback(lambda: self._branches.close())
-        making = await stack.enter_async_context(anyio.create_task_group())
-        stack.callback(making.cancel_scope.cancel)  # cancels unfinished forks before the rest is closed
-        self._branches = Branches(
-            self._forker, root, guard, making, output_kb=sandbox.output_kb, fall_back=self.fall_back
+        forks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(forks.cancel_scope.cancel)  # cancels unfinished forks before the rest is closed
+        self._branches = ForkBranches(
+            self._forker, root, guard, forks, output_kb=sandbox.output_kb, open_fallback=self.open_fallback
         )
 
     async def _fork_root(self, context: zmq.asyncio.Context) -> Forked:
@@ -180,7 +180,7 @@ class ForkSiblings:
         ]
         return await start_sibling(Launch(command, bare.environ(folder), folder, folder, supervised=False), context)
 
-    async def _ask_environment(self) -> Environment:
+    async def _read_environment(self) -> Environment:
         described = self._level.describe(network=self._sandbox.network)
         unfiltered = "" if self._forker.orders.filter else MISSING
         return Environment(

@@ -19,17 +19,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from exploracoder_jupyter.core.errors import KernelError, unwrapped
 from exploracoder_jupyter.core.time_limits import scale
 from exploracoder_jupyter.kernel_agent.forking.fork_hazards import RISKY
-from exploracoder_jupyter.kernels.branching.branch_channel import Heard, Line, Listener
+from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, BranchMessage, ChannelListener
 from exploracoder_jupyter.kernels.branching.fork_request import Order, Orders
 from exploracoder_jupyter.kernels.processes.forked_process import Forked
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
-_SECONDS: Final = 20.0
-_MOST_NOTES: Final = 20
-_MOST_LETTERS: Final = 300
+_FORK_SECONDS: Final = 20.0
+_MAX_NOTES: Final = 20
+_MAX_CHARACTERS: Final = 300
 _PORTS: Final = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 
-Ask = Callable[[str], Coroutine[Any, Any, None]]
+RequestFork = Callable[[str], Coroutine[Any, Any, None]]
 """Asks an unconfined kernel to fork itself; the child connects to this address."""
 
 
@@ -54,20 +54,20 @@ class Forker:
     """What the root lacks compared with the kernel that it was forked from, one clause each."""
     _serial: count[int] = field(default_factory=lambda: count(1))
 
-    async def root(self, ask: Ask, *, chdir: Path | None) -> Forked:
+    async def root(self, ask: RequestFork, *, chdir: Path | None) -> Forked:
         """Make the first fork, which is confined and only serves to be forked.
 
         Raises:
             KernelError: the fork could not be made.
         """
-        listener = Listener(self.orders.launcher.folder / "call")
+        listener = ChannelListener(self.orders.launcher.folder / "call")
         root: Forked | None = None
         try:
-            with anyio.fail_after(scale(_SECONDS)):
+            with anyio.fail_after(scale(_FORK_SECONDS)):
                 async with anyio.create_task_group() as asking:
                     asking.start_soon(ask, str(listener.address))
-                    line = await listener.accept()
-                    root = await self._made(line, self.orders.root(chdir=chdir), parent=None)
+                    channel = await listener.accept()
+                    root = await self._await_child(channel, self.orders.root(chdir=chdir), parent=None)
         except BaseException as error:
             if root is not None:
                 with anyio.CancelScope(shield=True):
@@ -104,88 +104,90 @@ class Forker:
             KernelError: the fork could not be made.
         """
         try:
-            ours, theirs = Line.pair()
+            ours, theirs = BranchChannel.pair()
         except OSError as error:
             raise KernelError(f"A kernel could not be forked: {error.strerror}.") from error
         try:
             request = {"ask": "fork", "check": parent.parent is not None, "suspects": self.suspects}
-            parent.line.send(request, [theirs.fileno()])
+            parent.channel.send(request, [theirs.fileno()])
         except OSError as error:
             ours.close()
             raise KernelError("The state to branch from no longer exists.") from error
         finally:
             theirs.close()
-        return await self._made(ours, order, parent=parent)
+        return await self._await_child(ours, order, parent=parent)
 
-    async def _made(self, line: Line, order: Order, *, parent: Forked | None) -> Forked:
+    async def _await_child(self, channel: BranchChannel, order: Order, *, parent: Forked | None) -> Forked:
         """Return the forked process once it reports that it is ready; otherwise the channel is closed."""
         with ExitStack() as undo:
-            undo.callback(line.close)
+            undo.callback(channel.close)
             try:
-                lifeline = self._send(line, order, parent)
+                lifeline = self._send(channel, order, parent)
                 undo.callback(os.close, lifeline)
-                with anyio.fail_after(scale(_SECONDS)):
-                    heard = await line.receive()
-                body = self._body(heard, line, lifeline, order, parent)
+                with anyio.fail_after(scale(_FORK_SECONDS)):
+                    message = await channel.receive()
+                body = self._body(message, channel, lifeline, order, parent)
             except (EOFError, OSError, TimeoutError) as error:
                 raise KernelError("A kernel could not be forked: the child process did not answer.") from error
             undo.pop_all()
         return body
 
-    def _send(self, line: Line, order: Order, parent: Forked | None) -> int:
+    def _send(self, channel: BranchChannel, order: Order, parent: Forked | None) -> int:
         """Send the request with the descriptors that it needs.
 
         Returns one end of a socket; the child ends when it is closed.
         """
         ours, theirs = socket.socketpair()
         try:
-            with theirs, self._given(parent) as given:
-                given = {**given, "lifeline": theirs.fileno()}
-                line.send({**order, "given": list(given)}, list(given.values()))
+            with theirs, self._open_descriptors(parent) as passed:
+                passed = {**passed, "lifeline": theirs.fileno()}
+                channel.send({**order, "given": list(passed)}, list(passed.values()))
         except BaseException:
             ours.close()
             raise
         return ours.detach()
 
     @contextmanager
-    def _given(self, parent: Forked | None) -> Iterator[dict[str, int]]:
+    def _open_descriptors(self, parent: Forked | None) -> Iterator[dict[str, int]]:
         """Yield the descriptors to pass to a fork, by name; they stay open until the block ends."""
         with ExitStack() as stack:
-            given = {}
+            passed = {}
             compiled = self.orders.filter
             if compiled is not None and parent is None:
-                given["filter"] = stack.enter_context(_in_memory(compiled.program))
+                passed["filter"] = stack.enter_context(_memory_file(compiled.program))
             if parent is not None and parent.proc is not None:
-                given["proc"] = parent.proc
+                passed["proc"] = parent.proc
                 if compiled is not None:
-                    given["permit"] = stack.enter_context(_in_memory(compiled.permit))
-            yield given
+                    passed["permit"] = stack.enter_context(_memory_file(compiled.permit))
+            yield passed
 
-    def _body(self, heard: Heard, line: Line, lifeline: int, order: Order, parent: Forked | None) -> Forked:
+    def _body(
+        self, message: BranchMessage, channel: BranchChannel, lifeline: int, order: Order, parent: Forked | None
+    ) -> Forked:
         """Return the process that sent this message.
 
         Descriptors are accepted from it only at the level `namespaces`, where they cannot be another process's.
         """
-        apart = self.orders.level.name == "namespaces"
-        expected = 0 if not apart else 2 if parent is None else 1
+        isolated = self.orders.level.name == "namespaces"
+        expected = 0 if not isolated else 2 if parent is None else 1
         with ExitStack() as unused:
-            for descriptor in heard.descriptors[expected:]:
+            for descriptor in message.descriptors[expected:]:
                 unused.callback(os.close, descriptor)
             with ExitStack() as undo:
-                for descriptor in heard.descriptors[:expected]:
+                for descriptor in message.descriptors[:expected]:
                     undo.callback(os.close, descriptor)
-                reaper, proc = [*heard.descriptors[:expected], None, None][:2]
-                answer = _understood(heard)
-                process = os.pidfd_open(heard.pid)
+                reaper, proc = [*message.descriptors[:expected], None, None][:2]
+                answer = _parse_answer(message)
+                process = os.pidfd_open(message.pid)
                 undo.callback(os.close, process)
                 home = self.orders.home_of(order)
                 loaded = tuple(name for name in answer.loaded if name in RISKY)
-                on_disk = None if apart else home
+                on_disk = None if isolated else home
                 proc = proc if parent is None else parent.proc
-                body = Forked(line, heard.pid, process, reaper, lifeline, home, on_disk, parent, proc, loaded)
+                body = Forked(channel, message.pid, process, reaper, lifeline, home, on_disk, parent, proc, loaded)
                 undo.pop_all()
         if parent is None:
-            self.notes = [_short(note) for note in answer.notes[:_MOST_NOTES]]
+            self.notes = [_one_line(note) for note in answer.notes[:_MAX_NOTES]]
         return body
 
     def _client(self, order: Order, body: Forked) -> AsyncKernelClient:
@@ -211,7 +213,7 @@ class _Answer(BaseModel):
     error: str = ""
 
 
-def _understood(heard: Heard) -> _Answer:
+def _parse_answer(message: BranchMessage) -> _Answer:
     """Parse the answer of a child that is ready.
 
     Raises:
@@ -219,18 +221,18 @@ def _understood(heard: Heard) -> _Answer:
         KernelError: the fork could not be made.
     """
     try:
-        answer = _Answer.model_validate(heard.content)
+        answer = _Answer.model_validate(message.content)
     except ValidationError as error:
         raise KernelError("A kernel could not be forked: the answer of the child process is invalid.") from error
     if answer.refused:
-        raise ForkRefused(_short(answer.refused), library=_short(answer.library))
+        raise ForkRefused(_one_line(answer.refused), library=_one_line(answer.library))
     if not answer.ready:
-        raise KernelError(f"A kernel could not be forked: {_short(_last_line(answer.error))}")
+        raise KernelError(f"A kernel could not be forked: {_one_line(_last_line(answer.error))}")
     return answer
 
 
 @contextmanager
-def _in_memory(content: bytes) -> Iterator[int]:
+def _memory_file(content: bytes) -> Iterator[int]:
     """Yield the descriptor of an in-memory file with this content."""
     file = os.memfd_create("explora", os.MFD_CLOEXEC)
     try:
@@ -249,6 +251,6 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["no reason given"])[-1]
 
 
-def _short(text: str) -> str:
+def _one_line(text: str) -> str:
     """Return the text as one line of limited length, without control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_LETTERS])
+    return "".join(letter if letter.isprintable() else " " for letter in text[:_MAX_CHARACTERS])

@@ -23,7 +23,11 @@ from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment, Observation, Status
 from exploracoder_jupyter.kernels.agent_programs import inspect, interpreter_facts
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
-from exploracoder_jupyter.kernels.observing.observation import explain_unseen, observe, unrun
+from exploracoder_jupyter.kernels.observing.observation import (
+    add_hidden_file_note,
+    build_observation,
+    state_lost_observation,
+)
 from exploracoder_jupyter.kernels.observing.output_collector import Collector
 from exploracoder_jupyter.kernels.processes.resource_watchdog import Guard
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
@@ -35,7 +39,7 @@ from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
 from exploracoder_jupyter.kernels.zmq_context import end_context
 
-_AT_ONCE: Final = max(4, CORES)
+_MAX_CONCURRENT: Final = max(4, CORES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +51,16 @@ class Step:
     status: Status
 
     @property
-    def repeatable(self) -> bool:
+    def is_repeatable(self) -> bool:
         """Whether the step finished by itself: it was neither interrupted nor did its kernel die."""
         return self.status in ("ok", "error")
 
 
-class Rerunning(Protocol):
+class SiblingSource(Protocol):
     """What a branch that re-runs needs from the siblings of its run: implemented by `RerunSiblings` and
     `remote_siblings.RemoteSiblings`."""
 
-    at_once: anyio.CapacityLimiter
+    run_limiter: anyio.CapacityLimiter
 
     @property
     def output_kb(self) -> int:
@@ -72,7 +76,7 @@ class Rerunning(Protocol):
         """Return a branch in the state after these steps."""
         ...
 
-    def forget(self, branch: RerunBranch) -> None:
+    def discard(self, branch: RerunBranch) -> None:
         """Remove a branch that has been closed."""
         ...
 
@@ -88,7 +92,7 @@ class Rerunning(Protocol):
         """End the sibling for good. Idempotent; not interrupted by cancellation."""
         ...
 
-    async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+    async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
         ...
 
@@ -115,7 +119,7 @@ class RerunSiblings:
         self._setup, self._variables = setup, variables
         self._stack = AsyncExitStack()
         self._branches: set[RerunBranch] = set()
-        self.at_once = anyio.CapacityLimiter(_AT_ONCE)
+        self.run_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
         """Limits concurrent executions: with more, they would make each other time out."""
 
     async def __aenter__(self) -> Self:
@@ -132,7 +136,7 @@ class RerunSiblings:
             self.pool = WarmPool(tasks, self.factory)
             tasks.start_soon(self.guard.run)
             self.pool.warm_up()
-            self._environment = await self._ask_environment()
+            self._environment = await self._read_environment()
             self._stack = stack.pop_all()
         return self
 
@@ -166,7 +170,7 @@ class RerunSiblings:
         self._branches.add(branch)
         return branch
 
-    def forget(self, branch: RerunBranch) -> None:
+    def discard(self, branch: RerunBranch) -> None:
         """Remove a branch that has been closed."""
         self._branches.discard(branch)
 
@@ -188,7 +192,7 @@ class RerunSiblings:
         """End the sibling for good. Idempotent; not interrupted by cancellation."""
         await self.factory.dispose(sibling)
 
-    async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+    async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
         work, snapshot = self.factory.workdir(sibling), self.factory.snapshot
         return await to_thread.run_sync(lambda: copy_written(work, snapshot, folder, most_mb=self._sandbox.copy_mb))
@@ -201,7 +205,7 @@ class RerunSiblings:
         """Return where the siblings run and how far they are isolated."""
         return self._environment
 
-    async def _ask_environment(self) -> Environment:
+    async def _read_environment(self) -> Environment:
         described = self._launcher.isolation.description
         unfiltered = "" if self._launcher.filter else MISSING
         return Environment(
@@ -237,12 +241,12 @@ class RerunSiblings:
 class RerunBranch:
     """One state: a `Branch` that is reproduced by repeating its steps."""
 
-    def __init__(self, siblings: Rerunning, steps: tuple[Step, ...]) -> None:
+    def __init__(self, siblings: SiblingSource, steps: tuple[Step, ...]) -> None:
         self._siblings = siblings
         self._steps = steps
         self._sibling: AnySibling | None = None
-        self._lost = ""
-        self._turn = anyio.Lock()
+        self._lost_reason = ""
+        self._run_lock = anyio.Lock()
 
     async def run(self, code: str, *, timeout: float) -> Observation:
         """Run code here, which changes this state. One call at a time: a second one waits for the first.
@@ -250,15 +254,15 @@ class RerunBranch:
         Raises:
             KernelError: the sibling could not be started at all.
         """
-        async with self._turn, self._siblings.at_once:
-            sibling = await self._awake()
+        async with self._run_lock, self._siblings.run_limiter:
+            sibling = await self._ensure_sibling()
             if sibling is None:
-                return unrun(self._lost)
-            observed = await _run(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
-            observation = explain_unseen(observed, self._siblings.files)
+                return state_lost_observation(self._lost_reason)
+            observed = await _execute(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
+            observation = add_hidden_file_note(observed, self._siblings.files)
             self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died":
-                self._lost = f"the state of this branch is lost: {observation.note}"
+                self._lost_reason = f"the state of this branch is lost: {observation.note}"
                 await self._siblings.dispose(sibling)
             return observation
 
@@ -276,42 +280,44 @@ class RerunBranch:
         Raises:
             OSError: the folder cannot be written.
         """
-        async with self._turn:
-            if self._sibling is None or self._lost:
+        async with self._run_lock:
+            if self._sibling is None or self._lost_reason:
                 return ()
-            return await self._siblings.written(self._sibling, folder)
+            return await self._siblings.copy_written_files(self._sibling, folder)
 
     async def close(self) -> None:
         """End the kernel and every process that it started. Idempotent."""
-        self._lost = self._lost or "this branch was closed"
-        self._siblings.forget(self)
+        self._lost_reason = self._lost_reason or "this branch was closed"
+        self._siblings.discard(self)
         if self._sibling is not None:
             await self._siblings.dispose(self._sibling)
 
-    async def _awake(self) -> AnySibling | None:
-        """Return the sibling in this branch's state; `None`, with `_lost` set, when the state cannot be reproduced."""
-        if self._lost:
+    async def _ensure_sibling(self) -> AnySibling | None:
+        """Return the sibling in this branch's state; `None`, with `_lost_reason` set, when that is impossible."""
+        if self._lost_reason:
             return None
         if self._sibling is None:
-            cut_off = next((step for step in self._steps if not step.repeatable), None)
+            cut_off = next((step for step in self._steps if not step.is_repeatable), None)
             if cut_off is not None:
-                self._lost = f"the earlier state cannot be reproduced: one of its steps ended with {cut_off.status!r}"
+                self._lost_reason = (
+                    f"the earlier state cannot be reproduced: one of its steps ended with {cut_off.status!r}"
+                )
                 return None
             self._sibling = await self._siblings.take()
-            self._lost = await self._repeat(self._sibling)
-        return None if self._lost else self._sibling
+            self._lost_reason = await self._repeat(self._sibling)
+        return None if self._lost_reason else self._sibling
 
     async def _repeat(self, sibling: AnySibling) -> str:
         """Repeat the steps. Return an empty string, or the reason when a step ends differently than before."""
         for number, step in enumerate(self._steps, 1):
-            again = await _run(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
+            again = await _execute(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
             if again.status != step.status:
                 why = again.error.headline if again.error else again.note or f"it ended with {again.status!r}"
                 return f"the earlier state cannot be reproduced: step {number} of {len(self._steps)} gave {why}"
         return ""
 
 
-async def _run(sibling: AnySibling, code: str, *, timeout: float, output_kb: int) -> Observation:
+async def _execute(sibling: AnySibling, code: str, *, timeout: float, output_kb: int) -> Observation:
     collector = Collector(output_kb * 1000)
     ending = await sibling.execute(code, timeout=timeout, collector=collector)
-    return observe(ending, collector, timeout=timeout)
+    return build_observation(ending, collector, timeout=timeout)

@@ -28,7 +28,7 @@ _UNSEEN: Final = (
 )
 
 
-def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observation:
+def build_observation(ending: Ending, collector: Collector, *, timeout: float) -> Observation:
     """Build the observation of one execution that was given `timeout` seconds."""
     status = _status(ending)
     outputs, after = collector.outputs(), collector.aftermath
@@ -49,7 +49,7 @@ def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observat
     )
 
 
-def explain_unseen(observation: Observation, files: VisibleFiles | None) -> Observation:
+def add_hidden_file_note(observation: Observation, files: VisibleFiles | None) -> Observation:
     """Add a note to the observation where its error names a file of the user that experiments cannot see.
 
     The note does not repeat the path, because not everything the user sees may be sent to the model.
@@ -62,7 +62,7 @@ def explain_unseen(observation: Observation, files: VisibleFiles | None) -> Obse
     return replace(observation, note=_joined(_UNSEEN, observation.note))
 
 
-def unrun(why: str) -> Observation:
+def state_lost_observation(why: str) -> Observation:
     """Return the observation of code that could not run because its state is lost."""
     return Observation("died", error=ErrorInfo("StateLost", why), note=why)
 

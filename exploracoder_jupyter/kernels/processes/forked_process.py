@@ -20,7 +20,7 @@ from typing import Final
 
 import anyio
 
-from exploracoder_jupyter.kernels.branching.branch_channel import Line
+from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel
 from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUse, private_memory
 
 _END_SECONDS: Final = 5.0
@@ -30,11 +30,11 @@ _END_SECONDS: Final = 5.0
 class Forked:
     """A forked process; implements `sibling_kernel.Body`."""
 
-    line: Line
+    channel: BranchChannel
     pid: int
     process: int
     """A pidfd of the process."""
-    reaper: int | None
+    reaper_pidfd: int | None
     """A pidfd of the first process of its namespace, if it has one; killing that ends the namespace."""
     lifeline: int
     """The other end of the socket that the reaper reads."""
@@ -55,11 +55,11 @@ class Forked:
     """The watchdog may end the process while its branch is being closed, and only one task can wait for a pidfd."""
     _ended: bool = False
     _released: bool = False
-    _let_go: bool = False
+    _closed: bool = False
 
     def __post_init__(self) -> None:
-        self.reaper_pid = None if self.reaper is None else _pid_of(self.reaper)
-        self._census = Census(self.pid, adopter=self.reaper_pid, others=self._others)
+        self.reaper_pid = None if self.reaper_pidfd is None else _pid_of(self.reaper_pidfd)
+        self._census = Census(self.pid, adopter=self.reaper_pid, others=self._excluded)
         self._base = private_memory(self.pid)
         if self.parent is not None:
             self.parent.children.add(self)
@@ -86,26 +86,26 @@ class Forked:
                 self._ended = True
 
     async def _end(self) -> None:
-        if self.reaper is not None and not self.children:
-            _kill(self.reaper)
+        if self.reaper_pidfd is not None and not self.children:
+            _kill(self.reaper_pidfd)
             if self.parent is not None:  # the root is reaped by the system's init, at no particular time
-                await self._gone(self.reaper)
+                await self._wait_until_gone(self.reaper_pidfd)
         else:
             await self._census.end(root_follows=False)
-        await self._gone(self.process)
+        await self._wait_until_gone(self.process)
 
     async def release(self) -> None:
         """Close the descriptors kept for it here, as soon as no descendant needs them. Idempotent."""
         self._released = True
-        self.line.close()
-        if self.children or self._let_go:
+        self.channel.close()
+        if self.children or self._closed:
             return
-        self._let_go = True
+        self._closed = True
         if self.parent is not None:
             self.parent.children.discard(self)
-        if self.reaper is not None:
-            _kill(self.reaper)
-            os.close(self.reaper)
+        if self.reaper_pidfd is not None:
+            _kill(self.reaper_pidfd)
+            os.close(self.reaper_pidfd)
         if self.parent is None and self.proc is not None:
             os.close(self.proc)
         os.close(self.lifeline)
@@ -130,14 +130,14 @@ class Forked:
             return 0
         return (found.f_blocks - found.f_bfree) * found.f_frsize
 
-    def _others(self) -> Iterator[int]:
+    def _excluded(self) -> Iterator[int]:
         """Yield the processes forked from it and the first processes of their namespaces."""
         for child in self.children:
             yield child.pid
             if child.reaper_pid is not None:
                 yield child.reaper_pid
 
-    async def _gone(self, process: int) -> None:
+    async def _wait_until_gone(self, process: int) -> None:
         with anyio.move_on_after(_END_SECONDS):
             await anyio.wait_readable(process)
 

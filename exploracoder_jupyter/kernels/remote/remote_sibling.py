@@ -124,7 +124,7 @@ class RemoteSibling:
             async for piece in pieces:
                 yield piece
 
-    async def written(self, most: int) -> bytes:
+    async def fetch_written(self, most: int) -> bytes:
         """Return the files written in its working directory, at most `most` bytes, as a compressed tar archive.
 
         Raises:

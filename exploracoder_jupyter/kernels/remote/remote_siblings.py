@@ -34,7 +34,7 @@ from exploracoder_jupyter.kernels.sibling_factory import set_up
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 from exploracoder_jupyter.kernels.warm_pool import WarmPool
 
-_AT_ONCE: Final = 4
+_MAX_CONCURRENT: Final = 4
 _WARM: Final = 3
 
 
@@ -98,7 +98,7 @@ class RemoteSiblings:
         self._setup, self._variables, self._token = setup, variables, token
         self._stack = AsyncExitStack()
         self._branches: set[RerunBranch] = set()
-        self.at_once = anyio.CapacityLimiter(_AT_ONCE)
+        self.run_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
         """Limits concurrent executions."""
 
     async def __aenter__(self) -> Self:
@@ -112,7 +112,7 @@ class RemoteSiblings:
             self.pool = WarmPool(tasks, self.factory, size=_WARM)
             tasks.start_soon(self.factory.keep_alive)
             self.pool.warm_up()
-            self._environment = await self._ask_environment()
+            self._environment = await self._read_environment()
             self._stack = stack.pop_all()
         return self
 
@@ -148,7 +148,7 @@ class RemoteSiblings:
         self._branches.add(branch)
         return branch
 
-    def forget(self, branch: RerunBranch) -> None:
+    def discard(self, branch: RerunBranch) -> None:
         """Remove a branch that has been closed."""
         self._branches.discard(branch)
 
@@ -168,12 +168,12 @@ class RemoteSiblings:
         """Delete the sibling's kernel. Idempotent; not interrupted by cancellation."""
         await self.factory.dispose(sibling)
 
-    async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+    async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Fetch what was written in the sibling's working directory; see `Branch.files`."""
         assert isinstance(sibling, RemoteSibling)
         most = self._most_mb * 1_000_000
         try:
-            archive = await sibling.written(most)
+            archive = await sibling.fetch_written(most)
         except KernelError:  # the kernel is lost, with its files
             return ()
         return await to_thread.run_sync(lambda: unpack_written(archive, folder, most=most))
@@ -196,7 +196,7 @@ class RemoteSiblings:
     def _most_mb(self) -> int:
         return min(self._sandbox.copy_mb, MOST_MB)
 
-    async def _ask_environment(self) -> Environment:
+    async def _read_environment(self) -> Environment:
         return Environment(
             **await interpreter_facts(self.inspect),
             kernel=self.factory.gateway.kernel,

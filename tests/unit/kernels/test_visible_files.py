@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.kernels.observing.observation import explain_unseen
+from exploracoder_jupyter.kernels.observing.observation import add_hidden_file_note
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View, plan
 from exploracoder_jupyter.kernels.sandbox.visible_files import find_visible_files
 
@@ -115,14 +115,14 @@ def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):
     files = look(home, home / "project/notebooks")
     for path in (str(home / "datasets/table.csv"), "../../datasets/table.csv"):
         error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
-        assert "--allow-read" in explain_unseen(Observation("error", error=error), files).note
+        assert "--allow-read" in add_hidden_file_note(Observation("error", error=error), files).note
 
 
 @pytest.mark.parametrize("path", ["../../.claude/token", "../../datasets/none.csv", "../src/none.py", "/none/x", "x"])
 def test_nothing_is_said_of_files_that_are_not_there_or_that_are_secret(home, path):
     files = look(home, home / "project/notebooks")
     error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
-    assert explain_unseen(Observation("error", error=error), files).note == ""
+    assert add_hidden_file_note(Observation("error", error=error), files).note == ""
 
 
 def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
