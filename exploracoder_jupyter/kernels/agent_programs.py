@@ -46,7 +46,7 @@ def inspector_of(sandbox: Sandbox) -> Inspect:
     return remote_inspector(sandbox)
 
 
-async def interpreter_facts(inspect: Inspect) -> dict[str, Any]:
+async def read_interpreter_facts(inspect: Inspect) -> dict[str, Any]:
     """Return the facts about the interpreter and its packages, by the field names of `Environment`.
 
     Raises:
@@ -64,9 +64,9 @@ def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         async with AsyncExitStack() as stack:
-            place = (workdir or Path.cwd()).resolve()
-            launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=place))
-            lines = inspect(launcher, module, arguments, workdir=place)
+            folder = (workdir or Path.cwd()).resolve()
+            launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=folder))
+            lines = inspect(launcher, module, arguments, workdir=folder)
             async for line in await stack.enter_async_context(aclosing(lines)):
                 yield line
 
@@ -93,11 +93,11 @@ async def inspect(
         covered=launcher.files.covered,
         private=launcher.folder,
     )
-    with (private / "log").open("wb") as log, _tie() as tie:
+    with (private / "log").open("wb") as log, _lifeline() as lifeline:
         try:
             process = await anyio.open_process(
                 launcher.command("confinement.bound_process", [module, *arguments], view),
-                stdin=tie,
+                stdin=lifeline,
                 stderr=log,
                 cwd=workdir,
                 env=launcher.environ(private),
@@ -107,18 +107,18 @@ async def inspect(
             raise KernelError(f"{module} could not be started: {error}.") from error
         try:
             assert process.stdout is not None
-            async with aclosing(_lines(process.stdout)) as lines:
+            async with aclosing(_split_lines(process.stdout)) as lines:
                 async for line in lines:
                     yield line
             if await process.wait() != 0:
                 raise KernelError(f"Reading the environment failed ({module}): {_last_line(private / 'log')}")
         finally:
             with anyio.CancelScope(shield=True):
-                await _end(process, supervised=launcher.isolation.mounts)
+                await _terminate(process, supervised=launcher.isolation.mounts)
 
 
 @contextmanager
-def _tie() -> Iterator[int]:
+def _lifeline() -> Iterator[int]:
     """Yield the standard input for a program that must end with this process; see
     `kernel_agent.confinement.lifeline`."""
     theirs, ours = socket.socketpair()
@@ -126,7 +126,7 @@ def _tie() -> Iterator[int]:
         yield theirs.fileno()
 
 
-async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
+async def _split_lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
     rest = ""
     async for chunk in TextReceiveStream(stream, errors="replace"):
         *whole, rest = (rest + chunk).split("\n")
@@ -136,7 +136,7 @@ async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
         yield rest
 
 
-async def _end(process: Process, *, supervised: bool) -> None:
+async def _terminate(process: Process, *, supervised: bool) -> None:
     if process.returncode is None:
         await Census(process.pid).end(root_follows=supervised)
     await process.aclose()

@@ -26,16 +26,16 @@ import psutil
 from anyio import to_thread
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_inside
+from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, harmless
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles, find_visible_files
 
 _MEGABYTE: Final = 1 << 20
-_SHARE_OF_MACHINE: Final = 0.8
+_MACHINE_SHARE: Final = 0.8
 _THREADS_PER_PROCESS: Final = 4
-_MOST_LARGE_FILES: Final = 4
+_MAX_LARGE_FILES: Final = 4
 _LONGEST_FOLDER: Final = 60
 _PREFIX: Final = "xplora-"
 _STALE_SECONDS: Final = 60.0
@@ -59,12 +59,12 @@ class Launcher:
     @property
     def memory(self) -> int:
         """Bytes of memory that one sibling may use: the setting, limited to 80 % of the machine's memory."""
-        return min(self.sandbox.memory_mb * _MEGABYTE, int(psutil.virtual_memory().total * _SHARE_OF_MACHINE))
+        return min(self.sandbox.memory_mb * _MEGABYTE, int(psutil.virtual_memory().total * _MACHINE_SHARE))
 
     @property
     def disk(self) -> int:
         """Bytes of disk that one sibling may use: its copy of the working directory plus a few large files."""
-        return (self.sandbox.copy_mb + _MOST_LARGE_FILES * self.sandbox.file_mb) * _MEGABYTE
+        return (self.sandbox.copy_mb + _MAX_LARGE_FILES * self.sandbox.file_mb) * _MEGABYTE
 
     @property
     def readable(self) -> tuple[Path, ...]:
@@ -83,11 +83,11 @@ class Launcher:
 
     def command(self, module: str, arguments: Sequence[str], view: View) -> list[str]:
         """Return the command line that runs a module of `kernel_agent` within the view."""
-        limits = json.dumps({**self.limits(), "filter": self._filter()})
+        limits = json.dumps({**self.limits(), "filter": self._encoded_filter()})
         program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]
         return self.isolation.command(program, view)
 
-    def _filter(self) -> str | None:
+    def _encoded_filter(self) -> str | None:
         return None if self.filter is None else base64.b64encode(self.filter.program).decode()
 
     @property
@@ -118,11 +118,11 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
     """
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
-    await to_thread.run_sync(_sweep)
+    await to_thread.run_sync(_remove_stale_folders)
     folder = _make_folder()
-    with _lock(folder):
+    with _lock_folder(folder):
         try:
-            archive = write_inside(folder / "inside.zip")
+            archive = write_agent_archive(folder / "inside.zip")
             needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
             files = await to_thread.run_sync(
                 lambda: find_visible_files(os.environ, workdir=workdir, needed=needed, allow_read=sandbox.allow_read)
@@ -134,25 +134,25 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
                 await to_thread.run_sync(remove_tree, folder)
 
 
-def _parent() -> Path:
+def _parent_folder() -> Path:
     usual = Path(tempfile.gettempdir()).resolve()
     return usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")
 
 
 def _make_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent()))
+    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent_folder()))
 
 
-def _lock(folder: Path) -> BinaryIO:
+def _lock_folder(folder: Path) -> BinaryIO:
     """Mark the folder as in use while the returned file is open; the mark disappears if this process is killed."""
     file = (folder / "lock").open("wb")
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return file
 
 
-def _sweep() -> None:
+def _remove_stale_folders() -> None:
     """Remove folders left behind by killed runs."""
-    for lock in _parent().glob(f"{_PREFIX}*/lock"):
+    for lock in _parent_folder().glob(f"{_PREFIX}*/lock"):
         with suppress(OSError):
             if lock.stat().st_uid != os.getuid() or time.time() - lock.stat().st_mtime < _STALE_SECONDS:
                 continue
@@ -164,24 +164,24 @@ def _sweep() -> None:
 def remove_tree(folder: Path) -> None:
     """Remove a folder, even if a process in it removed its own permissions. Files that cannot be removed stay."""
 
-    def mend(function: object, path: str, error: object) -> None:
-        place = Path(path)
+    def force_remove(function: object, path: str, error: object) -> None:
+        failed = Path(path)
         with suppress(OSError):
-            if place != folder:  # the parent of the folder is not ours to change
-                place.parent.chmod(0o700)
-            if place.is_symlink() or not place.is_dir():
-                place.unlink(missing_ok=True)
+            if failed != folder:  # the parent of the folder is not ours to change
+                failed.parent.chmod(0o700)
+            if failed.is_symlink() or not failed.is_dir():
+                failed.unlink(missing_ok=True)
                 return
-            _open_up(place)
-            shutil.rmtree(place, ignore_errors=True)
+            _grant_permissions(failed)
+            shutil.rmtree(failed, ignore_errors=True)
 
     try:
-        shutil.rmtree(folder, onerror=mend)
+        shutil.rmtree(folder, onerror=force_remove)
     except RecursionError:  # folders nested thousands deep, which `rm` can remove
         subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
 
 
-def _open_up(folder: Path) -> None:
+def _grant_permissions(folder: Path) -> None:
     """Give this user all permissions on the folder and its subfolders."""
     folder.chmod(0o700)
     for parent, names, _ in os.walk(folder):

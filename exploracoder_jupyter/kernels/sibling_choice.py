@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
-from exploracoder_jupyter.kernels.interpreter import write_inside
+from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
@@ -159,7 +159,7 @@ async def _open(
 
 def _level() -> Level:
     with tempfile.TemporaryDirectory() as folder:
-        return find_level(write_inside(Path(folder) / "inside.zip"))
+        return find_level(write_agent_archive(Path(folder) / "inside.zip"))
 
 
 def _require(sandbox: Sandbox, level: Level, choice: Choice) -> None:

@@ -17,8 +17,8 @@ from anyio import to_thread
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale
 from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
-from exploracoder_jupyter.kernels.processes.spawned_process import Launch, start_sibling
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
+from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.sandbox.isolation import View
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, copy_snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
@@ -86,9 +86,9 @@ class SiblingFactory:
         for fonts in font_lists():
             shutil.copy2(fonts, folder / "matplotlib")
 
-    def _launch(self, folder: Path) -> Launch:
+    def _launch(self, folder: Path) -> LaunchSpec:
         mounts = self.launcher.isolation.mounts
-        return Launch(
+        return LaunchSpec(
             command=self.launcher.command("kernel_startup", [self._options(), *_KERNEL_ARGUMENTS], self._view(folder)),
             environ=self.launcher.environ(folder),
             cwd=folder if mounts else folder / "work",
@@ -131,10 +131,10 @@ async def set_up(sibling: AnySibling, code: str) -> None:
     """
     if not code:
         return
-    collector = Collector(10_000)
-    ending = await sibling.execute(code, timeout=scale(_SETUP_SECONDS), collector=collector)
-    if ending.cause != "finished" or ending.reply.get("status") != "ok":
-        why = collector.error.headline if collector.error else ending.note or ending.cause
+    collector = OutputCollector(10_000)
+    result = await sibling.execute(code, timeout=scale(_SETUP_SECONDS), collector=collector)
+    if result.cause != "finished" or result.reply.get("status") != "ok":
+        why = collector.error.headline if collector.error else result.note or result.cause
         raise KernelError(f"The code that prepares each sibling failed: {why}.")
 
 

@@ -3,7 +3,7 @@
 `Sibling.execute` waits for three things at once: the reply, the outputs, and the death of the process. The first event
 decides: completion; a timeout or a flood of output (an interrupt, then the end of the tree); or death, which is
 detected from the process rather than by waiting for an answer. Nothing that the code does raises here. The differences
-between spawned and forked processes are in `Body`.
+between spawned and forked processes are in `SiblingProcess`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale
-from exploracoder_jupyter.kernels.observing.message_validation import Message, encodable, understand
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
-from exploracoder_jupyter.kernels.processes.process_tree import TreeUse
+from exploracoder_jupyter.kernels.observing.message_validation import Message, parse_message, replace_surrogates
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
+from exploracoder_jupyter.kernels.processes.process_tree import TreeUsage
 
 Cause = Literal["finished", "timeout", "flooded", "died"]
 
@@ -34,7 +34,7 @@ _LOST_IDLE_SECONDS: Final = 2.0
 _LAST_WORDS_SECONDS: Final = 0.1
 
 
-class Body(Protocol):
+class SiblingProcess(Protocol):
     """The process of a sibling and everything that it started."""
 
     @property
@@ -47,11 +47,11 @@ class Body(Protocol):
         """The folder on disk with everything that it can write; `None` where its files are in limited memory."""
         ...
 
-    def use(self, *, most: int, doubtful: float) -> TreeUse:
+    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
         """Measure the process tree; see `Census.take`."""
         ...
 
-    def owned(self) -> int:
+    def unshared_memory(self) -> int:
         """Bytes of memory that ending it would free, files in memory included. Slow for a large process."""
         ...
 
@@ -63,17 +63,17 @@ class Body(Protocol):
         """Close the resources kept for it here."""
         ...
 
-    def death(self) -> str:
+    def describe_end(self) -> str:
         """Describe how it ended."""
         ...
 
-    def last_words(self) -> str:
+    def start_failure(self) -> str:
         """Return the last line of output of a kernel that did not start."""
         ...
 
 
 @dataclass(slots=True)
-class Ending:
+class ExecutionResult:
     """How an execution ended."""
 
     cause: Cause = "died"
@@ -85,14 +85,14 @@ class Ending:
 class Sibling:
     """A running kernel. `close` is idempotent and must be awaited."""
 
-    def __init__(self, client: AsyncKernelClient, body: Body) -> None:
+    def __init__(self, client: AsyncKernelClient, body: SiblingProcess) -> None:
         self._client, self.body = client, body
         self._closed = False
         self.end_reason = ""
         """Why the sibling was ended or died; empty while it lives."""
 
     @classmethod
-    async def connected(cls, client: AsyncKernelClient, body: Body) -> Sibling:
+    async def connect(cls, client: AsyncKernelClient, body: SiblingProcess) -> Sibling:
         """Return the sibling as soon as it answers; end it if it does not.
 
         Raises:
@@ -119,37 +119,37 @@ class Sibling:
         """Its own folder on disk with everything that it can write; `None` if it has none."""
         return self.body.folder
 
-    def use(self, *, most: int, doubtful: float) -> TreeUse:
+    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
         """Measure its process tree; see `Census.take`."""
-        return self.body.use(most=most, doubtful=doubtful)
+        return self.body.usage(max_processes=max_processes, recount_above=recount_above)
 
-    async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
+    async def execute(self, code: str, *, timeout: float, collector: OutputCollector) -> ExecutionResult:
         """Run code; outputs are added to the collector. Cancelling ends the sibling."""
         if not self.is_alive:
-            return Ending(note=self.end_reason or self.body.death())
+            return ExecutionResult(note=self.end_reason or self.body.describe_end())
         started = time.monotonic()
         try:
             id_ = self._client.execute(  # `stop_on_error=False`: an error must not abort the requests sent after it
-                encodable(code), store_history=True, allow_stdin=False, stop_on_error=False
+                replace_surrogates(code), store_history=True, allow_stdin=False, stop_on_error=False
             )
         except zmq.Again:
             await self.end("earlier code broke its connection, and its kernel was ended")
-            return Ending(note=self.end_reason)
+            return ExecutionResult(note=self.end_reason)
         request = _Request(id_, collector)
         try:
             async with anyio.create_task_group() as readers:
                 readers.start_soon(self._read_reply, request)
                 readers.start_soon(self._read_outputs, request)
                 readers.start_soon(self._watch, request)
-                ending = await self._decide(request, timeout)
+                result = await self._decide(request, timeout)
                 readers.cancel_scope.cancel()
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self.close()
             raise
-        ending.seconds = time.monotonic() - started
-        ending.reply = request.reply or {}
-        return ending
+        result.seconds = time.monotonic() - started
+        result.reply = request.reply or {}
+        return result
 
     async def end(self, reason: str) -> None:
         """Kill the process tree and record why."""
@@ -179,7 +179,7 @@ class Sibling:
                 with anyio.move_on_after(next(patience, _ASK_AGAIN_SECONDS[-1])):
                     await self._handshake()
                     return
-        raise KernelError(f"A sibling kernel did not start: {self.body.last_words()}")
+        raise KernelError(f"A sibling kernel did not start: {self.body.start_failure()}")
 
     async def _handshake(self) -> None:
         """Wait for one reply on both channels: outputs sent before a subscription is active are lost."""
@@ -188,7 +188,7 @@ class Sibling:
             while not ((message := await _get(get)) and message.request == asked):
                 pass
 
-    async def _decide(self, request: _Request, timeout: float) -> Ending:
+    async def _decide(self, request: _Request, timeout: float) -> ExecutionResult:
         with anyio.move_on_after(timeout):
             await request.decided.wait()
         cause: Cause = request.cause or "timeout"
@@ -197,7 +197,7 @@ class Sibling:
             await self._stop(request)
         if cause == "died" or not self.is_alive:
             await anyio.sleep(_LAST_WORDS_SECONDS)
-        return Ending(cause, note=self.end_reason or ("" if self.is_alive else self.body.death()))
+        return ExecutionResult(cause, note=self.end_reason or ("" if self.is_alive else self.body.describe_end()))
 
     async def _stop(self, request: _Request) -> None:
         # Messages reach into a process namespace, signals do not.
@@ -237,7 +237,7 @@ class Sibling:
 class _Request:
     """An execute request in progress."""
 
-    def __init__(self, id: str, collector: Collector) -> None:
+    def __init__(self, id: str, collector: OutputCollector) -> None:
         self.id, self.collector = id, collector
         self.decided, self.ended = anyio.Event(), anyio.Event()
         self.cause: Cause | None = None
@@ -268,6 +268,6 @@ class _Request:
 async def _get(receive: Any) -> Message | None:
     """Return the next message; `None` if it is unsigned or invalid (code in the sibling can send anything)."""
     try:
-        return understand(await receive(timeout=None))
+        return parse_message(await receive(timeout=None))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

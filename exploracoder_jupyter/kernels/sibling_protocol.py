@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.kernels.sibling_kernel import Ending
+    from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
 
 
 class AnySibling(Protocol):
@@ -21,7 +21,7 @@ class AnySibling(Protocol):
         """Whether code can be run in it."""
         ...
 
-    async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
+    async def execute(self, code: str, *, timeout: float, collector: OutputCollector) -> ExecutionResult:
         """Run code and collect its outputs. Nothing that the code does raises. Cancelling ends the sibling."""
         ...
 

@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageErr
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernel_agent import variable_transfer
 from exploracoder_jupyter.kernels import inspector
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from exploracoder_jupyter.kernels.remote import remote_channel
 from exploracoder_jupyter.kernels.remote.gateway import open_gateway
@@ -327,7 +327,7 @@ async def test_a_kernel_that_nobody_speaks_to_ends_itself(quiet):
         for _ in range(3):
             await sibling.touch()
             await anyio.sleep(1.5)
-        assert (await sibling.execute("1", timeout=patience(10), collector=Collector(1000))).cause == "finished"
+        assert (await sibling.execute("1", timeout=patience(10), collector=OutputCollector(1000))).cause == "finished"
 
 
 async def test_a_lost_server_is_noticed_while_code_runs(tmp_path, anyio_backend):
@@ -336,7 +336,9 @@ async def test_a_lost_server_is_noticed_while_code_runs(tmp_path, anyio_backend)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(anyio.to_thread.run_sync, lambda: (time.sleep(1), server.process.kill()))
                 with anyio.fail_after(patience(30)):
-                    ending = await sibling.execute("import time; time.sleep(60)", timeout=60, collector=Collector(1000))
+                    ending = await sibling.execute(
+                        "import time; time.sleep(60)", timeout=60, collector=OutputCollector(1000)
+                    )
             assert ending.cause == "died"
             assert "connection" in ending.note
             assert not sibling.is_alive

@@ -26,10 +26,10 @@ from exploracoder_jupyter.kernels.observing.observation import (
     build_observation,
     state_lost_observation,
 )
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.forked_process import Forked
-from exploracoder_jupyter.kernels.processes.resource_watchdog import Guard
-from exploracoder_jupyter.kernels.processes.stall_detection import Stall
+from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
+from exploracoder_jupyter.kernels.processes.stall_detection import StallDetector
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 from exploracoder_jupyter.kernels.warm_pool import CORES
@@ -49,9 +49,14 @@ class ForkPool:
     """Forks of one state, made before they are needed."""
 
     def __init__(
-        self, forker: Forker, parent: Forked, guard: Guard, tasks: TaskGroup, run_limiter: anyio.CapacityLimiter
+        self,
+        forker: Forker,
+        parent: Forked,
+        watchdog: ResourceWatchdog,
+        tasks: TaskGroup,
+        run_limiter: anyio.CapacityLimiter,
     ) -> None:
-        self._forker, self._parent, self._guard = forker, parent, guard
+        self._forker, self._parent, self._guard = forker, parent, watchdog
         self._tasks, self._limiter = tasks, run_limiter
         self._sender, self._receiver = anyio.create_memory_object_stream[Sibling | KernelError](float("inf"))
         self._making = self._expected = self._waiting = 0
@@ -147,13 +152,13 @@ class ForkBranches:
         self,
         forker: Forker,
         root: Forked,
-        guard: Guard,
+        watchdog: ResourceWatchdog,
         tasks: TaskGroup,
         *,
         output_kb: int,
         open_fallback: RerunFallback,
     ) -> None:
-        self.forker, self.guard, self._tasks = forker, guard, tasks
+        self.forker, self.watchdog, self._tasks = forker, watchdog, tasks
         self.output_kb, self.open_fallback = output_kb, open_fallback
         self.rerun_siblings: RerunSiblings | None = None
         """Makes all branches from now on, set once a state could not be forked."""
@@ -183,7 +188,7 @@ class ForkBranches:
 
     def fork_pool(self, parent: Forked) -> ForkPool:
         """Return a pool of forks of this process."""
-        return ForkPool(self.forker, parent, self.guard, self._tasks, self._fork_limiter)
+        return ForkPool(self.forker, parent, self.watchdog, self._tasks, self._fork_limiter)
 
     async def switch_to_rerunning(self, refused: ForkRefused) -> BranchingChanged:
         """Make branches by re-running from now on; return the error that notifies the pipeline."""
@@ -213,7 +218,7 @@ class ForkBranch:
     ) -> None:
         self._branches, self._sibling, self._origin, self._steps = branches, sibling, origin, steps
         self._pool: ForkPool | None = None
-        self._stall: Stall | None = None
+        self._stall_detector: StallDetector | None = None
         self._lost_reason = ""
         self._run_lock = anyio.Lock()
 
@@ -316,15 +321,15 @@ class ForkBranch:
         return self._sibling
 
     async def _execute(self, sibling: Sibling, code: str, timeout: float) -> Observation:
-        collector = Collector(self._branches.output_kb * 1000)
+        collector = OutputCollector(self._branches.output_kb * 1000)
         hung = anyio.Event()
         async with anyio.create_task_group() as watching:
-            watching.start_soon(self._watch, sibling, hung)
-            ending = await sibling.execute(code, timeout=timeout, collector=collector)
+            watching.start_soon(self._end_if_stalled, sibling, hung)
+            result = await sibling.execute(code, timeout=timeout, collector=collector)
             watching.cancel_scope.cancel()
         if hung.is_set() and self.process is not None:
             return await self._run_unforked(code, timeout, self.process.loaded[0])
-        return build_observation(ending, collector, timeout=timeout)
+        return build_observation(result, collector, timeout=timeout)
 
     async def _run_unforked(self, code: str, timeout: float, library: str) -> Observation:
         """Run the code in a kernel that was not forked, to find out whether the fork or the code itself hangs.
@@ -343,14 +348,14 @@ class ForkBranch:
             ForkRefused(f"its forks hang because {library} is loaded", library=library)
         )
 
-    async def _watch(self, sibling: Sibling, hung: anyio.Event) -> None:
+    async def _end_if_stalled(self, sibling: Sibling, hung: anyio.Event) -> None:
         """End a kernel that hangs because it was forked. Watches only where a library known to cause that is loaded."""
         body = self.process
         if body is None or not body.loaded:
             return
-        if self._stall is None:
-            self._stall = Stall(body.pid)
-        while not self._stall.look():
+        if self._stall_detector is None:
+            self._stall_detector = StallDetector(body.pid)
+        while not self._stall_detector.is_stalled():
             await anyio.sleep(_POLL_SECONDS)
         hung.set()
         await sibling.end("it hung after being forked")

@@ -22,7 +22,7 @@ from anyio.abc import TaskStatus
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
-from exploracoder_jupyter.kernels.agent_programs import inspect, interpreter_facts
+from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
 from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch, ForkBranches
 from exploracoder_jupyter.kernels.branching.fork_request import Orders
@@ -31,8 +31,8 @@ from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.processes.forked_process import Forked
-from exploracoder_jupyter.kernels.processes.resource_watchdog import Guard
-from exploracoder_jupyter.kernels.processes.spawned_process import Launch, start_sibling
+from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
+from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
@@ -134,13 +134,13 @@ class ForkSiblings:
         )
         self._forker = Forker(Orders(launcher, snapshot, self._level), context, blocked_libraries())
         root = await self._fork_root(context)
-        guard = Guard(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
-        self._tasks.start_soon(guard.run)
+        watchdog = ResourceWatchdog(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
+        self._tasks.start_soon(watchdog.run)
         stack.push_async_callback(lambda: self._branches.close())
         forks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(forks.cancel_scope.cancel)  # cancels unfinished forks before the rest is closed
         self._branches = ForkBranches(
-            self._forker, root, guard, forks, output_kb=sandbox.output_kb, open_fallback=self.open_fallback
+            self._forker, root, watchdog, forks, output_kb=sandbox.output_kb, open_fallback=self.open_fallback
         )
 
     async def _fork_root(self, context: zmq.asyncio.Context) -> Forked:
@@ -178,13 +178,13 @@ class ForkSiblings:
             json.dumps(options),
             *_KERNEL_ARGUMENTS,
         ]
-        return await start_sibling(Launch(command, bare.environ(folder), folder, folder, supervised=False), context)
+        return await start_sibling(LaunchSpec(command, bare.environ(folder), folder, folder, supervised=False), context)
 
     async def _read_environment(self) -> Environment:
         described = self._level.describe(network=self._sandbox.network)
         unfiltered = "" if self._forker.orders.filter else MISSING
         return Environment(
-            **await interpreter_facts(self.inspect),
+            **await read_interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(filter(None, [described, unfiltered, self._forker.orders.snapshot.note])),
             branching="fork",

@@ -90,7 +90,7 @@ class Forker:
         order = self.orders.branch(next(self._serial), parent.home)
         try:
             body = await self.child(parent, order)
-            return await Sibling.connected(self._client(order, body), body)
+            return await Sibling.connect(self._client(order, body), body)
         except KernelError as error:
             if isinstance(error, ForkRefused):
                 raise

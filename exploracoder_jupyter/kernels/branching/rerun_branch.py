@@ -21,15 +21,15 @@ from anyio import to_thread
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment, Observation, Status
-from exploracoder_jupyter.kernels.agent_programs import inspect, interpreter_facts
+from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.observing.observation import (
     add_hidden_file_note,
     build_observation,
     state_lost_observation,
 )
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
-from exploracoder_jupyter.kernels.processes.resource_watchdog import Guard
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
+from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import MISSING
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
@@ -129,12 +129,14 @@ class RerunSiblings:
             )
             self.factory = await self._make_factory(stack)
             launcher = self._launcher
-            self.guard = Guard(memory=launcher.memory, processes=self._sandbox.processes, disk=launcher.disk)
+            self.watchdog = ResourceWatchdog(
+                memory=launcher.memory, processes=self._sandbox.processes, disk=launcher.disk
+            )
             stack.push_async_callback(self._close_branches)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
             self.pool = WarmPool(tasks, self.factory)
-            tasks.start_soon(self.guard.run)
+            tasks.start_soon(self.watchdog.run)
             self.pool.warm_up()
             self._environment = await self._read_environment()
             self._stack = stack.pop_all()
@@ -185,7 +187,7 @@ class RerunSiblings:
             KernelError: no sibling could be started.
         """
         sibling = await self.pool.take()
-        self.guard.watch(sibling)
+        self.watchdog.watch(sibling)
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
@@ -209,7 +211,7 @@ class RerunSiblings:
         described = self._launcher.isolation.description
         unfiltered = "" if self._launcher.filter else MISSING
         return Environment(
-            **await interpreter_facts(self.inspect),
+            **await read_interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(filter(None, [described, unfiltered, self.factory.snapshot.note])),
             branching="rerun",
@@ -318,6 +320,6 @@ class RerunBranch:
 
 
 async def _execute(sibling: AnySibling, code: str, *, timeout: float, output_kb: int) -> Observation:
-    collector = Collector(output_kb * 1000)
-    ending = await sibling.execute(code, timeout=timeout, collector=collector)
-    return build_observation(ending, collector, timeout=timeout)
+    collector = OutputCollector(output_kb * 1000)
+    result = await sibling.execute(code, timeout=timeout, collector=collector)
+    return build_observation(result, collector, timeout=timeout)

@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 from exploracoder_jupyter.core.types import Change
 from exploracoder_jupyter.kernels.observing.output_text import TEXT_BUDGET, cut_middle, strip_ansi
 
-_HOW: Final = ("new", "rebound", "mutated")
-_MOST_CHANGES: Final = 60
-_MOST_LINES: Final = 20
-_MOST_FILES: Final = 60
+_CHANGE_KINDS: Final = ("new", "rebound", "mutated")
+_MAX_CHANGES: Final = 60
+_MAX_LINES: Final = 20
+_MAX_FILES: Final = 60
 _LONGEST_NAME: Final = 200
 _LONGEST_SUMMARY: Final = 1000
 _LONGEST_LINE: Final = 300
-_ROOM: Final = 20_000
+_SUMMARY_BUDGET: Final = 20_000
 """Characters of all summaries together, of which only a part is shown at a time."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -38,7 +38,7 @@ _NO_FAILURE: Final = Failure()
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
+class CellOutcome:
     """What a cell did besides producing outputs."""
 
     changes: tuple[Change, ...] = ()
@@ -54,24 +54,24 @@ class Aftermath:
         return tuple((change.name, change.type) for change in self.changes if change.how != "mutated")
 
 
-def read(content: object) -> Aftermath:
+def parse_cell_outcome(content: object) -> CellOutcome:
     """Parse the content of the message, as far as it has the expected form."""
     found = content if isinstance(content, dict) else {}
     memory = found.get("memory")
-    return Aftermath(
+    return CellOutcome(
         tuple(_changes(found.get("changes"))),
         tuple(_lines(found.get("warnings"))),
         tuple(_lines(found.get("logs"))),
-        tuple(_lines(found.get("files"), _MOST_FILES)),
+        tuple(_lines(found.get("files"), _MAX_FILES)),
         memory if type(memory) is int and 0 < memory < 2**53 else 0,
         _failure(found.get("failure")),
     )
 
 
 def _changes(found: object) -> Iterator[Change]:
-    room = _ROOM
-    for item in found[:_MOST_CHANGES] if isinstance(found, list) else []:
-        if not isinstance(item, dict) or item.get("how") not in _HOW:
+    room = _SUMMARY_BUDGET
+    for item in found[:_MAX_CHANGES] if isinstance(found, list) else []:
+        if not isinstance(item, dict) or item.get("how") not in _CHANGE_KINDS:
             continue
         name, type_, before = (_text(item.get(key), _LONGEST_NAME) for key in ("name", "type", "before"))
         summary, schema = (_text(item.get(key), min(room, _LONGEST_SUMMARY)) for key in ("summary", "schema"))
@@ -80,7 +80,7 @@ def _changes(found: object) -> Iterator[Change]:
             yield Change(name, item["how"], type_, summary, schema, before)
 
 
-def _lines(found: object, most: int = _MOST_LINES) -> Iterator[str]:
+def _lines(found: object, most: int = _MAX_LINES) -> Iterator[str]:
     for item in found[:most] if isinstance(found, list) else []:
         if line := _text(item, _LONGEST_LINE):
             yield " ".join(line.split())

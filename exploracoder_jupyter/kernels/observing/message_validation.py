@@ -21,7 +21,7 @@ class Message:
     content: dict[str, Any]
 
 
-def understand(raw: Any) -> Message | None:
+def parse_message(raw: Any) -> Message | None:
     """Return the validated message; `None` if it is invalid."""
     try:
         content = _clean(raw["content"])
@@ -32,16 +32,16 @@ def understand(raw: Any) -> Message | None:
         return None
 
 
-def encodable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace each lone surrogate, which cannot be encoded, with a question mark."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return encodable(value)
+        return replace_surrogates(value)
     if isinstance(value, dict):
-        return {encodable(key): _clean(item) for key, item in value.items()}
+        return {replace_surrogates(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
@@ -70,8 +70,8 @@ def _reply(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-def _require(holds: bool) -> None:
-    if not holds:
+def _require(condition: bool) -> None:
+    if not condition:
         raise ValueError
 
 

@@ -1,6 +1,6 @@
 """Collects the outputs of one execution from kernel messages, within a budget.
 
-`Collector` converts the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of what
+`OutputCollector` converts the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of what
 is printed and reports how much was cut; it does not depend on sockets.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from exploracoder_jupyter.core.types import ErrorInfo, Output
 from exploracoder_jupyter.kernel_agent.reporting.bounded_output import MUCH, encoded_size, shorten_lines
-from exploracoder_jupyter.kernels.observing.cell_outcome import Aftermath, read
+from exploracoder_jupyter.kernels.observing.cell_outcome import CellOutcome, parse_cell_outcome
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle, short_traceback, strip_ansi
 
 CELL_MIME: Final = "application/vnd.exploracoder.cell+json"
@@ -29,7 +29,7 @@ _LONGEST_NAME: Final = 200
 _OUTPUTS = frozenset(["stream", "execute_result", "display_data", "error"])
 
 
-class Collector:
+class OutputCollector:
     """The outputs of one execution.
 
     Keeps at most `budget` characters: the first half as they arrive, and the last half of the rest. An image, or an
@@ -42,7 +42,7 @@ class Collector:
         self._head: list[Output] = []
         self._tail: deque[Output] = deque()
         self._head_size = self._tail_size = 0
-        self._shown: dict[str, list[Output]] = {}
+        self._by_display_id: dict[str, list[Output]] = {}
         self._clear_next = False
         self._limit = budget * FLOOD_FACTOR
         self.received = 0
@@ -50,7 +50,7 @@ class Collector:
         self.cut = 0
         """Characters of output that were not kept."""
         self.error: ErrorInfo | None = None
-        self.aftermath = Aftermath()
+        self.outcome = CellOutcome()
 
     @property
     def flooded(self) -> bool:
@@ -83,7 +83,7 @@ class Collector:
         note: list[Output] = []
         if self.cut:
             note = [_stream("stderr", f"\n[{self.cut:,} characters of output were cut here]\n")]
-        return tuple(_joined([*self._head, *note, *self._tail]))
+        return tuple(_join_streams([*self._head, *note, *self._tail]))
 
     def _append_stream(self, name: str, text: str) -> None:
         room = self._half - self._head_size
@@ -99,7 +99,7 @@ class Collector:
     def _append_rich(self, kind: str, content: Mapping[str, Any]) -> None:
         data = dict(content.get("data") or {})
         if CELL_MIME in data:
-            self.aftermath = read(data[CELL_MIME])
+            self.outcome = parse_cell_outcome(data[CELL_MIME])
             return
         output: Output = {"output_type": kind, "data": data, "metadata": dict(content.get("metadata") or {})}
         if kind == "execute_result":
@@ -107,17 +107,17 @@ class Collector:
         self._append(output)
         display_id = (content.get("transient") or {}).get("display_id")
         if isinstance(display_id, str) and len(display_id) <= _LONGEST_NAME:
-            self._shown.setdefault(display_id, []).append(output)
+            self._by_display_id.setdefault(display_id, []).append(output)
 
     def _update(self, content: Mapping[str, Any]) -> None:
         data, metadata = dict(content.get("data") or {}), dict(content.get("metadata") or {})
-        for output in self._shown.get(str((content.get("transient") or {}).get("display_id")), []):
+        for output in self._by_display_id.get(str((content.get("transient") or {}).get("display_id")), []):
             before = _size(output)
             output.update(data=data, metadata=metadata)
             growth = _size(output) - before
             self.received += max(0, growth)
             if growth > 0 and self._head_size + self._tail_size + growth > self._largest:
-                self._replace_by_note(output)
+                self._replace_with_note(output)
                 growth = _size(output) - before
             if any(output is kept for kept in self._head):
                 self._head_size += growth
@@ -125,7 +125,7 @@ class Collector:
                 self._tail_size += growth
         self._trim_tail()
 
-    def _replace_by_note(self, output: Output) -> None:
+    def _replace_with_note(self, output: Output) -> None:
         size = _size(output)
         self.cut += size
         output.update(data={"text/plain": f"[an output of {size:,} characters was cut here]"}, metadata={})
@@ -141,7 +141,7 @@ class Collector:
         size = _size(output)
         self.received += size
         if size > self._largest:  # an image or similar: streams and errors have been cut already
-            self._replace_by_note(output)
+            self._replace_with_note(output)
             size = _size(output)
         if not self._tail and self._head_size + size <= self._half:
             self._head.append(output)
@@ -159,13 +159,13 @@ class Collector:
                 self._tail[0] = _stream(str(oldest["name"]), str(oldest["text"])[excess:])
                 lost = excess
             else:
-                self._forget(self._tail.popleft())
+                self._stop_updating(self._tail.popleft())
             self._tail_size -= lost
             self.cut += lost
 
-    def _forget(self, output: Output) -> None:
+    def _stop_updating(self, output: Output) -> None:
         """Stop updating the output and release it."""
-        for shown in self._shown.values():
+        for shown in self._by_display_id.values():
             shown[:] = [other for other in shown if other is not output]
 
     def _clear(self, *, wait: bool) -> None:
@@ -173,7 +173,7 @@ class Collector:
         if not wait:
             self._head.clear()
             self._tail.clear()
-            self._shown.clear()
+            self._by_display_id.clear()
             self._head_size = self._tail_size = self.cut = 0
 
 
@@ -187,7 +187,7 @@ def _size(output: Output) -> int:
     return sum(encoded_size(value) for name, value in output.items() if name != "output_type")
 
 
-def _joined(outputs: Iterable[Output]) -> list[Output]:
+def _join_streams(outputs: Iterable[Output]) -> list[Output]:
     joined: list[Output] = []
     for output in outputs:
         last = joined[-1] if joined else None

@@ -14,14 +14,14 @@ TEXT_BUDGET: Final = 4000
 LLM_MIME: Final = "text/llm+plain"
 """Text that a value provides for models, preferred to `text/plain`."""
 
-SHORT: Final = 400
+SHORT_VALUE: Final = 400
 """Characters of a value's `text/plain` up to which it is sent as well, if it adds something."""
 
 SCHEMA_MIME: Final = "application/vnd.exploracoder.schema+plain"
 """Like `LLM_MIME`, without any data values."""
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
-_NO_WORDS = re.compile(
+_UNINFORMATIVE = re.compile(
     r"<Figure size .*>|<\S+ (?:object )?at 0x[0-9a-f]+>| at 0x[0-9a-f]+|^\s*\d+(?=\s)|\b(?:Name|Length|dtype|array)\b",
     re.MULTILINE,
 )
@@ -73,7 +73,7 @@ def schema_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
     return cut_middle("\n".join(filter(None, map(_schema_of, outputs))), budget)
 
 
-def for_people(output: Output) -> Output:
+def without_model_texts(output: Output) -> Output:
     """Return the output without the texts intended for models."""
     data = output.get("data")
     if not isinstance(data, dict) or not {LLM_MIME, SCHEMA_MIME} & data.keys():
@@ -93,29 +93,29 @@ def cut_middle(text: str, budget: int) -> str:
 def _text_of(output: Output) -> str:
     if output["output_type"] == "stream":
         return overwritten(str(output["text"]))
-    told, plain = _told(output, LLM_MIME), _told(output, "text/plain")
-    if told and plain and (len(plain) > SHORT or not _adds(plain, told)):
-        return told
-    return "\n".join(filter(None, (told, plain)))
+    summary, plain = _mime_text(output, LLM_MIME), _mime_text(output, "text/plain")
+    if summary and plain and (len(plain) > SHORT_VALUE or not _adds_information(plain, summary)):
+        return summary
+    return "\n".join(filter(None, (summary, plain)))
 
 
-def _adds(plain: str, told: str) -> bool:
+def _adds_information(plain: str, summary: str) -> bool:
     """Whether the text has a word that the other lacks, or a number that it lacks or has with fewer digits."""
-    kept = _NO_WORDS.sub(" ", plain)
-    if {*_WORD.findall(kept.lower())} - {*_WORD.findall(told.lower())}:
+    kept = _UNINFORMATIVE.sub(" ", plain)
+    if {*_WORD.findall(kept.lower())} - {*_WORD.findall(summary.lower())}:
         return True
-    numbers = [float(one) for one in _NUMBER.findall(told)]
-    return any(not _is_among(one, numbers) for one in _NUMBER.findall(kept))
+    numbers = [float(one) for one in _NUMBER.findall(summary)]
+    return any(not _contains_number(one, numbers) for one in _NUMBER.findall(kept))
 
 
-def _is_among(number: str, others: Sequence[float]) -> bool:
+def _contains_number(number: str, others: Sequence[float]) -> bool:
     places = len(number.partition(".")[2])
     return any(round(other, places) == float(number) for other in others)
 
 
 def _schema_of(output: Output) -> str:
     if output["output_type"] != "stream":
-        return strip_ansi(_told(output, SCHEMA_MIME)).strip("\n")
+        return strip_ansi(_mime_text(output, SCHEMA_MIME)).strip("\n")
     text = strip_ansi(overwritten(str(output["text"]))).strip("\n")
     return f"[printed {_count(len(text), 'character')} in {_count(text.count(chr(10)) + 1, 'line')}]" if text else ""
 
@@ -124,7 +124,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _told(output: Output, mime: str) -> str:
+def _mime_text(output: Output, mime: str) -> str:
     data = output.get("data")
     value = data.get(mime) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""

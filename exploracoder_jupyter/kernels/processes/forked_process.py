@@ -21,14 +21,14 @@ from typing import Final
 import anyio
 
 from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel
-from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUse, private_memory
+from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUsage, private_memory
 
 _END_SECONDS: Final = 5.0
 
 
 @dataclass(eq=False, slots=True)
 class Forked:
-    """A forked process; implements `sibling_kernel.Body`."""
+    """A forked process; implements `sibling_kernel.SiblingProcess`."""
 
     channel: BranchChannel
     pid: int
@@ -69,14 +69,14 @@ class Forked:
         """Whether the process is running."""
         return not self._ended and not _has_ended(self.process)
 
-    def use(self, *, most: int, doubtful: float) -> TreeUse:
+    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
         """Measure its process tree; memory counts beyond what the process had when it was forked."""
-        use = self._census.take(most=most, doubtful=doubtful + self._base)
-        return TreeUse(use.processes, max(0, use.memory - self._base))
+        use = self._census.measure(max_processes=max_processes, recount_above=recount_above + self._base)
+        return TreeUsage(use.processes, max(0, use.memory - self._base))
 
-    def owned(self) -> int:
+    def unshared_memory(self) -> int:
         """Bytes of memory that ending it would free, including its files where they are in memory."""
-        return self._census.owned() + self._files_in_memory()
+        return self._census.unshared_memory() + self._files_in_memory()
 
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone; forks of it live on."""
@@ -113,11 +113,11 @@ class Forked:
         if self.parent is not None and self.parent._released:
             await self.parent.release()
 
-    def death(self) -> str:
+    def describe_end(self) -> str:
         """How it ended; its exit status is not available to this process."""
         return "the kernel process ended"
 
-    def last_words(self) -> str:
+    def start_failure(self) -> str:
         """Why a kernel that did not answer failed to start."""
         return "the fork did not answer in time."
 

@@ -27,7 +27,7 @@ _POLL_SECONDS: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class TreeUse:
+class TreeUsage:
     """What a process tree uses at one moment."""
 
     processes: int
@@ -41,36 +41,36 @@ class Census:
     def __init__(self, root: int, *, adopter: int | None = None, others: Callable[[], Iterable[int]] = tuple) -> None:
         """`adopter` is a process that adopts orphans; it does not belong to the tree itself. `others` returns processes
         within the tree that are excluded from it, together with those below them."""
-        self._root, self._adopter = _process(root), adopter
+        self._root, self._adopter = _find_process(root), adopter
         self._seen: dict[int, psutil.Process] = {}
         self._others = others
 
-    def take(self, *, most: int, doubtful: float = math.inf) -> TreeUse:
-        """Measure the tree; stop after finding more than `most` processes.
+    def measure(self, *, max_processes: int, recount_above: float = math.inf) -> TreeUsage:
+        """Measure the tree; stop after finding more than `max_processes` processes.
 
-        Memory beyond `doubtful` bytes is measured again with a slower method that counts pages shared by forks once.
+        Memory beyond `recount_above` bytes is measured again with a slower method that counts pages shared by forks once.
         """
-        found = self._members(most)
+        found = self._members(max_processes)
         memory = sum(map(private_memory, found))
-        if memory > doubtful:
+        if memory > recount_above:
             memory = sum(map(_proportional_memory, found))
         for pid in found:
-            if pid not in self._seen and (process := _process(pid)):
+            if pid not in self._seen and (process := _find_process(pid)):
                 self._seen[pid] = process
         for pid in self._seen.keys() - set(found):
             if not self._seen[pid].is_running():
                 del self._seen[pid]
-        return TreeUse(len(found), memory)
+        return TreeUsage(len(found), memory)
 
-    def owned(self) -> int:
+    def unshared_memory(self) -> int:
         """Bytes of memory that no other process maps, for the processes found by the last measurement."""
         return sum(_unshared_memory(pid) for pid in tuple(self._seen))
 
-    def _members(self, most: int) -> list[int]:
+    def _members(self, max_processes: int) -> list[int]:
         others = set(self._others())
-        found = _descendants(self._root.pid, most=most, but=others) if self._root else []
+        found = _descendants(self._root.pid, max_processes=max_processes, excluding=others) if self._root else []
         if self._adopter is not None:
-            adopted = _descendants(self._adopter, most=most, but={*others, *found})
+            adopted = _descendants(self._adopter, max_processes=max_processes, excluding={*others, *found})
             found += (pid for pid in adopted if pid != self._adopter)
         for pid in others:
             self._seen.pop(pid, None)
@@ -82,30 +82,30 @@ class Census:
         `root_follows`: the root is a supervisor that reaps, and ends by itself once the processes below it are gone.
         """
         for _ in range(5):  # a process started between the measurement and the kill is caught in the next round
-            self.take(most=100_000)
+            self.measure(max_processes=100_000)
             below = [process for process in self._seen.values() if process != self._root and _is_living(process)]
             if not below:
                 break
             _signal_all(below, signal.SIGSTOP)
             _signal_all(below, signal.SIGKILL)
-            await _gone(below, seconds=_END_SECONDS)
+            await _wait_until_gone(below, seconds=_END_SECONDS)
         if self._root:
-            await _gone([self._root], seconds=_FOLLOW_SECONDS if root_follows else 0)
+            await _wait_until_gone([self._root], seconds=_FOLLOW_SECONDS if root_follows else 0)
             _signal_all([self._root], signal.SIGKILL)
-            await _gone([self._root], seconds=_END_SECONDS)
+            await _wait_until_gone([self._root], seconds=_END_SECONDS)
         self._seen.clear()
 
 
-def _descendants(root: int, *, most: int, but: Collection[int]) -> list[int]:
-    """Return the root and its descendants, deepest last, except for those in `but`; empty when the root is gone."""
+def _descendants(root: int, *, max_processes: int, excluding: Collection[int]) -> list[int]:
+    """Return the root and its descendants, deepest last, except for those in `excluding`; empty when the root is gone."""
     found: list[int] = []
     waiting = [root]
-    while waiting and len(found) <= most:
+    while waiting and len(found) <= max_processes:
         pid = waiting.pop()
         children = _children(pid)
         if children is not None:
             found.append(pid)
-            waiting += (child for child in children if child not in but)
+            waiting += (child for child in children if child not in excluding)
     return found
 
 
@@ -124,16 +124,16 @@ def _children(pid: int) -> list[int] | None:
 
 def _proportional_memory(pid: int) -> int:
     """Anonymous memory of a process; pages shared with others are divided among them."""
-    found = _rolled_up(pid, "Pss_Anon")
+    found = _memory_total(pid, "Pss_Anon")
     return private_memory(pid) if found is None else found
 
 
 def _unshared_memory(pid: int) -> int:
     """Memory that only this process maps."""
-    return _rolled_up(pid, "Private_Dirty") or 0
+    return _memory_total(pid, "Private_Dirty") or 0
 
 
-def _rolled_up(pid: int, field: str) -> int | None:
+def _memory_total(pid: int, field: str) -> int | None:
     """Return a sum over all mappings of a process, in bytes; `None` where the system does not provide it."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
@@ -156,7 +156,7 @@ def private_memory(pid: int) -> int:
         return 0
 
 
-def _process(pid: int) -> psutil.Process | None:
+def _find_process(pid: int) -> psutil.Process | None:
     try:
         return psutil.Process(pid)
     except psutil.Error:
@@ -176,7 +176,7 @@ def _signal_all(processes: Iterable[psutil.Process], signum: signal.Signals) -> 
             process.send_signal(signum)
 
 
-async def _gone(processes: Iterable[psutil.Process], *, seconds: float) -> None:
+async def _wait_until_gone(processes: Iterable[psutil.Process], *, seconds: float) -> None:
     with anyio.move_on_after(seconds):
         while any(_is_living(process) for process in processes):
             await anyio.sleep(_POLL_SECONDS)

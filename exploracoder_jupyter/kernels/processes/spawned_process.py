@@ -18,7 +18,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUse
+from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUsage
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
 _REAP_SECONDS: Final = 5.0
@@ -26,7 +26,7 @@ _POLL_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class LaunchSpec:
     """The parameters for starting one sibling."""
 
     command: Sequence[str]
@@ -39,22 +39,22 @@ class Launch:
     """Whether a supervisor (bubblewrap) is the root of the tree."""
 
 
-async def start_sibling(launch: Launch, context: zmq.asyncio.Context) -> Sibling:
+async def start_sibling(launch: LaunchSpec, context: zmq.asyncio.Context) -> Sibling:
     """Start a kernel and wait until it answers.
 
     Raises:
         KernelError: the kernel did not start; the message contains the last line of its log.
     """
-    manager = _manager(launch, context)
+    manager = _make_manager(launch, context)
     with anyio.CancelScope(shield=True):  # a cancellation in here would leave a process that nothing ends
-        lifeline = await _launch(launch, manager)
-    return await Sibling.connected(manager.client(context=context), Started(launch, manager, lifeline))
+        lifeline = await _start_process(launch, manager)
+    return await Sibling.connect(manager.client(context=context), SpawnedProcess(launch, manager, lifeline))
 
 
-class Started:
-    """The process, its tree and the lifeline that ends it with this process; implements `sibling_kernel.Body`."""
+class SpawnedProcess:
+    """The process, its tree and the lifeline that ends it with this process; implements `sibling_kernel.SiblingProcess`."""
 
-    def __init__(self, launch: Launch, manager: AsyncKernelManager, lifeline: int) -> None:
+    def __init__(self, launch: LaunchSpec, manager: AsyncKernelManager, lifeline: int) -> None:
         self._launch, self._manager, self._lifeline = launch, manager, lifeline
         self._process: subprocess.Popen[bytes] = getattr(manager.provisioner, "process")  # noqa: B009
         self._census = Census(self._process.pid)
@@ -69,13 +69,13 @@ class Started:
         """Its own folder, which contains everything that it can write."""
         return self._launch.folder
 
-    def use(self, *, most: int, doubtful: float) -> TreeUse:
-        """Measure its process tree; see `Census.take`."""
-        return self._census.take(most=most, doubtful=doubtful)
+    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
+        """Measure its process tree; see `Census.measure`."""
+        return self._census.measure(max_processes=max_processes, recount_above=recount_above)
 
-    def owned(self) -> int:
+    def unshared_memory(self) -> int:
         """Bytes of memory that ending it would free."""
-        return self._census.owned()
+        return self._census.unshared_memory()
 
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone."""
@@ -89,11 +89,11 @@ class Started:
         os.close(self._lifeline)
         await self._manager.cleanup_resources()
 
-    def death(self) -> str:
+    def describe_end(self) -> str:
         """Describe how it ended."""
         return describe_exit(self._process.poll(), supervised=self._launch.supervised)
 
-    def last_words(self) -> str:
+    def start_failure(self) -> str:
         """Return the last line of its log."""
         with suppress(OSError):
             lines = (self._launch.folder / "log").read_text(errors="replace").strip().splitlines()
@@ -102,7 +102,7 @@ class Started:
         return "it did not answer in time."
 
 
-class _OneKernel(KernelSpecManager):
+class _SingleKernelSpec(KernelSpecManager):
     """Provides the spec of the one kernel to start."""
 
     def __init__(self, argv: Sequence[str]) -> None:
@@ -113,10 +113,10 @@ class _OneKernel(KernelSpecManager):
         return self._spec
 
 
-def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager:
+def _make_manager(launch: LaunchSpec, context: zmq.asyncio.Context) -> AsyncKernelManager:
     return AsyncKernelManager(
         kernel_name="sibling",
-        kernel_spec_manager=_OneKernel(launch.command),
+        kernel_spec_manager=_SingleKernelSpec(launch.command),
         transport="ipc",
         ip=str(launch.folder / "k"),
         connection_file=str(launch.folder / "c.json"),
@@ -124,7 +124,7 @@ def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager
     )
 
 
-async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
+async def _start_process(launch: LaunchSpec, manager: AsyncKernelManager) -> int:
     """Start the process and return the descriptor of its lifeline (`kernel_agent.confinement.lifeline`), which is never
     written to."""
     theirs, ours = socket.socketpair()  # not a pipe: any process that sees one in `/proc` can open its other end

@@ -23,13 +23,13 @@ from typing import Final, Literal
 Sleep = Literal["for ever", "on a lock", "otherwise"]
 """How a thread sleeps: on a futex with no time limit; on a futex, time limit unknown; or otherwise, or not at all."""
 _FUTEX: Final = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
-_WORKING: Final = 0.1
+_TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
+_WORKING_SHARE: Final = 0.1
 _BLIND_FACTOR: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Sample:
     """The state of a process at one moment."""
 
     at: float
@@ -42,7 +42,7 @@ class _Look:
     """Whether a thread started since waits on something other than a futex, or there is a new child."""
 
 
-class Stall:
+class StallDetector:
     """Watches one process. Create it when the forked process serves requests, before it runs code that could hang.
 
     Threads and children that exist by then are its housekeeping: their waits are not signs of progress.
@@ -51,31 +51,31 @@ class Stall:
     def __init__(self, pid: int, *, seconds: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._pid, self._seconds, self._clock = pid, seconds, clock
         self._threads, self._children = set(_threads(pid)), _children(pid)
-        self._first: _Look | None = None
+        self._first: _Sample | None = None
 
-    def look(self) -> bool:
+    def is_stalled(self) -> bool:
         """Sample once, ideally a few times a second; True when it has hung for `seconds`. False when it is gone."""
         try:
-            now = self._take()
+            now = self._sample()
         except (OSError, ValueError, IndexError, TypeError):  # the process ended meanwhile
             self._first = None
             return False
-        if self._first is None or _got_on(self._first, now):
+        if self._first is None or _made_progress(self._first, now):
             self._first = now
         if now.main == "otherwise" or now.busy:
             self._first = None
             return False
         return now.at - self._first.at >= self._seconds * (1 if now.main == "for ever" else _BLIND_FACTOR)
 
-    def _take(self) -> _Look:
+    def _sample(self) -> _Sample:
         main = _sleep(self._pid, self._pid)
         if main == "otherwise":
-            return _Look(self._clock(), 0.0, main, (), False)
-        begun = [thread for thread in _threads(self._pid) if thread not in self._threads]
-        busy = any(_sleep(self._pid, thread) == "otherwise" for thread in begun)
-        switches = tuple((thread, _switches(self._pid, thread)) for thread in [self._pid, *begun])
+            return _Sample(self._clock(), 0.0, main, (), False)
+        new_threads = [thread for thread in _threads(self._pid) if thread not in self._threads]
+        busy = any(_sleep(self._pid, thread) == "otherwise" for thread in new_threads)
+        switches = tuple((thread, _switches(self._pid, thread)) for thread in [self._pid, *new_threads])
         busy = busy or bool(_children(self._pid) - self._children)
-        return _Look(self._clock(), _cpu(self._pid), main, switches, busy)
+        return _Sample(self._clock(), _cpu(self._pid), main, switches, busy)
 
 
 def sleeping_on_lock(pid: int) -> bool:
@@ -86,9 +86,9 @@ def sleeping_on_lock(pid: int) -> bool:
         return False
 
 
-def _got_on(first: _Look, now: _Look) -> bool:
+def _made_progress(first: _Sample, now: _Sample) -> bool:
     """Whether a thread woke since, or the housekeeping used as much CPU as one: it includes pools of earlier code."""
-    return now.switches != first.switches or now.cpu - first.cpu > _WORKING * max(now.at - first.at, 0.1)
+    return now.switches != first.switches or now.cpu - first.cpu > _WORKING_SHARE * max(now.at - first.at, 0.1)
 
 
 def _sleep(pid: int, thread: int) -> Sleep:
@@ -125,4 +125,4 @@ def _switches(pid: int, thread: int) -> int:
 
 def _cpu(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND

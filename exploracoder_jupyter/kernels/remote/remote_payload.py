@@ -25,7 +25,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import cleanup_watchdog
-from exploracoder_jupyter.kernels.interpreter import write_inside
+from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.environment_variables import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, take_snapshot
 
@@ -103,7 +103,7 @@ def pack(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = Non
     buffer = BytesIO()
     with tempfile.TemporaryDirectory(prefix="xplora-parcel-") as name:
         folder = Path(name)
-        write_inside(folder / "inside.zip")
+        write_agent_archive(folder / "inside.zip")
         note = ""
         if workdir is None:
             (folder / "work").mkdir()

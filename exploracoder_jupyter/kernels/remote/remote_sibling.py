@@ -21,12 +21,12 @@ import anyio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.observing.message_validation import encodable, understand
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.observing.message_validation import parse_message, replace_surrogates
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.remote.gateway import Gateway
 from exploracoder_jupyter.kernels.remote.kernel_reaper import CannotStart, Steward
 from exploracoder_jupyter.kernels.remote.remote_payload import Parcel
-from exploracoder_jupyter.kernels.sibling_kernel import Cause, Ending
+from exploracoder_jupyter.kernels.sibling_kernel import Cause, ExecutionResult
 
 if TYPE_CHECKING:
     from jupyter_server.gateway.managers import GatewayKernelManager
@@ -91,21 +91,21 @@ class RemoteSibling:
         """Whether the kernel is running, as far as is known."""
         return not self._closed and not self.end_reason
 
-    async def execute(self, code: str, *, timeout: float, collector: Collector) -> Ending:
+    async def execute(self, code: str, *, timeout: float, collector: OutputCollector) -> ExecutionResult:
         """Run code; outputs are added to the collector. Cancelling ends the sibling."""
         started = time.monotonic()
         request = _Request(collector)
         try:
-            ending = await self._execute(request, code, timeout)
+            result = await self._execute(request, code, timeout)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self.close()
             raise
         finally:
             self._request = None
-        ending.seconds = time.monotonic() - started
-        ending.reply = request.reply or {}
-        return ending
+        result.seconds = time.monotonic() - started
+        result.reply = request.reply or {}
+        return result
 
     async def touch(self) -> None:
         """Notify an idle kernel that the run is still active."""
@@ -222,20 +222,20 @@ class RemoteSibling:
             self._lost(_LOST)
             raise KernelError(f"{self._gateway.host}: {_LOST}.") from error
 
-    async def _execute(self, request: _Request, code: str, timeout: float) -> Ending:
+    async def _execute(self, request: _Request, code: str, timeout: float) -> ExecutionResult:
         if not self.is_alive:
-            return Ending(note=self.end_reason)
+            return ExecutionResult(note=self.end_reason)
         self._request = request
         try:
             await self._send(_expect(timeout), silent=True)
-            request.begin(await self._send(encodable(code), silent=False))
+            request.begin(await self._send(replace_surrogates(code), silent=False))
         except KernelError:
-            return Ending(note=self.end_reason)
+            return ExecutionResult(note=self.end_reason)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, request)
-            ending = await self._decide(request, timeout)
+            result = await self._decide(request, timeout)
             tasks.cancel_scope.cancel()
-        return ending
+        return result
 
     async def _demand(self, code: str, *, wanted: str | None = None) -> dict[str, Any]:
         """Run our own code and return its reply.
@@ -243,7 +243,7 @@ class RemoteSibling:
         Raises:
             KernelError: the code failed, or the kernel was lost.
         """
-        request = self._request = _Request(Collector(_SMALL))
+        request = self._request = _Request(OutputCollector(_SMALL))
         try:
             request.begin(await self._send(code, silent=True, wanted=wanted))
             async with anyio.create_task_group() as tasks:
@@ -263,7 +263,7 @@ class RemoteSibling:
             return f"{reply['ename']}: {reply.get('evalue', '')}"
         return self.end_reason or "it did not answer in time"
 
-    async def _decide(self, request: _Request, timeout: float) -> Ending:
+    async def _decide(self, request: _Request, timeout: float) -> ExecutionResult:
         with anyio.move_on_after(timeout):
             await request.decided.wait()
         cause: Cause = request.cause or "timeout"
@@ -273,7 +273,7 @@ class RemoteSibling:
         if cause == "died":
             await anyio.sleep(_LAST_WORDS_SECONDS)
             await self.end(self.end_reason)
-        return Ending(cause, note=self.end_reason)
+        return ExecutionResult(cause, note=self.end_reason)
 
     async def _stop(self, request: _Request) -> None:
         with suppress(Exception), anyio.move_on_after(_ANSWER_SECONDS):  # a failed request is handled like no answer
@@ -308,7 +308,7 @@ class RemoteSibling:
 class _Request:
     """An execute request in progress."""
 
-    def __init__(self, collector: Collector) -> None:
+    def __init__(self, collector: OutputCollector) -> None:
         self.id, self.collector = "", collector
         self.decided, self.ended = anyio.Event(), anyio.Event()
         self.cause: Cause | None = None
@@ -328,7 +328,7 @@ class _Request:
         if not self.id:
             self._early.append(raw)
             return
-        message = understand(raw)
+        message = parse_message(raw)
         if message is None or message.request != self.id:
             return
         self.touched = time.monotonic()

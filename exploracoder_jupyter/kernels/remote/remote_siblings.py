@@ -24,7 +24,7 @@ from pydantic import SecretStr
 from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
-from exploracoder_jupyter.kernels.agent_programs import Inspect, interpreter_facts
+from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, Step
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
 from exploracoder_jupyter.kernels.remote.kernel_reaper import Steward
@@ -198,7 +198,7 @@ class RemoteSiblings:
 
     async def _read_environment(self) -> Environment:
         return Environment(
-            **await interpreter_facts(self.inspect),
+            **await read_interpreter_facts(self.inspect),
             kernel=self.factory.gateway.kernel,
             isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.parcel.note])),
             branching="rerun (remote)",

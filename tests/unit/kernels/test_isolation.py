@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.errors import MissingMeans
-from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_inside
+from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, hidden_paths
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View
@@ -236,7 +236,7 @@ def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, mo
 
 
 def test_what_is_sent_is_a_program_of_its_own(tmp_path):
-    archive = write_inside(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "inside.zip")
     done = subprocess.run(
         [sys.executable, archive, "{}", "introspection.installed_packages"],
         capture_output=True,
@@ -247,7 +247,7 @@ def test_what_is_sent_is_a_program_of_its_own(tmp_path):
 
 
 def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
-    archive = write_inside(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "inside.zip")
     for name in ("platform.py", "email.py", "argparse.py"):
         (tmp_path / name).write_text("raise ImportError")
     (tmp_path / "mylib.py").write_text("def own(): pass")
@@ -259,7 +259,7 @@ def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
 
 @pytest.mark.parametrize(("given", "said"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
 def test_the_environment_tells_what_results_depend_on(tmp_path, given, said):
-    archive = write_inside(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "inside.zip")
     command = [sys.executable, archive, "{}", "introspection.installed_packages"]
     environ = {**os.environ, **given, "TZ": "UTC"}
     done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environ)
