@@ -23,8 +23,8 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.processes.process_tree import Census
-from exploracoder_jupyter.kernels.sandbox.credential_files import credentials_below
-from exploracoder_jupyter.kernels.sandbox.isolation import View
+from exploracoder_jupyter.kernels.sandbox.credential_files import find_credential_files
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs the module of `kernel_agent` with that name and these arguments; yields the lines it prints, without line ends.
@@ -83,8 +83,8 @@ async def inspect(
     """
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
-    hidden = (*launcher.files.hidden, *await to_thread.run_sync(lambda: tuple(credentials_below([workdir]))))
-    view = View(
+    hidden = (*launcher.files.hidden, *await to_thread.run_sync(lambda: tuple(find_credential_files([workdir]))))
+    view = FileView(
         workdir=workdir,
         temporary=private / "tmp",
         writable=(private,),

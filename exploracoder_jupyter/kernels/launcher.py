@@ -27,8 +27,8 @@ from anyio import to_thread
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
-from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, harmless
-from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View, find_isolation, needed_by_interpreter
+from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, is_harmless
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Isolation, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles, find_visible_files
 
@@ -73,7 +73,7 @@ class Launcher:
 
     def environ(self, private: Path) -> dict[str, str]:
         """Return the environment of a process whose own writable folder is `private`."""
-        given = {name: value for name, value in self.interpreter.environ.items() if harmless(name, value)}
+        given = {name: value for name, value in self.interpreter.environ.items() if is_harmless(name, value)}
         own = {
             "IPYTHONDIR": str(private / "ipython"),
             "MPLCONFIGDIR": str(private / "matplotlib"),
@@ -81,7 +81,7 @@ class Launcher:
         }
         return {**allowed_environment(os.environ, network=self.sandbox.network), **given, **own}
 
-    def command(self, module: str, arguments: Sequence[str], view: View) -> list[str]:
+    def command(self, module: str, arguments: Sequence[str], view: FileView) -> list[str]:
         """Return the command line that runs a module of `kernel_agent` within the view."""
         limits = json.dumps({**self.limits(), "filter": self._encoded_filter()})
         program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]

@@ -25,7 +25,7 @@ from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level, find_level
 from exploracoder_jupyter.pipeline.ports import Branch
 
-_MOST_NAMES: Final = 3
+_MAX_NAMES: Final = 3
 _REMEDY: Final = "Install bubblewrap (Debian: apt-get install bubblewrap), or use --isolation best."
 
 
@@ -74,8 +74,8 @@ def choose(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> Choice:
     fork = _can_fork(sandbox, level)
     if live is None and sandbox.state == "live":
         raise MissingMeans("There is no live kernel to fork.", remedy="Use --state fresh.")
-    against = _against(sandbox, level, live)
-    return Choice(live=not against, fork=fork or not against, why=against or _in_favour(live))
+    reason = _reason_against_live(sandbox, level, live)
+    return Choice(live=not reason, fork=fork or not reason, why=reason or _reason_for_live(live))
 
 
 def _can_fork(sandbox: Sandbox, level: Level) -> bool:
@@ -84,7 +84,7 @@ def _can_fork(sandbox: Sandbox, level: Level) -> bool:
     return level.name == "namespaces"  # bubblewrap isolates spawned kernels better than the weaker levels do forks
 
 
-def _against(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
+def _reason_against_live(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
     """Return the reason not to fork the live kernel; empty if it is to be forked."""
     if sandbox.state == "fresh":
         return "as requested"
@@ -98,14 +98,14 @@ def _against(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
     if sandbox.state == "live":
         return ""
     if live.secretive:
-        names = ", ".join(live.secretive[:_MOST_NAMES])
+        names = ", ".join(live.secretive[:_MAX_NAMES])
         return f"variables look like credentials ({names}); --state live includes them anyway"
     if level.name != "namespaces":
         return "forks cannot be fully confined here; --state live forks anyway"
     return ""
 
 
-def _in_favour(live: LiveKernel | None) -> str:
+def _reason_for_live(live: LiveKernel | None) -> str:
     return "every variable is seen as it is" if live else ""
 
 
@@ -132,9 +132,9 @@ async def open_siblings(
             remote = RemoteSiblings(sandbox, workdir=workdir, setup=setup, variables=variables)
             yield await stack.enter_async_context(remote)
             return
-        level = await to_thread.run_sync(_level)
+        level = await to_thread.run_sync(_detect_level)
         choice = choose(sandbox, level, live)
-        _require(sandbox, level, choice)
+        _require_isolation(sandbox, level, choice)
         yield await _open(stack, sandbox, level, choice, workdir, Origin(live, setup, variables))
 
 
@@ -142,27 +142,27 @@ async def _open(
     stack: AsyncExitStack, sandbox: Sandbox, level: Level, choice: Choice, workdir: Path, origin: Origin
 ) -> Siblings:
     """Open what was chosen; re-run where forking fails after all, unless the settings require forking."""
-    again = RerunSiblings(sandbox, workdir=workdir, setup=origin.setup, variables=origin.variables, state=choice.state)
+    rerun = RerunSiblings(sandbox, workdir=workdir, setup=origin.setup, variables=origin.variables, state=choice.state)
     if not choice.fork:
-        return await stack.enter_async_context(again)
-    start = origin if choice.live else replace(origin, live=None)
-    forks = ForkSiblings(sandbox, level, workdir=workdir, origin=start, state=choice.state)
+        return await stack.enter_async_context(rerun)
+    start_origin = origin if choice.live else replace(origin, live=None)
+    forks = ForkSiblings(sandbox, level, workdir=workdir, origin=start_origin, state=choice.state)
     try:
         return await stack.enter_async_context(forks)
     except (KernelError, BaseExceptionGroup) as group:
         error = unwrapped(group)
         if sandbox.branching == "fork" or not isinstance(error, KernelError):
             raise error from None
-    again.state = f"fresh: the kernel could not be forked ({str(error).rstrip('.')})"
-    return await stack.enter_async_context(again)
+    rerun.state = f"fresh: the kernel could not be forked ({str(error).rstrip('.')})"
+    return await stack.enter_async_context(rerun)
 
 
-def _level() -> Level:
+def _detect_level() -> Level:
     with tempfile.TemporaryDirectory() as folder:
         return find_level(write_agent_archive(Path(folder) / "inside.zip"))
 
 
-def _require(sandbox: Sandbox, level: Level, choice: Choice) -> None:
+def _require_isolation(sandbox: Sandbox, level: Level, choice: Choice) -> None:
     """Check that full isolation is available, if the settings require it.
 
     Raises:

@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.time_limits import scale
 from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
-from exploracoder_jupyter.kernels.sandbox.isolation import View
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, copy_snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
@@ -60,7 +60,7 @@ class SiblingFactory:
             raise
         self._folders[id(sibling)] = folder
         try:
-            await set_up(sibling, self.setup)
+            await run_setup(sibling, self.setup)
         except BaseException:
             await self.dispose(sibling)
             raise
@@ -83,7 +83,7 @@ class SiblingFactory:
             (folder / name).mkdir(parents=True, mode=0o700)
         folder.chmod(0o700)
         copy_snapshot(self.snapshot, folder / "work")
-        for fonts in font_lists():
+        for fonts in font_caches():
             shutil.copy2(fonts, folder / "matplotlib")
 
     def _launch(self, folder: Path) -> LaunchSpec:
@@ -106,10 +106,10 @@ class SiblingFactory:
             }
         )
 
-    def _view(self, folder: Path) -> View:
+    def _view(self, folder: Path) -> FileView:
         source = self.snapshot.source
         variables = () if self.variables is None else (self.variables,)
-        return View(
+        return FileView(
             workdir=source,
             copy=folder / "work",
             temporary=folder / "tmp",
@@ -123,7 +123,7 @@ class SiblingFactory:
         )
 
 
-async def set_up(sibling: AnySibling, code: str) -> None:
+async def run_setup(sibling: AnySibling, code: str) -> None:
     """Run the code that every sibling runs first, if there is any.
 
     Raises:
@@ -145,7 +145,7 @@ def _reason(error: OSError) -> str:
     return str(error)
 
 
-def font_lists() -> list[Path]:
+def font_caches() -> list[Path]:
     """Return Matplotlib's font caches, if the user has any: each sibling would take seconds to build its own."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = Path(os.environ.get("MPLCONFIGDIR") or home / "matplotlib")

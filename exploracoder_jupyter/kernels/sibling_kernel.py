@@ -27,7 +27,7 @@ from exploracoder_jupyter.kernels.processes.process_tree import TreeUsage
 Cause = Literal["finished", "timeout", "flooded", "died"]
 
 _START_SECONDS: Final = 60.0
-_ASK_AGAIN_SECONDS: Final = (0.03, 0.04, 0.08, 0.2, 0.5)
+_HANDSHAKE_SECONDS: Final = (0.03, 0.04, 0.08, 0.2, 0.5)
 _GRACE_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.05
 _LOST_IDLE_SECONDS: Final = 2.0
@@ -48,7 +48,7 @@ class SiblingProcess(Protocol):
         ...
 
     def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
-        """Measure the process tree; see `Census.take`."""
+        """Measure the process tree; see `Census.handle`."""
         ...
 
     def unshared_memory(self) -> int:
@@ -85,20 +85,20 @@ class ExecutionResult:
 class Sibling:
     """A running kernel. `close` is idempotent and must be awaited."""
 
-    def __init__(self, client: AsyncKernelClient, body: SiblingProcess) -> None:
-        self._client, self.body = client, body
+    def __init__(self, client: AsyncKernelClient, process: SiblingProcess) -> None:
+        self._client, self.process = client, process
         self._closed = False
         self.end_reason = ""
         """Why the sibling was ended or died; empty while it lives."""
 
     @classmethod
-    async def connect(cls, client: AsyncKernelClient, body: SiblingProcess) -> Sibling:
+    async def connect(cls, client: AsyncKernelClient, process: SiblingProcess) -> Sibling:
         """Return the sibling as soon as it answers; end it if it does not.
 
         Raises:
             KernelError: it did not start; the message contains the last line of its log.
         """
-        sibling = cls(client, body)
+        sibling = cls(client, process)
         try:
             await sibling._wait_until_ready()
         except BaseException as error:
@@ -112,21 +112,21 @@ class Sibling:
     @property
     def is_alive(self) -> bool:
         """Whether the process is running."""
-        return not self._closed and self.body.is_alive
+        return not self._closed and self.process.is_alive
 
     @property
     def folder(self) -> Path | None:
         """Its own folder on disk with everything that it can write; `None` if it has none."""
-        return self.body.folder
+        return self.process.folder
 
     def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
-        """Measure its process tree; see `Census.take`."""
-        return self.body.usage(max_processes=max_processes, recount_above=recount_above)
+        """Measure its process tree; see `Census.handle`."""
+        return self.process.usage(max_processes=max_processes, recount_above=recount_above)
 
     async def execute(self, code: str, *, timeout: float, collector: OutputCollector) -> ExecutionResult:
         """Run code; outputs are added to the collector. Cancelling ends the sibling."""
         if not self.is_alive:
-            return ExecutionResult(note=self.end_reason or self.body.describe_end())
+            return ExecutionResult(note=self.end_reason or self.process.describe_end())
         started = time.monotonic()
         try:
             id_ = self._client.execute(  # `stop_on_error=False`: an error must not abort the requests sent after it
@@ -141,7 +141,7 @@ class Sibling:
                 readers.start_soon(self._read_reply, request)
                 readers.start_soon(self._read_outputs, request)
                 readers.start_soon(self._watch, request)
-                result = await self._decide(request, timeout)
+                result = await self._wait_for_end(request, timeout)
                 readers.cancel_scope.cancel()
         except BaseException:
             with anyio.CancelScope(shield=True):
@@ -154,7 +154,7 @@ class Sibling:
     async def end(self, reason: str) -> None:
         """Kill the process tree and record why."""
         self.end_reason = self.end_reason or reason
-        await self.body.end()
+        await self.process.end()
 
     async def close(self) -> None:
         """End the process tree and release sockets. Idempotent."""
@@ -167,39 +167,39 @@ class Sibling:
                     await self.end("the branch was closed")
             finally:
                 self._client.stop_channels()
-                await self.body.release()
+                await self.process.release()
 
     async def _wait_until_ready(self) -> None:
         self._client.start_channels(stdin=False, hb=False)
         for channel in (self._client.shell_channel, self._client.control_channel):
             channel.socket.sndtimeo = 0  # code in the sibling can break the connection: sending would block forever
         with anyio.move_on_after(scale(_START_SECONDS)):
-            patience = iter(_ASK_AGAIN_SECONDS)
+            intervals = iter(_HANDSHAKE_SECONDS)
             while self.is_alive:
-                with anyio.move_on_after(next(patience, _ASK_AGAIN_SECONDS[-1])):
+                with anyio.move_on_after(next(intervals, _HANDSHAKE_SECONDS[-1])):
                     await self._handshake()
                     return
-        raise KernelError(f"A sibling kernel did not start: {self.body.start_failure()}")
+        raise KernelError(f"A sibling kernel did not start: {self.process.start_failure()}")
 
     async def _handshake(self) -> None:
         """Wait for one reply on both channels: outputs sent before a subscription is active are lost."""
-        asked = self._client.kernel_info()
+        request_id = self._client.kernel_info()
         for get in (self._client.get_shell_msg, self._client.get_iopub_msg):
-            while not ((message := await _get(get)) and message.request == asked):
+            while not ((message := await _receive_message(get)) and message.request == request_id):
                 pass
 
-    async def _decide(self, request: _Request, timeout: float) -> ExecutionResult:
+    async def _wait_for_end(self, request: _Request, timeout: float) -> ExecutionResult:
         with anyio.move_on_after(timeout):
             await request.decided.wait()
         cause: Cause = request.cause or "timeout"
         if cause in ("timeout", "flooded"):
-            request.stopping = True
-            await self._stop(request)
+            request.is_stopping = True
+            await self._interrupt(request)
         if cause == "died" or not self.is_alive:
             await anyio.sleep(_LAST_WORDS_SECONDS)
-        return ExecutionResult(cause, note=self.end_reason or ("" if self.is_alive else self.body.describe_end()))
+        return ExecutionResult(cause, note=self.end_reason or ("" if self.is_alive else self.process.describe_end()))
 
-    async def _stop(self, request: _Request) -> None:
+    async def _interrupt(self, request: _Request) -> None:
         # Messages reach into a process namespace, signals do not.
         with suppress(zmq.Again):
             self._client.control_channel.send(self._client.session.msg("interrupt_request"))
@@ -210,26 +210,26 @@ class Sibling:
 
     async def _read_reply(self, request: _Request) -> None:
         while True:
-            message = await _get(self._client.get_shell_msg)
+            message = await _receive_message(self._client.get_shell_msg)
             if message and message.request == request.id:
                 request.reply = message.content
-                request.touched = time.monotonic()
+                request.last_message_at = time.monotonic()
                 request.finish_if_complete()
                 return
 
     async def _read_outputs(self, request: _Request) -> None:
         while True:
-            message = await _get(self._client.get_iopub_msg)
+            message = await _receive_message(self._client.get_iopub_msg)
             if message and message.request == request.id:
-                request.take(message.kind, message.content)
+                request.handle(message.kind, message.content)
 
     async def _watch(self, request: _Request) -> None:
         while True:
             await anyio.sleep(_POLL_SECONDS)
             if not self.is_alive:
-                request.decide("died")
+                request.set_cause("died")
                 request.ended.set()
-            elif request.reply is not None and time.monotonic() - request.touched > _LOST_IDLE_SECONDS:
+            elif request.reply is not None and time.monotonic() - request.last_message_at > _LOST_IDLE_SECONDS:
                 request.idle = True  # a flood makes sockets drop messages, possibly the last one
                 request.finish_if_complete()
 
@@ -242,30 +242,30 @@ class _Request:
         self.decided, self.ended = anyio.Event(), anyio.Event()
         self.cause: Cause | None = None
         self.reply: dict[str, Any] | None = None
-        self.idle = self.stopping = False
-        self.touched = time.monotonic()
+        self.idle = self.is_stopping = False
+        self.last_message_at = time.monotonic()
 
-    def take(self, kind: str, content: dict[str, Any]) -> None:
-        self.touched = time.monotonic()
+    def handle(self, kind: str, content: dict[str, Any]) -> None:
+        self.last_message_at = time.monotonic()
         if kind == "status":
             self.idle = self.idle or content.get("execution_state") == "idle"
             self.finish_if_complete()
             return
         self.collector.add(kind, content)
-        if self.collector.flooded and not self.stopping:
-            self.decide("flooded")
+        if self.collector.flooded and not self.is_stopping:
+            self.set_cause("flooded")
 
     def finish_if_complete(self) -> None:
         if self.idle and self.reply is not None:
-            self.decide("finished")
+            self.set_cause("finished")
             self.ended.set()
 
-    def decide(self, cause: Cause) -> None:
+    def set_cause(self, cause: Cause) -> None:
         self.cause = self.cause or cause
         self.decided.set()
 
 
-async def _get(receive: Any) -> Message | None:
+async def _receive_message(receive: Any) -> Message | None:
     """Return the next message; `None` if it is unsigned or invalid (code in the sibling can send anything)."""
     try:
         return parse_message(await receive(timeout=None))

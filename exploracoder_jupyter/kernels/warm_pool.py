@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 
 CORES: Final = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_MOST_WARM: Final = 8
+_MAX_WARM: Final = 8
 
 S = TypeVar("S", bound=AnySibling)
 
@@ -37,16 +37,16 @@ class Factory(Protocol[S]):
 class WarmPool(Generic[S]):
     """Siblings started ahead. Starts run in the task group, which must outlive the pool."""
 
-    def __init__(self, tasks: TaskGroup, factory: Factory[S], *, size: int = min(CORES, _MOST_WARM) + 1) -> None:
+    def __init__(self, tasks: TaskGroup, factory: Factory[S], *, size: int = min(CORES, _MAX_WARM) + 1) -> None:
         self._tasks, self._factory, self._size = tasks, factory, size
-        self._give, self._receive = anyio.create_memory_object_stream[S | ExploraError](float("inf"))
+        self._sender, self._receiver = anyio.create_memory_object_stream[S | ExploraError](float("inf"))
         self._starting = self._takers = 0
-        self._at_once = anyio.CapacityLimiter(CORES)
+        self._start_limiter = anyio.CapacityLimiter(CORES)
 
     def warm_up(self) -> None:
         """Start the missing siblings in the background. Returns at once."""
         wanted = self._size + self._takers
-        for _ in range(wanted - self._starting - self._receive.statistics().current_buffer_used):
+        for _ in range(wanted - self._starting - self._receiver.statistics().current_buffer_used):
             self._starting += 1
             self._tasks.start_soon(self._start_one)
 
@@ -57,42 +57,42 @@ class WarmPool(Generic[S]):
             KernelError: no sibling could be started.
         """
         while True:
-            given = await self._next()
-            if isinstance(given, ExploraError):
-                raise given
-            if given.is_alive:
-                return given
-            await self._factory.dispose(given)
+            item = await self._next()
+            if isinstance(item, ExploraError):
+                raise item
+            if item.is_alive:
+                return item
+            await self._factory.dispose(item)
 
     async def close(self) -> None:
         """End the siblings that were not taken."""
         async with anyio.create_task_group() as tasks:
             with suppress(anyio.WouldBlock):
                 while True:
-                    given = self._receive.receive_nowait()
-                    if not isinstance(given, ExploraError):
-                        tasks.start_soon(self._factory.dispose, given)
-        self._give.close()
-        self._receive.close()
+                    item = self._receiver.receive_nowait()
+                    if not isinstance(item, ExploraError):
+                        tasks.start_soon(self._factory.dispose, item)
+        self._sender.close()
+        self._receiver.close()
 
     async def _next(self) -> S | ExploraError:
         self._takers += 1
         self.warm_up()
         try:
-            given = await self._receive.receive()
+            item = await self._receiver.receive()
         finally:
             self._takers -= 1
         self.warm_up()
-        return given
+        return item
 
     async def _start_one(self) -> None:
         try:
-            async with self._at_once:
+            async with self._start_limiter:
                 sibling = await self._factory.start()
         except ExploraError as error:
             self._starting -= 1
-            if self._receive.statistics().tasks_waiting_receive:
-                self._give.send_nowait(error)
+            if self._receiver.statistics().tasks_waiting_receive:
+                self._sender.send_nowait(error)
         else:
             self._starting -= 1
-            self._give.send_nowait(sibling)
+            self._sender.send_nowait(sibling)

@@ -26,8 +26,8 @@ from exploracoder_jupyter.kernels.observing.output_collector import OutputCollec
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from exploracoder_jupyter.kernels.remote import remote_channel
 from exploracoder_jupyter.kernels.remote.gateway import open_gateway
-from exploracoder_jupyter.kernels.remote.kernel_reaper import Steward
-from exploracoder_jupyter.kernels.remote.remote_payload import pack, unpack_written
+from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
+from exploracoder_jupyter.kernels.remote.remote_payload import build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import RemoteSibling
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings, remote_inspector
 from tests.integration.remote_servers import SERVERS, TOKEN, serve
@@ -101,13 +101,13 @@ async def root(siblings):
 async def sibling_with(server, patience):
     """One sibling whose kernel ends itself after so many seconds of silence."""
     gateway = await open_gateway(server.url, kernel=None, token=SecretStr(TOKEN))
-    steward = Steward(gateway)
-    sibling = await RemoteSibling.start(gateway, pack(None, Sandbox(), patience=patience), steward)
+    reaper = KernelReaper(gateway)
+    sibling = await RemoteSibling.start(gateway, build_payload(None, Sandbox(), patience=patience), reaper)
     try:
         yield sibling
     finally:
         await sibling.close()
-        steward.close()
+        reaper.close()
 
 
 async def run(branch, code, timeout=None):
@@ -310,7 +310,7 @@ async def test_a_killed_engine_leaves_no_kernel_behind(quiet, tmp_path):
 
 
 async def test_a_kernel_that_dies_while_it_unpacks_leaves_no_folder(tmp_path):
-    torn = replace(pack(None, Sandbox(), patience=60), content=b"not an archive")
+    torn = replace(build_payload(None, Sandbox(), patience=60), content=b"not an archive")
     kernel = "import IPython, sys; IPython.InteractiveShell.instance().run_cell(sys.stdin.read())"
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
     code = "\n".join(torn.code())
@@ -325,7 +325,7 @@ async def test_a_kernel_that_nobody_speaks_to_ends_itself(quiet):
         assert "the remote kernel ended" in sibling.end_reason
     async with sibling_with(quiet, patience=3) as sibling:
         for _ in range(3):
-            await sibling.touch()
+            await sibling.notify_alive()
             await anyio.sleep(1.5)
         assert (await sibling.execute("1", timeout=patience(10), collector=OutputCollector(1000))).cause == "finished"
 

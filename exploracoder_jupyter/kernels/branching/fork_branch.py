@@ -225,8 +225,8 @@ class ForkBranch:
     @property
     def process(self) -> Forked | None:
         """The forked process; `None` before the fork."""
-        body = self._sibling.body if self._sibling else None
-        return body if isinstance(body, Forked) else None
+        process = self._sibling.process if self._sibling else None
+        return process if isinstance(process, Forked) else None
 
     async def run(self, code: str, *, timeout: float) -> Observation:
         """Run code here, which changes this state. One call at a time: a second one waits for the first.
@@ -283,11 +283,11 @@ class ForkBranch:
 
     async def files(self, folder: Path) -> tuple[str, ...]:
         """Copy what was written in this branch since the root into a new folder; see `Branch.files`."""
-        body = self.process
-        if body is None or not body.is_alive:
+        process = self.process
+        if process is None or not process.is_alive:
             return ()
         orders = self._branches.forker.orders
-        work = Path(seen_from_here(str(body.home / ("up" if orders.level.overlay else "work")), body))
+        work = Path(seen_from_here(str(process.home / ("up" if orders.level.overlay else "work")), process))
         most = orders.launcher.sandbox.copy_mb
         return await to_thread.run_sync(lambda: copy_written(work, orders.snapshot, folder, most_mb=most))
 
@@ -302,11 +302,11 @@ class ForkBranch:
 
     def _fork_pool(self) -> ForkPool:
         """The pool from which forks of this state are taken."""
-        body = self.process
-        if body is None:
+        process = self.process
+        if process is None:
             return self._origin
         if self._pool is None:
-            self._pool = self._branches.fork_pool(body)
+            self._pool = self._branches.fork_pool(process)
         return self._pool
 
     def _adopt(self, sibling: Sibling) -> ForkBranch:
@@ -350,11 +350,11 @@ class ForkBranch:
 
     async def _end_if_stalled(self, sibling: Sibling, hung: anyio.Event) -> None:
         """End a kernel that hangs because it was forked. Watches only where a library known to cause that is loaded."""
-        body = self.process
-        if body is None or not body.loaded:
+        process = self.process
+        if process is None or not process.loaded:
             return
         if self._stall_detector is None:
-            self._stall_detector = StallDetector(body.pid)
+            self._stall_detector = StallDetector(process.pid)
         while not self._stall_detector.is_stalled():
             await anyio.sleep(_POLL_SECONDS)
         hung.set()

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from exploracoder_jupyter.kernel_agent.confinement import confine
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.isolation import Mount, View, counts_apart, plan
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Mount, counts_processes_separately, plan_mounts
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
-from exploracoder_jupyter.kernels.sibling_factory import font_lists
+from exploracoder_jupyter.kernels.sibling_factory import font_caches
 
 _MAX_LIVE_DESCENDANTS: Final = 8
 """Live branches that may descend from one branch: limits on processes apply to all of them together."""
@@ -83,7 +83,7 @@ class Orders:
             "overlay": self.level.overlay,
             "borrowed": [str(self.snapshot.source / path) for path in self.snapshot.borrowed],
             "size": min(self.launcher.disk, self.launcher.memory // 2),
-            "fonts": [str(path) for path in font_lists()],
+            "fonts": [str(path) for path in font_caches()],
             "chdir": None,
             "limits": {"processes": self._max_tasks},
             "home": str(home),
@@ -97,7 +97,7 @@ class Orders:
         """Limit on tasks of a branch and its descendants; `None` where the user's own tasks would count too."""
         return (
             self.launcher.max_tasks * _MAX_LIVE_DESCENDANTS
-            if self.level.name == "namespaces" and counts_apart()
+            if self.level.name == "namespaces" and counts_processes_separately()
             else None
         )
 
@@ -117,7 +117,7 @@ class Orders:
 
     def _view(self) -> Order:
         """Return the mounts to make before and after the working directory."""
-        view = View(
+        view = FileView(
             workdir=self.snapshot.source,
             readable=(*self.launcher.readable, self.snapshot.folder),
             borrowed=tuple(self.snapshot.source / path for path in self.snapshot.borrowed),
@@ -126,7 +126,7 @@ class Orders:
             private=self.launcher.folder,
             overlaid=True,
         )
-        steps = plan(view, network=self.launcher.sandbox.network)
+        steps = plan_mounts(view, network=self.launcher.sandbox.network)
         middle = next(number for number, step in enumerate(steps) if step.kind == "workdir")
         borrowed = set(map(str, view.borrowed))
         after = [step for step in steps[middle:] if step.target not in borrowed]

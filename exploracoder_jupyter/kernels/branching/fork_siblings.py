@@ -36,8 +36,8 @@ from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, s
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
-from exploracoder_jupyter.kernels.sandbox.syscall_filter import MISSING
-from exploracoder_jupyter.kernels.sibling_factory import set_up
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
+from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 from exploracoder_jupyter.kernels.zmq_context import end_context
 
@@ -149,9 +149,9 @@ class ForkSiblings:
             return await self._forker.root(self._origin.live.fork, chdir=None)
         fresh = await self._start_fresh(context)
         try:
-            await set_up(fresh, self._origin.setup)
+            await run_setup(fresh, self._origin.setup)
             return await self._forker.root(
-                lambda address: set_up(fresh, f"get_ipython().explora_fork({address!r})"), chdir=self._workdir
+                lambda address: run_setup(fresh, f"get_ipython().explora_fork({address!r})"), chdir=self._workdir
             )
         finally:
             with anyio.CancelScope(shield=True):
@@ -182,7 +182,7 @@ class ForkSiblings:
 
     async def _read_environment(self) -> Environment:
         described = self._level.describe(network=self._sandbox.network)
-        unfiltered = "" if self._forker.orders.filter else MISSING
+        unfiltered = "" if self._forker.orders.filter else NO_FILTER_NOTE
         return Environment(
             **await read_interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,

@@ -89,8 +89,8 @@ class Forker:
         """
         order = self.orders.branch(next(self._serial), parent.home)
         try:
-            body = await self.child(parent, order)
-            return await Sibling.connect(self._client(order, body), body)
+            process = await self.child(parent, order)
+            return await Sibling.connect(self._client(order, process), process)
         except KernelError as error:
             if isinstance(error, ForkRefused):
                 raise
@@ -126,11 +126,11 @@ class Forker:
                 undo.callback(os.close, lifeline)
                 with anyio.fail_after(scale(_FORK_SECONDS)):
                     message = await channel.receive()
-                body = self._body(message, channel, lifeline, order, parent)
+                process = self._accept_child(message, channel, lifeline, order, parent)
             except (EOFError, OSError, TimeoutError) as error:
                 raise KernelError("A kernel could not be forked: the child process did not answer.") from error
             undo.pop_all()
-        return body
+        return process
 
     def _send(self, channel: BranchChannel, order: Order, parent: Forked | None) -> int:
         """Send the request with the descriptors that it needs.
@@ -161,7 +161,7 @@ class Forker:
                     passed["permit"] = stack.enter_context(_memory_file(compiled.permit))
             yield passed
 
-    def _body(
+    def _accept_child(
         self, message: BranchMessage, channel: BranchChannel, lifeline: int, order: Order, parent: Forked | None
     ) -> Forked:
         """Return the process that sent this message.
@@ -178,23 +178,23 @@ class Forker:
                     undo.callback(os.close, descriptor)
                 reaper, proc = [*message.descriptors[:expected], None, None][:2]
                 answer = _parse_answer(message)
-                process = os.pidfd_open(message.pid)
-                undo.callback(os.close, process)
+                pidfd = os.pidfd_open(message.pid)
+                undo.callback(os.close, pidfd)
                 home = self.orders.home_of(order)
                 loaded = tuple(name for name in answer.loaded if name in RISKY)
                 on_disk = None if isolated else home
                 proc = proc if parent is None else parent.proc
-                body = Forked(channel, message.pid, process, reaper, lifeline, home, on_disk, parent, proc, loaded)
+                process = Forked(channel, message.pid, pidfd, reaper, lifeline, home, on_disk, parent, proc, loaded)
                 undo.pop_all()
         if parent is None:
             self.notes = [_one_line(note) for note in answer.notes[:_MAX_NOTES]]
-        return body
+        return process
 
-    def _client(self, order: Order, body: Forked) -> AsyncKernelClient:
+    def _client(self, order: Order, process: Forked) -> AsyncKernelClient:
         connection = order["connection"]
         client = AsyncKernelClient(context=self.context)
         client.transport = "ipc"
-        client.ip = seen_from_here(connection["ip"], body)
+        client.ip = seen_from_here(connection["ip"], process)
         for name in _PORTS:
             setattr(client, name, connection[name])
         client.session.key = connection["key"].encode()
@@ -242,9 +242,9 @@ def _memory_file(content: bytes) -> Iterator[int]:
         os.close(file)
 
 
-def seen_from_here(path: str, body: Forked) -> str:
+def seen_from_here(path: str, process: Forked) -> str:
     """Translate a path of the branch to a path of this process."""
-    return path if body.folder is not None else f"/proc/{body.pid}/root{path}"
+    return path if process.folder is not None else f"/proc/{process.pid}/root{path}"
 
 
 def _last_line(text: str) -> str:

@@ -31,7 +31,7 @@ from exploracoder_jupyter.kernels.observing.observation import (
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
-from exploracoder_jupyter.kernels.sandbox.syscall_filter import MISSING
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory
@@ -209,7 +209,7 @@ class RerunSiblings:
 
     async def _read_environment(self) -> Environment:
         described = self._launcher.isolation.description
-        unfiltered = "" if self._launcher.filter else MISSING
+        unfiltered = "" if self._launcher.filter else NO_FILTER_NOTE
         return Environment(
             **await read_interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,

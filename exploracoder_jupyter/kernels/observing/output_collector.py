@@ -1,7 +1,7 @@
 """Collects the outputs of one execution from kernel messages, within a budget.
 
-`OutputCollector` converts the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of what
-is printed and reports how much was cut; it does not depend on sockets.
+`OutputCollector` converts the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of
+what is printed and reports how much was cut; it does not depend on sockets.
 """
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ class Census:
     def measure(self, *, max_processes: int, recount_above: float = math.inf) -> TreeUsage:
         """Measure the tree; stop after finding more than `max_processes` processes.
 
-        Memory beyond `recount_above` bytes is measured again with a slower method that counts pages shared by forks once.
+        Memory beyond `recount_above` bytes is measured again with a slower method that counts pages shared by forks
+        once.
         """
         found = self._members(max_processes)
         memory = sum(map(private_memory, found))
@@ -97,7 +98,7 @@ class Census:
 
 
 def _descendants(root: int, *, max_processes: int, excluding: Collection[int]) -> list[int]:
-    """Return the root and its descendants, deepest last, except for those in `excluding`; empty when the root is gone."""
+    """Return the root and its descendants, deepest last, without those in `excluding`; empty when the root is gone."""
     found: list[int] = []
     waiting = [root]
     while waiting and len(found) <= max_processes:

@@ -16,7 +16,7 @@ import psutil
 from anyio import to_thread
 
 from exploracoder_jupyter.kernels.processes.process_tree import TreeUsage
-from exploracoder_jupyter.kernels.sandbox.disk_usage import disk_is_full, disk_use
+from exploracoder_jupyter.kernels.sandbox.disk_usage import disk_is_full, disk_usage
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
 _TREE_SECONDS: Final = 0.15
@@ -71,7 +71,7 @@ class ResourceWatchdog:
     async def _check_disk(self) -> None:
         """Check disk usage, less often and in a thread, because every file is examined."""
         watched = {sibling: sibling.folder for sibling in self._watched if sibling.folder}
-        usages = {sibling: await to_thread.run_sync(disk_use, folder) for sibling, folder in watched.items()}
+        usages = {sibling: await to_thread.run_sync(disk_usage, folder) for sibling, folder in watched.items()}
         for sibling, usage in usages.items():
             if usage > self._disk:
                 await sibling.end(f"it wrote more than {self._disk // _MEGABYTE} MB and its kernel was ended")
@@ -83,14 +83,14 @@ class ResourceWatchdog:
     async def _check_unshared_memory(self) -> None:
         """Check memory owned, less often and in a thread: separating it from shared memory examines every page."""
         watched = tuple(self._watched)
-        owned = {sibling: await to_thread.run_sync(sibling.body.unshared_memory) for sibling in watched}
+        owned = {sibling: await to_thread.run_sync(sibling.process.unshared_memory) for sibling in watched}
         for sibling, bytes_ in owned.items():
             if bytes_ > self._memory * _MEMORY_SLACK:
                 await sibling.end(self._too_much_memory)
         if sum(owned.values()) > self._total_memory:
             await max(watched, key=owned.__getitem__).end(
-                f"all experiments together used more than {self._total_memory // _MEGABYTE} MB of memory and this kernel, the "
-                "largest, was ended"
+                f"all experiments together used more than {self._total_memory // _MEGABYTE} MB of memory and this "
+                "kernel, the largest, was ended"
             )
 
     @property

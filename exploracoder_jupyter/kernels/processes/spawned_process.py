@@ -52,7 +52,7 @@ async def start_sibling(launch: LaunchSpec, context: zmq.asyncio.Context) -> Sib
 
 
 class SpawnedProcess:
-    """The process, its tree and the lifeline that ends it with this process; implements `sibling_kernel.SiblingProcess`."""
+    """A spawned process with its tree and its lifeline to this process; implements `sibling_kernel.SiblingProcess`."""
 
     def __init__(self, launch: LaunchSpec, manager: AsyncKernelManager, lifeline: int) -> None:
         self._launch, self._manager, self._lifeline = launch, manager, lifeline

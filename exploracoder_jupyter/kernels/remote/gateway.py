@@ -28,8 +28,8 @@ TOKEN_VARIABLE: Final = "EXPLORACODER_GATEWAY_TOKEN"
 
 _KERNELS: Final = "/api/kernels"
 _CONNECT_SECONDS: Final = 10.0
-_REFUSED: Final = (401, 403)
-_GONE: Final = 404
+_UNAUTHORIZED: Final = (401, 403)
+_NOT_FOUND: Final = 404
 
 
 def gateway_token(environ: Mapping[str, str] | None = None) -> SecretStr | None:
@@ -39,7 +39,7 @@ def gateway_token(environ: Mapping[str, str] | None = None) -> SecretStr | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ServerAccess:
     """Headers and TLS options for requests to the server."""
 
     headers: Mapping[str, str] = field(repr=False)
@@ -52,7 +52,7 @@ class Access:
     """File with a client certificate."""
     key: str | None
 
-    def plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the options as JSON, token included; use it only for the pipe to the reaper."""
         return {**asdict(self), "headers": dict(self.headers)}
 
@@ -64,7 +64,7 @@ class Gateway:
     url: str
     kernel: str
     """Name of the kernelspec on the server."""
-    access: Access
+    access: ServerAccess
 
     @property
     def kernels(self) -> str:
@@ -82,7 +82,7 @@ class Gateway:
         parts = urlsplit(self.url)
         return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
 
-    async def manage(self, kernel: str) -> GatewayKernelManager:
+    async def connect_manager(self, kernel: str) -> GatewayKernelManager:
         """Return the manager of a kernel that was started.
 
         Raises:
@@ -100,7 +100,7 @@ class Gateway:
             raise KernelError(f"{self.host} does not know the kernel that it just started.")
         return manager
 
-    async def look(self, manager: GatewayKernelManager) -> str | None:
+    async def kernel_state(self, manager: GatewayKernelManager) -> str | None:
         """Return the kernel's state on the server (`idle`, `busy`, `dead`, ...); `None` when it no longer exists.
 
         Raises:
@@ -121,18 +121,18 @@ async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None)
         MissingMeans: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no such
             kernelspec.
     """
-    url = _checked(url)
+    url = _validate_url(url)
     if importlib.util.find_spec("jupyter_server") is None:
         raise MissingMeans(
             "A gateway needs the package jupyter-server, which is not installed.",
             remedy="Install it: pip install 'exploracoder-jupyter[remote]'.",
         )
     access = _configure(url, token)
-    found = await _kernelspecs(url, given=token is not None)
-    return Gateway(url, _chosen(found, kernel, urlsplit(url).netloc), access)
+    found = await _kernelspecs(url, has_token=token is not None)
+    return Gateway(url, _choose_kernelspec(found, kernel, urlsplit(url).netloc), access)
 
 
-def _checked(url: str) -> str:
+def _validate_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError("The gateway is not an http:// or https:// address.", remedy="E.g. http://localhost:8888.")
@@ -144,7 +144,7 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-def _configure(url: str, token: SecretStr | None) -> Access:
+def _configure(url: str, token: SecretStr | None) -> ServerAccess:
     """Configure jupyter_server's client for the server; certificates and further headers come from the environment."""
     from jupyter_server.gateway.gateway_client import GatewayClient
 
@@ -164,10 +164,10 @@ def _configure(url: str, token: SecretStr | None) -> Access:
     headers: dict[str, str] = json.loads(client.headers or "{}")
     if token:
         headers["Authorization"] = f"token {token.get_secret_value()}"
-    return Access(headers, client.validate_cert, client.ca_certs, client.client_cert, client.client_key)
+    return ServerAccess(headers, client.validate_cert, client.ca_certs, client.client_cert, client.client_key)
 
 
-async def _kernelspecs(url: str, *, given: bool) -> dict[str, Any]:
+async def _kernelspecs(url: str, *, has_token: bool) -> dict[str, Any]:
     from jupyter_server.gateway.gateway_client import gateway_request
 
     try:
@@ -175,26 +175,26 @@ async def _kernelspecs(url: str, *, given: bool) -> dict[str, Any]:
         if not isinstance(answer, dict) or not isinstance(answer["kernelspecs"], dict):
             raise KeyError
     except Exception as error:
-        raise _unusable(error, urlsplit(url).netloc, given=given) from error
+        raise _explain_failure(error, urlsplit(url).netloc, has_token=has_token) from error
     return answer
 
 
-def _unusable(error: Exception, host: str, *, given: bool) -> ExploraError:
+def _explain_failure(error: Exception, host: str, *, has_token: bool) -> ExploraError:
     if isinstance(error, (KeyError, ValueError)) or (
-        _code(error) == _GONE and not isinstance(error.__cause__, OSError)
+        _status_code(error) == _NOT_FOUND and not isinstance(error.__cause__, OSError)
     ):
         return MissingMeans(
             f"{host} does not answer like a Jupyter Server or Kernel Gateway.", remedy="Check the address."
         )
-    if _code(error) in _REFUSED:
-        what = "refuses the token" if given else "requires a token"
+    if _status_code(error) in _UNAUTHORIZED:
+        what = "refuses the token" if has_token else "requires a token"
         return MissingMeans(f"{host} {what}.", remedy=f"Set {TOKEN_VARIABLE} to a token of that server.")
     return MissingMeans(
         f"{host} cannot be reached: {_reason(error)}.", remedy="Start it, or check the address and the network."
     )
 
 
-def _chosen(found: Mapping[str, Any], kernel: str | None, host: str) -> str:
+def _choose_kernelspec(found: Mapping[str, Any], kernel: str | None, host: str) -> str:
     specs = found["kernelspecs"]
     name = kernel or str(found.get("default") or "python3")
     installed = ", ".join(sorted(specs)) or "none"
@@ -209,7 +209,7 @@ def _chosen(found: Mapping[str, Any], kernel: str | None, host: str) -> str:
     return name
 
 
-def _code(error: Exception) -> int:
+def _status_code(error: Exception) -> int:
     return int(getattr(error, "status_code", 0))
 
 

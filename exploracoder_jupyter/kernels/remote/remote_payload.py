@@ -29,21 +29,21 @@ from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.environment_variables import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, take_snapshot
 
-MOST_MB: Final = 20
+MAX_MB: Final = 20
 """Limit on the working directory, even where more may be copied locally: each sibling receives it over a network."""
 
-_PIECE: Final = 750_000
+_CHUNK_BYTES: Final = 750_000
 _MEGABYTE: Final = 1 << 20
 _SHELL: Final = "__import__('IPython').get_ipython()"
 
-OPEN: Final = f"{_SHELL}.explora_parcel = __import__('tempfile').TemporaryFile()"
+_OPEN: Final = f"{_SHELL}.explora_payload = __import__('tempfile').TemporaryFile()"
 """Code that prepares the kernel for receiving an archive."""
 
 _UNPACK: Final = """
 def _explora_unpack(shell, options):
     import importlib, os, secrets, subprocess, sys, tarfile, tempfile
-    parcel = shell.__dict__.pop("explora_parcel")
-    parcel.seek(0)
+    payload = shell.__dict__.pop("explora_payload")
+    payload.seek(0)
     mark = secrets.token_hex(8)
     folder = os.path.join(tempfile.gettempdir(), "xplora-" + mark)
     if os.name == "posix":
@@ -55,7 +55,7 @@ def _explora_unpack(shell, options):
             stdin=nothing, stdout=nothing, stderr=nothing, cwd="/", start_new_session=True,
         )
         os.environ[{mark!r}] = mark  # set afterwards: the watchdog must not count itself among the cells' processes
-    with parcel, tarfile.open(fileobj=parcel) as archive:
+    with payload, tarfile.open(fileobj=payload) as archive:
         if hasattr(tarfile, "data_filter"):
             archive.extractall(folder, filter="fully_trusted")
         else:
@@ -72,7 +72,7 @@ finally:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class Payload:
     """An archive ready to be sent, and the options for using it."""
 
     content: bytes
@@ -83,10 +83,10 @@ class Parcel:
 
     def code(self) -> Iterator[str]:
         """Yield the code to execute in a fresh kernel, in this order."""
-        yield OPEN
-        for start in range(0, len(self.content), _PIECE):
-            piece = base64.b64encode(self.content[start : start + _PIECE]).decode()
-            yield f"{_SHELL}.explora_parcel.write(__import__('base64').b64decode('{piece}'))"
+        yield _OPEN
+        for start in range(0, len(self.content), _CHUNK_BYTES):
+            chunk = base64.b64encode(self.content[start : start + _CHUNK_BYTES]).decode()
+            yield f"{_SHELL}.explora_payload.write(__import__('base64').b64decode('{chunk}'))"
         values = {
             "options": json.loads(self.options),
             "watchdog": inspect.getsource(cleanup_watchdog),
@@ -95,13 +95,13 @@ class Parcel:
         yield _UNPACK.format(**values)
 
 
-def pack(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = None, patience: float) -> Parcel:
+def build_payload(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = None, patience: float) -> Payload:
     """Pack the working directory as it is now (`None` for an empty one) and the folder of variables; blocks.
 
     `patience`: seconds of silence after which the kernel ends itself.
     """
     buffer = BytesIO()
-    with tempfile.TemporaryDirectory(prefix="xplora-parcel-") as name:
+    with tempfile.TemporaryDirectory(prefix="xplora-payload-") as name:
         folder = Path(name)
         write_agent_archive(folder / "inside.zip")
         note = ""
@@ -111,10 +111,10 @@ def pack(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = Non
             note = _snapshot(workdir, folder / "work", sandbox.copy_mb).note
         with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
             for part in ("inside.zip", "work"):
-                archive.add(folder / part, part, filter=_anonymous)
+                archive.add(folder / part, part, filter=_without_owner)
             if variables is not None:
-                archive.add(variables, "variables", filter=_anonymous)
-    return Parcel(buffer.getvalue(), _options(sandbox, variables is not None, patience), note)
+                archive.add(variables, "variables", filter=_without_owner)
+    return Payload(buffer.getvalue(), _options(sandbox, variables is not None, patience), note)
 
 
 def unpack_written(archive: bytes, folder: Path, *, most: int) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def _is_taken(folder: Path, path: PurePosixPath) -> bool:
 
 
 def _snapshot(workdir: Path, folder: Path, copy_mb: int) -> Snapshot:
-    return take_snapshot(workdir, folder, most_mb=min(copy_mb, MOST_MB), hidden=hidden_paths(os.environ), borrow=False)
+    return take_snapshot(workdir, folder, most_mb=min(copy_mb, MAX_MB), hidden=hidden_paths(os.environ), borrow=False)
 
 
 def _options(sandbox: Sandbox, variables: bool, patience: float) -> str:
@@ -169,7 +169,7 @@ def _options(sandbox: Sandbox, variables: bool, patience: float) -> str:
     return json.dumps(options)
 
 
-def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     """Remove the owner, whose ids belong to other users on the other machine."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""

@@ -24,14 +24,14 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels.observing.message_validation import parse_message, replace_surrogates
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.remote.gateway import Gateway
-from exploracoder_jupyter.kernels.remote.kernel_reaper import CannotStart, Steward
-from exploracoder_jupyter.kernels.remote.remote_payload import Parcel
+from exploracoder_jupyter.kernels.remote.kernel_reaper import CannotStart, KernelReaper
+from exploracoder_jupyter.kernels.remote.remote_payload import Payload
 from exploracoder_jupyter.kernels.sibling_kernel import Cause, ExecutionResult
 
 if TYPE_CHECKING:
     from jupyter_server.gateway.managers import GatewayKernelManager
 
-    from exploracoder_jupyter.kernels.remote.remote_channel import Channel
+    from exploracoder_jupyter.kernels.remote.remote_channel import RemoteChannel
 
 PATIENCE_SECONDS: Final = 600.0
 """A remote kernel ends itself after this silence, added to the time that it was asked to expect."""
@@ -55,16 +55,16 @@ _RESTARTED: Final = "the remote kernel ended; a kernel that the server started i
 class RemoteSibling:
     """A running remote kernel. Created by `start`; `close` is idempotent and must be awaited."""
 
-    def __init__(self, gateway: Gateway, manager: GatewayKernelManager, steward: Steward) -> None:
-        self._gateway, self._manager, self._steward = gateway, manager, steward
-        self._channel: Channel | None = None
+    def __init__(self, gateway: Gateway, manager: GatewayKernelManager, reaper: KernelReaper) -> None:
+        self._gateway, self._manager, self._reaper = gateway, manager, reaper
+        self._channel: RemoteChannel | None = None
         self._request: _Request | None = None
         self._closed = self._deleting = False
         self.end_reason = ""
         """Why the sibling was ended or died; empty while it lives."""
 
     @classmethod
-    async def start(cls, gateway: Gateway, parcel: Parcel, steward: Steward) -> RemoteSibling:
+    async def start(cls, gateway: Gateway, payload: Payload, reaper: KernelReaper) -> RemoteSibling:
         """Start a kernel and prepare it as a sibling.
 
         Raises:
@@ -72,14 +72,14 @@ class RemoteSibling:
         """
         with anyio.CancelScope(shield=True):  # a cancellation in here would leave a kernel that nothing deletes
             try:
-                manager = await gateway.manage(await steward.start())
+                manager = await gateway.connect_manager(await reaper.start())
             except CannotStart as error:
                 raise KernelError(f"{gateway.host} did not start a kernel: {error}.") from error
-        sibling = cls(gateway, manager, steward)
+        sibling = cls(gateway, manager, reaper)
         try:
             await sibling._connect()
-            for code in parcel.code():
-                await sibling._demand(code)
+            for code in payload.code():
+                await sibling._run_internal(code)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await sibling.close()
@@ -107,22 +107,22 @@ class RemoteSibling:
         result.reply = request.reply or {}
         return result
 
-    async def touch(self) -> None:
+    async def notify_alive(self) -> None:
         """Notify an idle kernel that the run is still active."""
         if self.is_alive and self._request is None:
             with suppress(KernelError):
                 await self._send(_expect(0.0), silent=True)
 
-    async def program(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[bytes, None]:
+    async def run_program(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[bytes, None]:
         """Run a module of `kernel_agent` as a program next to the kernel; yields its output as it arrives.
 
         Raises:
             KernelError: the program failed, with its last line of output, or the kernel was lost.
         """
-        await self._demand(f"{_GUEST}.start({module!r}, {list(arguments)!r})")
-        async with aclosing(self._pieces("read")) as pieces:
-            async for piece in pieces:
-                yield piece
+        await self._run_internal(f"{_GUEST}.start({module!r}, {list(arguments)!r})")
+        async with aclosing(self._read_chunks("read")) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
     async def fetch_written(self, most: int) -> bytes:
         """Return the files written in its working directory, at most `most` bytes, as a compressed tar archive.
@@ -130,26 +130,26 @@ class RemoteSibling:
         Raises:
             KernelError: the kernel was lost.
         """
-        await self._demand(f"{_GUEST}.pack({most})")
+        await self._run_internal(f"{_GUEST}.pack({most})")
         archive = bytearray()
-        async with aclosing(self._pieces("fetch")) as pieces:
-            async for piece in pieces:
-                archive += piece
+        async with aclosing(self._read_chunks("fetch")) as chunks:
+            async for chunk in chunks:
+                archive += chunk
                 if len(archive) > most + _LARGEST:  # cells may have modified our code so that it never ends
                     break
         return bytes(archive)
 
-    async def _pieces(self, method: str) -> AsyncGenerator[bytes, None]:
+    async def _read_chunks(self, method: str) -> AsyncGenerator[bytes, None]:
         """Yield what the method of `explora_guest` returns until it reports the end. Uses replies, because servers
         limit the bytes per second of outputs but not of replies."""
         while True:
-            answer = _unpacked(await self._demand("", wanted=f"{_GUEST}.{method}()"))
+            answer = _unpack_answer(await self._run_internal("", wanted=f"{_GUEST}.{method}()"))
             if answer.data:
                 yield answer.data
             elif answer.status is not None:
                 break
         if answer.status != 0:
-            raise KernelError(f"Reading the remote environment failed: {answer.words}")
+            raise KernelError(f"Reading the remote environment failed: {answer.message}")
 
     async def end(self, reason: str) -> None:
         """Ask the server to delete the kernel, and record why. If that fails, the reaper retries when the run ends."""
@@ -159,7 +159,7 @@ class RemoteSibling:
         self._deleting = True
         with suppress(Exception), anyio.move_on_after(_DELETE_SECONDS):  # if it fails, the reaper deletes the kernel
             await self._manager.shutdown_kernel()
-            self._steward.forget(str(self._manager.kernel_id))
+            self._reaper.mark_deleted(str(self._manager.kernel_id))
 
     async def close(self) -> None:
         """Delete the kernel and disconnect. Idempotent."""
@@ -172,26 +172,26 @@ class RemoteSibling:
                 await to_thread.run_sync(self._channel.close)
 
     async def _connect(self) -> None:
-        from exploracoder_jupyter.kernels.remote.remote_channel import Channel
+        from exploracoder_jupyter.kernels.remote.remote_channel import RemoteChannel
 
-        self._channel = Channel(self._gateway, self._manager, self._take)
+        self._channel = RemoteChannel(self._gateway, self._manager, self._on_message)
         try:
             await to_thread.run_sync(self._channel.open)
         except Exception as error:
             raise KernelError(f"No connection to a kernel of {self._gateway.host}: {error}.") from error
 
-    def _take(self, raw: dict[str, Any] | None) -> None:
+    def _on_message(self, raw: dict[str, Any] | None) -> None:
         if raw is None:
-            self._lost(_LOST)
-        elif _tells_death(raw):
-            self._lost(_RESTARTED)
+            self._mark_lost(_LOST)
+        elif _reports_death(raw):
+            self._mark_lost(_RESTARTED)
         elif self._request is not None:
-            self._request.take(raw)
+            self._request.handle(raw)
 
-    def _lost(self, why: str) -> None:
+    def _mark_lost(self, why: str) -> None:
         self.end_reason = self.end_reason or why
         if self._request is not None:
-            self._request.decide("died")
+            self._request.set_cause("died")
             self._request.ended.set()
 
     async def _send(self, code: str, *, silent: bool, wanted: str | None = None) -> str:
@@ -219,7 +219,7 @@ class RemoteSibling:
         try:
             return await to_thread.run_sync(send)
         except Exception as error:  # errors of the library and the system, and AttributeError from closed sockets
-            self._lost(_LOST)
+            self._mark_lost(_LOST)
             raise KernelError(f"{self._gateway.host}: {_LOST}.") from error
 
     async def _execute(self, request: _Request, code: str, timeout: float) -> ExecutionResult:
@@ -233,11 +233,11 @@ class RemoteSibling:
             return ExecutionResult(note=self.end_reason)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, request)
-            result = await self._decide(request, timeout)
+            result = await self._wait_for_end(request, timeout)
             tasks.cancel_scope.cancel()
         return result
 
-    async def _demand(self, code: str, *, wanted: str | None = None) -> dict[str, Any]:
+    async def _run_internal(self, code: str, *, wanted: str | None = None) -> dict[str, Any]:
         """Run our own code and return its reply.
 
         Raises:
@@ -254,28 +254,30 @@ class RemoteSibling:
         finally:
             self._request = None
         if request.cause != "finished" or (request.reply or {}).get("status") != "ok":
-            raise KernelError(f"A kernel of {self._gateway.host} could not be prepared: {self._problem(request)}.")
+            raise KernelError(
+                f"A kernel of {self._gateway.host} could not be prepared: {self._failure_reason(request)}."
+            )
         return request.reply or {}
 
-    def _problem(self, request: _Request) -> str:
+    def _failure_reason(self, request: _Request) -> str:
         reply = request.reply or {}
         if reply.get("ename"):
             return f"{reply['ename']}: {reply.get('evalue', '')}"
         return self.end_reason or "it did not answer in time"
 
-    async def _decide(self, request: _Request, timeout: float) -> ExecutionResult:
+    async def _wait_for_end(self, request: _Request, timeout: float) -> ExecutionResult:
         with anyio.move_on_after(timeout):
             await request.decided.wait()
         cause: Cause = request.cause or "timeout"
         if cause in ("timeout", "flooded"):
-            request.stopping = True
-            await self._stop(request)
+            request.is_stopping = True
+            await self._interrupt(request)
         if cause == "died":
             await anyio.sleep(_LAST_WORDS_SECONDS)
             await self.end(self.end_reason)
         return ExecutionResult(cause, note=self.end_reason)
 
-    async def _stop(self, request: _Request) -> None:
+    async def _interrupt(self, request: _Request) -> None:
         with suppress(Exception), anyio.move_on_after(_ANSWER_SECONDS):  # a failed request is handled like no answer
             await self._manager.interrupt_kernel()
         with anyio.move_on_after(_GRACE_SECONDS):
@@ -290,18 +292,18 @@ class RemoteSibling:
             await anyio.sleep(_LOOK_SECONDS)
             try:
                 with anyio.fail_after(_ANSWER_SECONDS):
-                    state = await self._gateway.look(self._manager)
+                    state = await self._gateway.kernel_state(self._manager)
                 missed = 0
             except (KernelError, TimeoutError):
                 missed += 1
                 if missed == _MOST_MISSED:
-                    self._lost(f"{_LOST}: {self._gateway.host} does not answer")
+                    self._mark_lost(f"{_LOST}: {self._gateway.host} does not answer")
                 continue
             if state is None:
-                self._lost("the server no longer has this kernel")
+                self._mark_lost("the server no longer has this kernel")
             elif state in _DEAD:
-                self._lost(_RESTARTED)
-            elif request.reply is not None and time.monotonic() - request.touched > _LOST_IDLE_SECONDS:
+                self._mark_lost(_RESTARTED)
+            elif request.reply is not None and time.monotonic() - request.last_message_at > _LOST_IDLE_SECONDS:
                 request.finish()
 
 
@@ -313,25 +315,25 @@ class _Request:
         self.decided, self.ended = anyio.Event(), anyio.Event()
         self.cause: Cause | None = None
         self.reply: dict[str, Any] | None = None
-        self.idle = self.stopping = False
-        self.touched = time.monotonic()
+        self.idle = self.is_stopping = False
+        self.last_message_at = time.monotonic()
         self._early: list[dict[str, Any]] = []
 
     def begin(self, id: str) -> None:
         """Set the id under which the request was sent, and handle answers that arrived before."""
         self.id = id
         for raw in self._early:
-            self.take(raw)
+            self.handle(raw)
         self._early.clear()
 
-    def take(self, raw: dict[str, Any]) -> None:
+    def handle(self, raw: dict[str, Any]) -> None:
         if not self.id:
             self._early.append(raw)
             return
         message = parse_message(raw)
         if message is None or message.request != self.id:
             return
-        self.touched = time.monotonic()
+        self.last_message_at = time.monotonic()
         if message.kind == "execute_reply":
             self.reply = message.content
         elif message.kind == "status":
@@ -340,14 +342,14 @@ class _Request:
             self.collector.add(message.kind, message.content)
         if self.idle and self.reply is not None:
             self.finish()
-        elif self.collector.flooded and not self.stopping:
-            self.decide("flooded")
+        elif self.collector.flooded and not self.is_stopping:
+            self.set_cause("flooded")
 
     def finish(self) -> None:
-        self.decide("finished")
+        self.set_cause("finished")
         self.ended.set()
 
-    def decide(self, cause: Cause) -> None:
+    def set_cause(self, cause: Cause) -> None:
         self.cause = self.cause or cause
         self.decided.set()
 
@@ -356,7 +358,7 @@ def _expect(seconds: float) -> str:
     return f"{_GUEST}.expect({seconds + PATIENCE_SECONDS})"
 
 
-def _tells_death(raw: dict[str, Any]) -> bool:
+def _reports_death(raw: dict[str, Any]) -> bool:
     """Whether the server reports that the kernel died; unlike messages of code in the kernel, it has no parent."""
     content = raw.get("content")
     return (
@@ -373,10 +375,10 @@ class _Answer:
 
     data: bytes
     status: int | None
-    words: str
+    message: str
 
 
-def _unpacked(reply: dict[str, Any]) -> _Answer:
+def _unpack_answer(reply: dict[str, Any]) -> _Answer:
     try:
         text = reply["user_expressions"]["wanted"]["data"]["text/plain"]
         answer = json.loads(zlib.decompressobj().decompress(base64.b64decode(ast.literal_eval(text)), _LARGEST))

@@ -27,10 +27,10 @@ from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, Step
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
-from exploracoder_jupyter.kernels.remote.kernel_reaper import Steward
-from exploracoder_jupyter.kernels.remote.remote_payload import MOST_MB, Parcel, pack, unpack_written
+from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
+from exploracoder_jupyter.kernels.remote.remote_payload import MAX_MB, Payload, build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import PATIENCE_SECONDS, RemoteSibling
-from exploracoder_jupyter.kernels.sibling_factory import set_up
+from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 from exploracoder_jupyter.kernels.warm_pool import WarmPool
 
@@ -43,8 +43,8 @@ class RemoteFactory:
     """Starts and disposes of remote siblings; see `warm_pool.Factory`."""
 
     gateway: Gateway
-    steward: Steward
-    parcel: Parcel
+    reaper: KernelReaper
+    payload: Payload
     setup: str = ""
     """Code that every sibling runs first."""
     living: set[RemoteSibling] = field(default_factory=set)
@@ -55,10 +55,10 @@ class RemoteFactory:
         Raises:
             KernelError: it did not start, or could not be prepared.
         """
-        sibling = await RemoteSibling.start(self.gateway, self.parcel, self.steward)
+        sibling = await RemoteSibling.start(self.gateway, self.payload, self.reaper)
         self.living.add(sibling)
         try:
-            await set_up(sibling, self.setup)
+            await run_setup(sibling, self.setup)
         except BaseException:
             await self.dispose(sibling)
             raise
@@ -75,7 +75,7 @@ class RemoteFactory:
         while True:
             await anyio.sleep(PATIENCE_SECONDS / 4)
             for sibling in tuple(self.living):
-                await sibling.touch()
+                await sibling.notify_alive()
 
 
 class RemoteSiblings:
@@ -102,9 +102,9 @@ class RemoteSiblings:
         """Limits concurrent executions."""
 
     async def __aenter__(self) -> Self:
-        _require(self._sandbox)
+        _check_supported(self._sandbox)
         async with AsyncExitStack() as stack:
-            factory = _opened(self._sandbox, self._workdir, self._variables, self._setup, self._token)
+            factory = _open_factory(self._sandbox, self._workdir, self._variables, self._setup, self._token)
             self.factory = await stack.enter_async_context(factory)
             stack.push_async_callback(self._close_branches)
             tasks = await stack.enter_async_context(anyio.create_task_group())
@@ -182,7 +182,7 @@ class RemoteSiblings:
         """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         sibling = await self.pool.take()
         try:
-            async with aclosing(_lines(sibling, module, arguments)) as lines:
+            async with aclosing(_program_lines(sibling, module, arguments)) as lines:
                 async for line in lines:
                     yield line
         finally:
@@ -194,13 +194,13 @@ class RemoteSiblings:
 
     @property
     def _most_mb(self) -> int:
-        return min(self._sandbox.copy_mb, MOST_MB)
+        return min(self._sandbox.copy_mb, MAX_MB)
 
     async def _read_environment(self) -> Environment:
         return Environment(
             **await read_interpreter_facts(self.inspect),
             kernel=self.factory.gateway.kernel,
-            isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.parcel.note])),
+            isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.payload.note])),
             branching="rerun (remote)",
             state="fresh: the siblings are on another machine",
         )
@@ -217,10 +217,10 @@ def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Ins
     """Return an `Inspect` for the environment behind `sandbox.gateway`; each call starts one kernel."""
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-        async with _opened(sandbox, None, None, "", token) as factory:
+        async with _open_factory(sandbox, None, None, "", token) as factory:
             sibling = await factory.start()
             try:
-                async with aclosing(_lines(sibling, module, arguments)) as lines:
+                async with aclosing(_program_lines(sibling, module, arguments)) as lines:
                     async for line in lines:
                         yield line
             finally:
@@ -230,22 +230,24 @@ def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Ins
 
 
 @asynccontextmanager
-async def _opened(
+async def _open_factory(
     sandbox: Sandbox, workdir: Path | None, variables: Path | None, setup: str, token: SecretStr | None
 ) -> AsyncIterator[RemoteFactory]:
     if not sandbox.gateway:
         raise UsageError("No gateway is given.", remedy="Add --gateway URL.")
     gateway = await open_gateway(sandbox.gateway, kernel=sandbox.kernel, token=token or gateway_token())
-    parcel = await to_thread.run_sync(lambda: pack(workdir, sandbox, variables=variables, patience=PATIENCE_SECONDS))
-    steward = Steward(gateway)
+    payload = await to_thread.run_sync(
+        lambda: build_payload(workdir, sandbox, variables=variables, patience=PATIENCE_SECONDS)
+    )
+    reaper = KernelReaper(gateway)
     try:
-        yield RemoteFactory(gateway, steward, parcel, setup)
+        yield RemoteFactory(gateway, reaper, payload, setup)
     finally:
         with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(steward.close)
+            await to_thread.run_sync(reaper.close)
 
 
-def _require(sandbox: Sandbox) -> None:
+def _check_supported(sandbox: Sandbox) -> None:
     """Reject settings that cannot be met on a remote server."""
     if sandbox.isolation == "require":
         raise MissingMeans("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
@@ -256,11 +258,11 @@ def _require(sandbox: Sandbox) -> None:
         )
 
 
-async def _lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
+async def _program_lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
     decoder, rest = codecs.getincrementaldecoder("utf-8")(errors="replace"), ""
-    async with aclosing(sibling.program(module, arguments)) as pieces:
-        async for piece in pieces:
-            *whole, rest = (rest + decoder.decode(piece)).split("\n")
+    async with aclosing(sibling.run_program(module, arguments)) as chunks:
+        async for chunk in chunks:
+            *whole, rest = (rest + decoder.decode(chunk)).split("\n")
             for line in whole:
                 yield line
     if rest:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Final
 
 _BLOCK: Final = 512
-_MOST_FOLDERS: Final = 20_000
+_MAX_FOLDERS: Final = 20_000
 _SPARE_SHARE: Final = 0.03
 _SPARE_BYTES: Final = 500 << 20
 
 
-def disk_use(folder: Path) -> int:
+def disk_usage(folder: Path) -> int:
     """Bytes used by the files below the folder, as far as a limited number of folders shows. Blocks."""
     total, waiting, seen = 0, [str(folder)], 0
-    while waiting and seen < _MOST_FOLDERS:
+    while waiting and seen < _MAX_FOLDERS:
         seen += 1
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:

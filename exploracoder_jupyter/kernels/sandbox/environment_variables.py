@@ -32,7 +32,7 @@ _PROXIES: Final = re.compile(r"(HTTP|HTTPS|NO|ALL)_PROXY", re.IGNORECASE)
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|SESSION", re.IGNORECASE)
 _SECRET_VALUE: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@|^(sk|ghp|gho|glpat|hf|xox[bp])[-_]\w{8,}|-----BEGIN")
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-_MOST_THREADS: Final = 4
+_MAX_THREADS: Final = 4
 
 # fmt: off
 _HIDDEN: Final = (
@@ -49,10 +49,10 @@ _HIDDEN: Final = (
 # fmt: on
 """Below the home folder. Jupyter's runtime folder has the keys of running kernels, its history has the user's input."""
 
-_MOVED: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
+_FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
 """Variables that move a folder which is usually below the home folder."""
 
-_NAMED: Final = {
+_CREDENTIAL_VARIABLES: Final = {
     **dict.fromkeys(
         ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "GNUPGHOME", "KUBECONFIG", "NETRC", "PGPASSFILE", "PGSERVICEFILE"), ("",)
     ),
@@ -75,18 +75,18 @@ def allowed_environment(environ: Mapping[str, str], *, network: bool) -> dict[st
 
     Several siblings run at once, and each thread of a numerical library reserves memory that counts as used.
     """
-    passed = {name: value for name, value in environ.items() if _allowed(name, value, network=network)}
-    threads = str(max(1, min(_MOST_THREADS, os.cpu_count() or 1)))
+    passed = {name: value for name, value in environ.items() if _is_allowed(name, value, network=network)}
+    threads = str(max(1, min(_MAX_THREADS, os.cpu_count() or 1)))
     return {**dict.fromkeys(_THREADS, threads), **passed}
 
 
-def _allowed(name: str, value: str, *, network: bool) -> bool:
-    if not harmless(name, value):
+def _is_allowed(name: str, value: str, *, network: bool) -> bool:
+    if not is_harmless(name, value):
         return False
     return bool(_ALLOWED.fullmatch(name)) or (network and bool(_PROXIES.fullmatch(name)))
 
 
-def harmless(name: str, value: str) -> bool:
+def is_harmless(name: str, value: str) -> bool:
     """Whether neither the name nor the value of the variable looks like a secret."""
     return not _SECRET_NAME.search(name) and not _SECRET_VALUE.search(value)
 
@@ -105,14 +105,14 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield config_path()
     yield config_path().parent if config_path().parent.name == "exploracoder_jupyter" else config_path()
     yield Path(jupyter_runtime_dir())
-    yield from _moved(environ)
-    for name, files in _NAMED.items():
+    yield from _relocated(environ)
+    for name, files in _CREDENTIAL_VARIABLES.items():
         for place in filter(None, environ.get(name, "").split(os.pathsep)):
             yield from (Path(place, file) for file in files)
 
 
-def _moved(environ: Mapping[str, str]) -> Iterator[Path]:
-    for variable, usual in _MOVED.items():
+def _relocated(environ: Mapping[str, str]) -> Iterator[Path]:
+    for variable, usual in _FOLDER_VARIABLES.items():
         if environ.get(variable):
             beside = (name for name in _HIDDEN if name.startswith(f"{usual}/"))
             yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)

@@ -45,7 +45,7 @@ _SYSTEM_IN_RUN: Final = ("/run/current-system", "/run/opengl-driver", "/run/host
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class FileView:
     """The files that one process can see."""
 
     workdir: Path
@@ -109,14 +109,14 @@ class Isolation:
     @property
     def counts_processes(self) -> bool:
         """Whether a limit on processes counts only those of this sibling, not all processes of the user."""
-        return "--unshare-user" in self.bubblewrap and counts_apart()
+        return "--unshare-user" in self.bubblewrap and counts_processes_separately()
 
-    def command(self, program: Iterable[str], view: View) -> list[str]:
+    def command(self, program: Iterable[str], view: FileView) -> list[str]:
         """Return the program's command line, confined to the view."""
         if not self.mounts:
             return [*program]
-        steps = plan(view, network=self.network)
-        mounts = [word for step in steps for word in _words(step, view, self.proc)]
+        steps = plan_mounts(view, network=self.network)
+        mounts = [word for step in steps for word in _bubblewrap_options(step, view, self.proc)]
         empty = [word for step in steps if step.kind == "tmpfs" for word in ("--remount-ro", step.target)]
         return [*self.bubblewrap, *mounts, *empty, "--chdir", str(view.workdir), "--", *program]
 
@@ -130,13 +130,13 @@ def find_isolation(*, network: bool) -> Isolation:
     problem = ""
     for proc, extra in product((_READ_ONLY_PROC, _COVERED_PROC), (_STRICT, ("--unshare-user",), ())):
         options = (program, *_BASE, *extra, *net, "--unsetenv", "JPY_PARENT_PID")
-        problem = _problem_of([*options, "--ro-bind", "/", "/", "--dev", "/dev", *proc, "--", "true"])
+        problem = _probe_error([*options, "--ro-bind", "/", "/", "--dev", "/dev", *proc, "--", "true"])
         if not problem:
             return Isolation(_describe(network=network), options, network, proc)
     return _limits_only(f"bubblewrap is refused here: {problem}")
 
 
-def _problem_of(command: list[str]) -> str:
+def _probe_error(command: list[str]) -> str:
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL
@@ -157,18 +157,18 @@ def _limits_only(why: str) -> Isolation:
     return Isolation(f"limits and a copied working directory only ({why}): files and network are within reach")
 
 
-def plan(view: View, *, network: bool) -> list[Mount]:
+def plan_mounts(view: FileView, *, network: bool) -> list[Mount]:
     """Return the mounts that make a view, in order: inner paths are mounted after, and over, outer ones."""
     steps = [Mount("root", "/", "/"), Mount("dev", "", "/dev"), *_devices(), Mount("proc", "", "/proc")]
     steps += [*_run_folder(network=network), Mount("shm", "", "/dev/shm")]
-    places = _Places(view)
+    places = _MountPlanner(view)
     return [*steps, *places.mounts(), *(Mount("write", str(path), str(path)) for path in view.writable)]
 
 
-class _Places:
+class _MountPlanner:
     """The content at each path of a view, and which paths need a mount."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: FileView) -> None:
         self._view = view
         temporary = [path for path in map(Path, _TEMPORARY) if path.is_dir() and not path.is_symlink()]
         self._kinds: dict[Path, MountKind] = {Path("/"): "root", Path("/run"): "tmpfs"}
@@ -201,7 +201,7 @@ class _Places:
                 return True
 
 
-def _words(step: Mount, view: View, proc: Sequence[str]) -> list[str]:
+def _bubblewrap_options(step: Mount, view: FileView, proc: Sequence[str]) -> list[str]:
     """Return the step as options of bubblewrap."""
     source, target = step.source, step.target
     match step.kind:
@@ -242,7 +242,7 @@ def _run_folder(*, network: bool) -> list[Mount]:
     return [Mount("tmpfs", "", "/run"), *(Mount("bind", path, path) for path in kept)]
 
 
-def counts_apart() -> bool:
+def counts_processes_separately() -> bool:
     """Whether Linux counts the processes of a user namespace separately from the user's others."""
     return _kernel_version() >= (5, 14)
 

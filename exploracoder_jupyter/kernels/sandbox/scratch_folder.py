@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from exploracoder_jupyter.kernels.sandbox.credential_files import credentials_below, holds_credentials
+from exploracoder_jupyter.kernels.sandbox.credential_files import find_credential_files, is_credential_file
 
-_MOST_ENTRIES: Final = 20_000
-_MOST_BORROWED: Final = 200
-_MOST_NAMED: Final = 5
+_MAX_ENTRIES: Final = 20_000
+_MAX_BORROWED: Final = 200
+_MAX_LISTED: Final = 5
 _BORROWED_NAMES: Final = frozenset([".git", ".hg", "node_modules", ".tox", ".nox", ".mypy_cache", ".cache"])
 _LEFT_OUT: Final = frozenset(["__pycache__", ".ipynb_checkpoints"])
-_ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
+_ENVIRONMENT_MARKERS: Final = ("pyvenv.cfg", "conda-meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Snapshot:
         """Which files siblings do not see, for the user; empty if there are none."""
         if not self.missing:
             return ""
-        rest = len(self.missing) - _MOST_NAMED
-        names = ", ".join(map(str, self.missing[:_MOST_NAMED])) + (f" and {rest} more" if rest > 0 else "")
+        rest = len(self.missing) - _MAX_LISTED
+        names = ", ".join(map(str, self.missing[:_MAX_LISTED])) + (f" and {rest} more" if rest > 0 else "")
         return f"not visible: {names}"
 
 
@@ -62,7 +62,7 @@ def take_snapshot(
     folder.mkdir(parents=True)
     if source == Path(source.anchor):  # the root of the file system is never the intended working directory
         return Snapshot(source, folder, (), ())
-    return _Copying(source, folder, most_mb * 1_000_000, frozenset(hidden), _MOST_BORROWED if borrow else 0).run()
+    return _SnapshotCopier(source, folder, most_mb * 1_000_000, frozenset(hidden), _MAX_BORROWED if borrow else 0).run()
 
 
 def copy_snapshot(snapshot: Snapshot, folder: Path) -> None:
@@ -70,26 +70,26 @@ def copy_snapshot(snapshot: Snapshot, folder: Path) -> None:
     shutil.copytree(snapshot.folder, folder, symlinks=True)
 
 
-class _Copying:
+class _SnapshotCopier:
     """One breadth-first walk, which copies upper folders before deeper ones."""
 
-    def __init__(self, source: Path, folder: Path, room: int, hidden: frozenset[Path], most_borrowed: int) -> None:
+    def __init__(self, source: Path, folder: Path, bytes_left: int, hidden: frozenset[Path], max_borrowed: int) -> None:
         self._source, self._folder, self._hidden = source, folder, hidden
-        self._room, self._entries, self._most_borrowed = room, _MOST_ENTRIES, most_borrowed
+        self._bytes_left, self._entries, self._max_borrowed = bytes_left, _MAX_ENTRIES, max_borrowed
         self._borrowed: list[Path] = []
         self._missing: list[Path] = []
 
     def run(self) -> Snapshot:
         waiting = deque([Path()])
         while waiting:
-            waiting.extend(self._folder_of(waiting.popleft()))
-        hidden = credentials_below(self._source / path for path in self._borrowed)
+            waiting.extend(self._copy_folder(waiting.popleft()))
+        hidden = find_credential_files(self._source / path for path in self._borrowed)
         return Snapshot(self._source, self._folder, tuple(self._borrowed), tuple(self._missing), tuple(hidden))
 
-    def _folder_of(self, relative: Path) -> list[Path]:
+    def _copy_folder(self, relative: Path) -> list[Path]:
         """Copy the files of one folder and return its subfolders."""
         try:
-            entries = [entry for entry in os.scandir(self._source / relative) if self._wanted(entry)]
+            entries = [entry for entry in os.scandir(self._source / relative) if self._is_wanted(entry)]
         except OSError:
             self._missing.append(relative)
             return []
@@ -103,16 +103,16 @@ class _Copying:
             self._copy(entry, relative / entry.name)
         return [relative / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
-    def _wanted(self, entry: os.DirEntry[str]) -> bool:
+    def _is_wanted(self, entry: os.DirEntry[str]) -> bool:
         kind = entry.stat(follow_symlinks=False).st_mode
-        usual = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
+        copyable = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
         path = Path(entry.path)
-        secret = path in self._hidden or (not stat.S_ISDIR(kind) and holds_credentials(path))
-        return usual and not secret and entry.name not in _LEFT_OUT
+        secret = path in self._hidden or (not stat.S_ISDIR(kind) and is_credential_file(path))
+        return copyable and not secret and entry.name not in _LEFT_OUT
 
     def _copy(self, entry: os.DirEntry[str], relative: Path) -> None:
         size = entry.stat(follow_symlinks=False).st_size
-        if size > self._room or (not self._most_borrowed and _leads_out(entry)):
+        if size > self._bytes_left or (not self._max_borrowed and _points_outside(entry)):
             self._borrow(relative)
             return
         try:
@@ -120,17 +120,17 @@ class _Copying:
         except OSError:
             self._missing.append(relative)
             return
-        self._room -= size
+        self._bytes_left -= size
 
     def _borrow(self, relative: Path) -> None:
-        known = self._borrowed if len(self._borrowed) < self._most_borrowed else self._missing
+        known = self._borrowed if len(self._borrowed) < self._max_borrowed else self._missing
         known.append(relative)
 
 
-def _leads_out(entry: os.DirEntry[str]) -> bool:
+def _points_outside(entry: os.DirEntry[str]) -> bool:
     """Whether the entry is a link from the copy to the original files; relative links stay within the copy."""
     return entry.is_symlink() and Path(entry.path).readlink().is_absolute()
 
 
 def _is_environment(relative: Path, entries: Iterable[os.DirEntry[str]]) -> bool:
-    return relative.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKS for entry in entries)
+    return relative.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKERS for entry in entries)

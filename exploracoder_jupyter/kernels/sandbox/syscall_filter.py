@@ -24,7 +24,7 @@ from typing import Any, Final, Literal
 
 from exploracoder_jupyter.kernel_agent.confinement.syscalls import PERMIT_WORDS
 
-MISSING: Final = "no system call filter because libseccomp is not installed or not supported here"
+NO_FILTER_NOTE: Final = "no system call filter because libseccomp is not installed or not supported here"
 """Shown to the user for processes without a filter."""
 
 Confinement = Literal["bubblewrap", "namespaces", "landlock", "limits"]
@@ -39,7 +39,7 @@ _NOT_STREAMS: Final = (2, 3, 4, 5, 6, 10)
 _STREAM_MASK, _TCP, _MPTCP = 0xF, 6, 262
 
 # fmt: off
-_NEVER: Final = (
+_FORBIDDEN: Final = (
     "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd", "ptrace", "process_vm_readv",
     "process_vm_writev", "process_madvise", "pidfd_getfd", "open_by_handle_at", "fanotify_init", "setns", "chroot",
     "pivot_root", "fsopen", "fsconfig", "fsmount", "fspick", "kexec_load", "kexec_file_load", "init_module",
@@ -47,24 +47,24 @@ _NEVER: Final = (
     "iopl", "ioperm", "lookup_dcookie", "nfsservctl", "vhangup", "settimeofday", "clock_settime", "clock_adjtime",
     "adjtimex",
 )
-_UNKNOWN: Final = ("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register")
+_UNIMPLEMENTED: Final = ("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register")
 """Fail as on a kernel without the call, so that programs use alternatives. Flags of `clone3` are in memory."""
 _MOUNTS: Final = ("mount", "umount2", "open_tree", "move_mount", "mount_setattr")
 _SYSTEM_V: Final = (
     "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
     "mq_open", "mq_unlink",
 )
-_OF_OTHERS: Final = {"setpriority": 1, "ioprio_set": 1, "migrate_pages": 0, "move_pages": 0}
+_PROCESS_ARGUMENTS: Final = {"setpriority": 1, "ioprio_set": 1, "migrate_pages": 0, "move_pages": 0}
 """Calls that change a process, with the argument that identifies it; 0 is the process itself. `sched_setscheduler` and
 similar calls are missing because ZeroMQ uses them with the ids of its own threads."""
-_MARKS: Final = (
+_METADATA_CALLS: Final = (
     "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr",
     "lremovexattr", "fremovexattr", "removexattrat",
 )
 """File changes that Landlock does not cover; `chmod` and `utimensat` are needed to copy one's own files."""
 # fmt: on
 _TERMINAL_INPUT: Final = (0x5412, 0x541C)
-_WATCHES: Final = (1024, 1026)
+_FILE_LEASES: Final = (1024, 1026)
 """`F_SETLEASE` and `F_NOTIFY`, which delay other processes that open the file."""
 
 
@@ -80,7 +80,7 @@ class SyscallFilter:
 
 def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter | None:
     """Return the filter for processes confined in this way; `None` where this system has none."""
-    pyseccomp = _library()
+    pyseccomp = _load_pyseccomp()
     if pyseccomp is None:
         return None
     permit = secrets.token_bytes(8 * PERMIT_WORDS)
@@ -93,13 +93,13 @@ def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter 
     if confinement in ("landlock", "limits"):
         _add_shared_machine(rules)
     if confinement == "landlock":
-        rules.deny(errno.EPERM, *_MARKS)
+        rules.deny(errno.EPERM, *_METADATA_CALLS)
         if not network:
             _add_only_tcp(rules)
-    return SyscallFilter(rules.compiled(), permit)
+    return SyscallFilter(rules.compile(), permit)
 
 
-def _library() -> Any:
+def _load_pyseccomp() -> Any:
     """Import pyseccomp; `None` unless it and libseccomp are installed and Linux supports filters."""
     if not sys.platform.startswith("linux") or sys.maxsize < 1 << 32:
         return None
@@ -141,7 +141,7 @@ class _Rules:
         for at, word in enumerate(words, start=1):
             self._add(errno.EPERM, call, self._seccomp.Arg(at, self._seccomp.NE, word))
 
-    def compiled(self) -> bytes:
+    def compile(self) -> bytes:
         """Return the compiled program."""
         with tempfile.TemporaryFile() as file:
             self._filter.export_bpf(file)
@@ -155,13 +155,13 @@ class _Rules:
 
 
 def _add_common(rules: _Rules) -> None:
-    rules.deny(errno.EPERM, *_NEVER)
-    rules.deny(errno.ENOSYS, *_UNKNOWN)
+    rules.deny(errno.EPERM, *_FORBIDDEN)
+    rules.deny(errno.ENOSYS, *_UNIMPLEMENTED)
     for flag in _NEW_NAMESPACES:
         rules.deny_if(errno.EPERM, "clone", (0, flag, flag))
     for request in _TERMINAL_INPUT:
         rules.deny_if(errno.EPERM, "ioctl", (1, _INT, request))
-    for command in _WATCHES:
+    for command in _FILE_LEASES:
         rules.deny_if(errno.EPERM, "fcntl", (1, _INT, command))
     rules.deny_above(errno.EAFNOSUPPORT, "socket", 0, _NETLINK)
     for family in _OTHER_FAMILIES:
@@ -174,7 +174,7 @@ def _add_shared_machine(rules: _Rules) -> None:
     """Add rules for processes that can see those of others."""
     rules.deny(errno.EPERM, *_SYSTEM_V)
     rules.deny_unless_zero(errno.EPERM, "prlimit64", 0, 2)
-    for call, at in _OF_OTHERS.items():
+    for call, at in _PROCESS_ARGUMENTS.items():
         rules.deny_unless_zero(errno.EPERM, call, at)
 
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from exploracoder_jupyter.kernels.sandbox.credential_files import holds_credentials
+from exploracoder_jupyter.kernels.sandbox.credential_files import is_credential_file
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, hidden_paths, home_folders
 
-_PROJECT_MARKS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
-_MOST_FOLDERS: Final = 5_000
+_PROJECT_MARKERS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
+_MAX_FOLDERS: Final = 5_000
 """A project with more folders is not shown, because it cannot be searched for credentials quickly."""
-_NO_FILES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
+_IGNORED_VARIABLES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
 
 # fmt: off
 _DOWNLOADED: Final = (
@@ -70,8 +70,8 @@ def find_visible_files(
     """
     homes = home_folders(environ)
     covered = tuple(home for home in homes if os.path.isdir(home) and not home.is_relative_to(workdir))  # noqa: PTH112
-    project, credentials = _project(workdir, homes)
-    candidates = [*needed, *_named(environ), *_downloaded(homes), *_linked_sources(needed), *project]
+    project, credentials = _find_project(workdir, homes)
+    candidates = [*needed, *_paths_in_variables(environ), *_download_folders(homes), *_linked_sources(needed), *project]
     found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
     named = _with_targets(workdir / Path(path).expanduser() for path in allow_read)
     hidden = {*hidden_paths(environ), *credentials, *_dot_entries(homes, covered)} - named
@@ -84,14 +84,14 @@ def _with_targets(paths: Iterable[Path]) -> set[Path]:
     return found | {path.resolve() for path in found}
 
 
-def _named(environ: Mapping[str, str]) -> Iterator[Path]:
+def _paths_in_variables(environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the files and folders named by variables that experiments have as well."""
     for name, value in allowed_environment(environ, network=False).items():
-        if name not in _NO_FILES:
+        if name not in _IGNORED_VARIABLES:
             yield from (Path(part) for part in value.split(os.pathsep) if part.startswith("/"))
 
 
-def _downloaded(homes: Iterable[Path]) -> Iterator[Path]:
+def _download_folders(homes: Iterable[Path]) -> Iterator[Path]:
     return (home / name for home in homes for name in _DOWNLOADED)
 
 
@@ -106,7 +106,7 @@ def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
                         yield Path(unquote(urlsplit(content["url"]).path))
 
 
-def _project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+def _find_project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     """Return the outermost project folder around the working directory, and the credentials in it."""
     marked = [
         folder
@@ -115,15 +115,15 @@ def _project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Pat
     ]
     if not marked:
         return [], []
-    folders = list(islice(os.walk(marked[-1]), _MOST_FOLDERS + 1))
-    if len(folders) > _MOST_FOLDERS:
+    folders = list(islice(os.walk(marked[-1]), _MAX_FOLDERS + 1))
+    if len(folders) > _MAX_FOLDERS:
         return [], []
     files = (Path(parent, name) for parent, _, names in folders for name in names)
-    return [marked[-1]], [path.resolve() for path in files if holds_credentials(path) and path.is_file()]
+    return [marked[-1]], [path.resolve() for path in files if is_credential_file(path) and path.is_file()]
 
 
 def _is_project(folder: Path) -> bool:
-    return any((folder / mark).exists() for mark in _PROJECT_MARKS)
+    return any((folder / mark).exists() for mark in _PROJECT_MARKERS)
 
 
 def _dot_entries(homes: Iterable[Path], covered: Iterable[Path]) -> Iterator[Path]:

@@ -16,14 +16,14 @@ from typing import Final
 
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 
-_MOST_FILES: Final = 1000
-_CHUNK: Final = 1 << 20
+_MAX_FILES: Final = 1000
+_CHUNK_BYTES: Final = 1 << 20
 _CACHES: Final = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache"])
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _WrittenFile:
     """A regular file in the sibling's working directory."""
 
     path: Path
@@ -42,16 +42,16 @@ def copy_written(work: Path, snapshot: Snapshot, folder: Path, *, most_mb: int) 
         OSError: the folder cannot be written.
     """
     found = [file for file in _files(work, set(snapshot.borrowed)) if _differs(work, file, snapshot.folder)]
-    room, copied = most_mb * 1_000_000, []
-    for file in sorted(found, key=lambda file: (file.size, file.path))[:_MOST_FILES]:
-        taken = _copy(work, file.path, folder / file.path, room)
-        if taken is not None:
-            room -= taken
+    bytes_left, copied = most_mb * 1_000_000, []
+    for file in sorted(found, key=lambda file: (file.size, file.path))[:_MAX_FILES]:
+        copied_bytes = _copy(work, file.path, folder / file.path, bytes_left)
+        if copied_bytes is not None:
+            bytes_left -= copied_bytes
             copied.append(file.path.as_posix())
     return tuple(sorted(copied))
 
 
-def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_Found]:
+def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_WrittenFile]:
     for parent, folders, names, handle in os.fwalk(work, follow_symlinks=False):
         relative = Path(parent).relative_to(work)
         folders[:] = [name for name in folders if name not in _CACHES and relative / name not in borrowed]
@@ -63,10 +63,10 @@ def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_Found]:
             except (OSError, UnicodeEncodeError):
                 continue
             if stat.S_ISREG(state.st_mode) and path not in borrowed:
-                yield _Found(path, state.st_size, state.st_mtime_ns)
+                yield _WrittenFile(path, state.st_size, state.st_mtime_ns)
 
 
-def _differs(work: Path, file: _Found, snapshot: Path) -> bool:
+def _differs(work: Path, file: _WrittenFile, snapshot: Path) -> bool:
     """Whether the file is missing from the snapshot, which only this process writes, or has different content."""
     try:
         before = (snapshot / file.path).lstat()
@@ -85,7 +85,7 @@ def _content(work: Path, path: Path) -> bytes | None:
         return None
 
 
-def _copy(work: Path, path: Path, target: Path, room: int) -> int | None:
+def _copy(work: Path, path: Path, target: Path, bytes_left: int) -> int | None:
     """Copy one file and return its bytes; `None` if it cannot be read or exceeds the remaining space."""
     try:
         source = os.fdopen(_open(work, path), "rb")
@@ -96,13 +96,15 @@ def _copy(work: Path, path: Path, target: Path, room: int) -> int | None:
             return None
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as copy:
-            taken = 0
-            while taken <= room and (chunk := source.read(min(_CHUNK, room - taken + 1))):
-                taken += copy.write(chunk)
-    if taken > room:
+            copied_bytes = 0
+            while copied_bytes <= bytes_left and (
+                chunk := source.read(min(_CHUNK_BYTES, bytes_left - copied_bytes + 1))
+            ):
+                copied_bytes += copy.write(chunk)
+    if copied_bytes > bytes_left:
         target.unlink()
         return None
-    return taken
+    return copied_bytes
 
 
 def _open(work: Path, path: Path) -> int:
