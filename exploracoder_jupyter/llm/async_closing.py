@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing(ABC):
+class AsyncClosable(ABC):
     """An async context manager that calls `aclose` on exit."""
 
     @abstractmethod

@@ -20,9 +20,9 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
 from exploracoder_jupyter.llm import endpoint_presets, fault_detection, traffic_limits
-from exploracoder_jupyter.llm.async_closing import Closing
-from exploracoder_jupyter.llm.endpoint_faults import Fault, Where, explain, key_remedy
-from exploracoder_jupyter.llm.traffic_limits import CURRENT, Report, SilenceReporter, Traffic, format_seconds
+from exploracoder_jupyter.llm.async_closing import AsyncClosable
+from exploracoder_jupyter.llm.endpoint_faults import Fault, Target, explain, key_remedy
+from exploracoder_jupyter.llm.traffic_limits import CURRENT_TRAFFIC, Report, SilenceReporter, Traffic, format_seconds
 from exploracoder_jupyter.llm.untyped_json import as_list, as_object
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import openai
 
 _CONNECT_SECONDS = 10.0
-_LOOK_SECONDS = 5.0
+_LIST_SECONDS = 5.0
 """Time limit for listing the models, a convenience that must not take long."""
 _SHORT_WAIT = 3.0
 """Waits before a retry up to this many seconds are not reported."""
@@ -47,7 +47,7 @@ Stream: TypeAlias = "AsyncGenerator[JsonValue | Fault]"
 Answer: TypeAlias = "JsonValue | Stream | Fault"
 
 
-class Connection(Closing):
+class Connection(AsyncClosable):
     """The client for one endpoint, with the explanation of its failures. Close it, or use it as an async context.
 
     `report` receives a sentence when the endpoint is silent for a while, or when a retry has to wait.
@@ -65,7 +65,7 @@ class Connection(Closing):
         self._key = _key(endpoint, secrets)
         self._retries = endpoint.retries
         self._report = report or (lambda sentence: None)
-        self.where = Where(
+        self.target = Target(
             url=endpoint_presets.shown(endpoint.base_url),
             model=model,
             key=self._key is not None,
@@ -92,32 +92,34 @@ class Connection(Closing):
 
     async def embeddings(self, texts: Sequence[str]) -> JsonValue | Fault:
         """Return vectors of the texts, as numbers rather than base64, which some servers do not support."""
-        body: dict[str, Any] = {"input": list(texts), "model": self.where.model, "encoding_format": "float"}
-        return await self._post(Traffic(anyio.current_time() + 2 * self.where.timeout), "/embeddings", body)
+        body: dict[str, Any] = {"input": list(texts), "model": self.target.model, "encoding_format": "float"}
+        return await self._post(Traffic(anyio.current_time() + 2 * self.target.timeout), "/embeddings", body)
 
     async def models(self) -> tuple[str, ...] | Fault:
         """Return the names of the models that the endpoint lists. Makes one request with a short timeout."""
-        patience = min(_LOOK_SECONDS, self.where.timeout)
-        brief = self._client.with_options(timeout=patience)
-        exchange = Traffic(anyio.current_time() + patience)
-        answer = await self._request(exchange, lambda: brief.get("/models", cast_to=object), retries=0)
+        timeout = min(_LIST_SECONDS, self.target.timeout)
+        client = self._client.with_options(timeout=timeout)
+        exchange = Traffic(anyio.current_time() + timeout)
+        answer = await self._request(exchange, lambda: client.get("/models", cast_to=object), retries=0)
         if isinstance(answer, Fault):
             return answer
         page = cast(JsonValue, answer)
         rows = page.get("data") if isinstance(page, dict) else None
         if not isinstance(rows, list):
-            return self._alien(exchange, fault_detection.wrong_shape(page) or "its list of models is not one")
+            return self._incompatible(
+                exchange, fault_detection.describe_wrong_shape(page) or "its list of models is not one"
+            )
         return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
 
-    async def explained(self, fault: Fault) -> EndpointError:
+    async def to_error(self, fault: Fault) -> EndpointError:
         """Return the error to raise for a fault; requests the list of models where that helps."""
         listed = await self.models() if fault.status == 404 else ()
-        return explain(fault, self.where, () if isinstance(listed, Fault) else listed)
+        return explain(fault, self.target, () if isinstance(listed, Fault) else listed)
 
     def report_retry(self, fault: Fault, seconds: float = 0.0) -> None:
         """Report that the request is repeated after this fault, and in how many seconds."""
         when = f" in {format_seconds(seconds)}" if seconds else ""
-        self._report(f"{explain(fault, self.where).message.rstrip('.')}; retrying{when}")
+        self._report(f"{explain(fault, self.target).message.rstrip('.')}; retrying{when}")
 
     async def aclose(self) -> None:
         """Close the client. Idempotent."""
@@ -129,7 +131,7 @@ class Connection(Closing):
         if isinstance(answer, Fault):
             return answer
         value = cast(JsonValue, answer)
-        return self._problem(value, exchange) or value
+        return self._fault_in(value, exchange) or value
 
     async def _chunks(self, stream: openai.AsyncStream[object], exchange: Traffic) -> Stream:
         """Yield the chunks of a stream, and a fault if it breaks off; then close it."""
@@ -148,46 +150,46 @@ class Connection(Closing):
         """Return the next chunk, a fault, or `_END`."""
         # A server whose data is always ready never suspends this task, so the deadline could not cancel it.
         with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
-            if not exchange.left:
-                return Fault("unfinished").measured(exchange)
+            if not exchange.time_left:
+                return Fault("unfinished").with_measurements(exchange)
             try:
                 chunk = cast(JsonValue, await anext(chunks))
             except StopAsyncIteration:
                 return _END
-            except fault_detection.errors() as error:
-                return fault_detection.fault_of(error, exchange, self._key)
-            return self._problem(chunk, exchange) or chunk
-        return Fault("unfinished").measured(exchange)
+            except fault_detection.client_errors() as error:
+                return fault_detection.to_fault(error, exchange, self._key)
+            return self._fault_in(chunk, exchange) or chunk
+        return Fault("unfinished").with_measurements(exchange)
 
     async def _request(
         self, exchange: Traffic, send: Callable[[], Awaitable[_T]], *, retries: int | None = None
     ) -> _T | Fault:
         """Return the response to a request, retried where that may help, or the last fault."""
         limit = self._retries if retries is None else retries
-        token = CURRENT.set(exchange)
+        token = CURRENT_TRAFFIC.set(exchange)
         try:
             with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
                 while True:
-                    exchange.sent()
-                    answer = await self._once(exchange, send)
+                    exchange.start_request()
+                    answer = await self._send_once(exchange, send)
                     if not isinstance(answer, Fault) or not answer.passing or exchange.requests > limit:
                         return answer
-                    if not await self._waits(answer, exchange):
+                    if not await self._wait_for_retry(answer, exchange):
                         return answer
         finally:
-            CURRENT.reset(token)
-        return Fault("unfinished" if exchange.answered else "silent").measured(exchange)
+            CURRENT_TRAFFIC.reset(token)
+        return Fault("unfinished" if exchange.answered else "silent").with_measurements(exchange)
 
-    async def _once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
+    async def _send_once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
         try:
             return await send()
-        except fault_detection.errors() as error:
-            return fault_detection.fault_of(error, exchange, self._key)
+        except fault_detection.client_errors() as error:
+            return fault_detection.to_fault(error, exchange, self._key)
 
-    async def _waits(self, fault: Fault, exchange: Traffic) -> bool:
+    async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
         """Wait before the next request; return False at once where the wait would exceed a limit."""
         seconds = fault.wait_before(exchange.requests)
-        if seconds > min(self.where.timeout, exchange.left):
+        if seconds > min(self.target.timeout, exchange.time_left):
             return False
         if seconds > _SHORT_WAIT or fault.silence > _SHORT_WAIT:
             self.report_retry(fault, seconds)
@@ -197,19 +199,19 @@ class Connection(Closing):
         return True
 
     def _reporting(self, exchange: Traffic) -> SilenceReporter:
-        return SilenceReporter(exchange, self.where.url, timeout=self.where.timeout, report=self._report)
+        return SilenceReporter(exchange, self.target.url, timeout=self.target.timeout, report=self._report)
 
-    def _problem(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
+    def _fault_in(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
         """Return the fault in a reply with a success status: not an object, or an error as sent by gateways."""
-        if wrong := fault_detection.wrong_shape(answer):
-            return self._alien(exchange, wrong)
+        if wrong := fault_detection.describe_wrong_shape(answer):
+            return self._incompatible(exchange, wrong)
         reply = as_object(answer)
         if not reply.get("error") or as_list(reply.get("choices")):
             return None
-        return fault_detection.reported_error(reply["error"], self._key).measured(exchange)
+        return fault_detection.parse_error_reply(reply["error"], self._key).with_measurements(exchange)
 
-    def _alien(self, exchange: Traffic, text: str) -> Fault:
-        return Fault("alien", text).measured(exchange)
+    def _incompatible(self, exchange: Traffic, text: str) -> Fault:
+        return Fault("incompatible", text).with_measurements(exchange)
 
 
 def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:
@@ -218,7 +220,7 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
     # A proxy from the environment cannot reach local addresses of this machine.
     trust = not endpoint_presets.is_local(endpoint.base_url)
     http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
-    traffic_limits.install(http_client)
+    traffic_limits.install_limits(http_client)
     return openai.AsyncOpenAI(
         api_key=key,
         base_url=endpoint_presets.address(endpoint.base_url),

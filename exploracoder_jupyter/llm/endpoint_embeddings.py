@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
-from exploracoder_jupyter.llm.async_closing import Closing
+from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint_connection import Connection
 from exploracoder_jupyter.llm.endpoint_faults import Fault
 from exploracoder_jupyter.llm.traffic_limits import Report
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_BATCH = 128
-_LONGEST = 6000
+_BATCH_SIZE = 128
+_MAX_CHARACTERS = 6000
 """Characters embedded of each text: models accept at least 2,000 tokens, and a text's start gives its topic."""
 
 
-class EndpointEmbedder(Closing):
+class EndpointEmbedder(AsyncClosable):
     """Embeds with the endpoint's `embedding_model`. Close it, or use it as an async context.
 
     Raises:
@@ -54,8 +54,8 @@ class EndpointEmbedder(Closing):
     @property
     def name(self) -> str:
         """Model and address. Vectors with different names must not be mixed."""
-        where = self._connection.where
-        return f"{where.model} at {where.url}"
+        target = self._connection.target
+        return f"{target.model} at {target.url}"
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return vectors of the texts, shape (n, d), in the same order; not normalized.
@@ -66,17 +66,17 @@ class EndpointEmbedder(Closing):
         import numpy as np
 
         rows: list[Sequence[float]] = []
-        for start in range(0, len(texts), _BATCH):
-            rows += await self._batch(texts[start : start + _BATCH])
+        for start in range(0, len(texts), _BATCH_SIZE):
+            rows += await self._batch(texts[start : start + _BATCH_SIZE])
         if len({len(row) for row in rows}) > 1:
-            raise self._improper()
+            raise self._invalid_vectors()
         try:
             with np.errstate(over="ignore"):
                 vectors = np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0)
         except OverflowError:  # an integer beyond the range of floats
-            raise self._improper() from None
+            raise self._invalid_vectors() from None
         if not np.isfinite(vectors).all():
-            raise self._improper()
+            raise self._invalid_vectors()
         return vectors
 
     async def aclose(self) -> None:
@@ -85,27 +85,27 @@ class EndpointEmbedder(Closing):
 
     async def _batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
         # Some servers reject empty texts.
-        answer = await self._connection.embeddings([text[:_LONGEST] or " " for text in texts])
+        answer = await self._connection.embeddings([text[:_MAX_CHARACTERS] or " " for text in texts])
         if isinstance(answer, Fault):
-            raise await self._connection.explained(answer)
+            raise await self._connection.to_error(answer)
         rows = self._rows(answer)
         if len(rows) != len(texts):
-            raise self._improper()
+            raise self._invalid_vectors()
         return rows
 
     def _rows(self, answer: JsonValue) -> list[Sequence[float]]:
         found = []
         for item in map(as_object, as_list(as_object(answer).get("data"))):
             index, vector = item.get("index", 0), item.get("embedding")
-            if not _is_vector(vector) or as_count(index, _BATCH) is None:
-                raise self._improper()
+            if not _is_vector(vector) or as_count(index, _BATCH_SIZE) is None:
+                raise self._invalid_vectors()
             found.append((index, vector))
         return [vector for _, vector in sorted(found, key=itemgetter(0))]
 
-    def _improper(self) -> EndpointError:
-        where = self._connection.where
+    def _invalid_vectors(self) -> EndpointError:
+        target = self._connection.target
         return EndpointError(
-            f"{where.url} sent invalid vectors for {where.model!r}.", remedy="Check embedding_model, or remove it."
+            f"{target.url} sent invalid vectors for {target.model!r}.", remedy="Check embedding_model, or remove it."
         )
 
 

@@ -10,7 +10,7 @@ from exploracoder_jupyter.llm import endpoint_presets
 from exploracoder_jupyter.llm.endpoint_connection import Connection
 from exploracoder_jupyter.llm.endpoint_faults import Fault, explain
 
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
     try:
         async with Connection(endpoint, secrets, model=endpoint.model or "") as connection:
             listed = await connection.models()
-            where = connection.where
+            target = connection.target
     except (EndpointError, UsageError) as error:
         return Probe(endpoint.base_url or endpoint_presets.OPENAI, False, False, (), error.message, error.remedy)
-    found = Probe(where.url, True, endpoint_presets.is_local(endpoint.base_url), (), f"{where.url} answers.")
+    found = Probe(target.url, True, endpoint_presets.is_local(endpoint.base_url), (), f"{target.url} answers.")
     if not isinstance(listed, Fault):
         return _with_models(found, endpoint.model, listed)
     if listed.status in (404, 405, 501):
-        return replace(found, sentence=f"{where.url} answers, but does not list its models.")
-    refusal = explain(listed, where)
+        return replace(found, sentence=f"{target.url} answers, but does not list its models.")
+    refusal = explain(listed, target)
     slow = listed.kind in ("silent", "stalled", "unfinished")  # the endpoint's timeout does not apply to the probe
     remedy = "Check that the server is not busy or hanging, then try again." if slow else refusal.remedy
     passing = listed.status == 429 or listed.status >= 500
@@ -64,7 +64,7 @@ async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:
         return endpoint.model_copy(update={"model": found.models[0]})
     if not found.reachable:
         raise EndpointError(found.sentence, remedy=found.remedy)
-    names = f" Available: {_some(found.models)}." if found.models else ""
+    names = f" Available: {_join_names(found.models)}." if found.models else ""
     raise EndpointError(f"No model is set for {found.url}.", remedy=f"Add --model NAME.{names}")
 
 
@@ -73,10 +73,10 @@ def _with_models(found: Probe, model: str | None, names: tuple[str, ...]) -> Pro
     if not names:
         return replace(found, sentence=f"{found.url} answers, but has no model.", remedy="Load a model there.")
     if model and model not in names:
-        remedy = f"Set model to one that it lists: {_some(names)}."
+        remedy = f"Set model to one that it lists: {_join_names(names)}."
         return replace(found, sentence=f"{found.url} answers, but does not list {model!r}.", remedy=remedy)
-    return replace(found, sentence=f"{found.url} answers and lists {_some(names)}.")
+    return replace(found, sentence=f"{found.url} answers and lists {_join_names(names)}.")
 
 
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+def _join_names(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")

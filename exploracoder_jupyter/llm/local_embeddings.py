@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_OPENING = 2**20
+_DIGEST_BYTES = 2**20
 """Bytes of each file that, with its name and size, identify a model: weights differ from their first bytes on."""
 _REMEDY = "Set embedding_folder to a folder with the whole model, or remove the setting."
 
@@ -36,10 +36,10 @@ class LocalEmbedder:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._package = _package(folder)
+        self._package = _find_package(folder)
         self._encode: Callable[[list[str]], Any] | None = None
-        self._missing()
-        self.name = f"{folder.name} {_content(folder)}"
+        self._require_package()
+        self.name = f"{folder.name} {_digest(folder)}"
         """Name of the folder and digest of its content. Vectors with different names must not be mixed."""
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -49,18 +49,18 @@ class LocalEmbedder:
             UsageError: the folder contains no model that can be loaded.
             EndpointError: the model failed, or returned invalid vectors.
         """
-        return await anyio.to_thread.run_sync(self._embedded, list(texts), abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(self._embed_sync, list(texts), abandon_on_cancel=True)
 
-    def _embedded(self, texts: list[str]) -> npt.NDArray[np.float32]:
-        self._encode = self._encode or self._loaded()
+    def _embed_sync(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        self._encode = self._encode or self._load()
         try:
-            return _proper(self._encode(texts), len(texts))
+            return _validate_vectors(self._encode(texts), len(texts))
         except BaseException as error:  # a panic in compiled code is not an Exception; nothing interrupts this thread
             raise EndpointError(
-                f"The embedding model in {str(self._folder)!r} failed: {_said(error)}", remedy=_REMEDY
+                f"The embedding model in {str(self._folder)!r} failed: {_first_line(error)}", remedy=_REMEDY
             ) from error
 
-    def _missing(self) -> None:
+    def _require_package(self) -> None:
         from importlib.util import find_spec
 
         if find_spec(self._package) is None:
@@ -70,22 +70,22 @@ class LocalEmbedder:
                 remedy=f"Install it in the engine's environment: pip install {wanted}.",
             )
 
-    def _loaded(self) -> Callable[[list[str]], Any]:
+    def _load(self) -> Callable[[list[str]], Any]:
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's client is imported; only used here
         load = _model2vec if self._package == "model2vec" else _sentence_transformers
         try:
             return load(str(self._folder))
         except BaseException as error:  # anything that either library raises for an unreadable folder, also panics
             raise UsageError(
-                f"No embedding model can be read from {str(self._folder)!r}: {_said(error)}", remedy=_REMEDY
+                f"No embedding model can be read from {str(self._folder)!r}: {_first_line(error)}", remedy=_REMEDY
             ) from error
 
 
-def _proper(given: object, count: int) -> npt.NDArray[np.float32]:
+def _validate_vectors(result: object, count: int) -> npt.NDArray[np.float32]:
     """Return the vectors as `count` rows of equal length. Raises ValueError or TypeError for anything else."""
     import numpy as np
 
-    vectors = np.asarray(given, dtype=np.float32)
+    vectors = np.asarray(result, dtype=np.float32)
     if not count:
         return vectors.reshape(0, 0)
     if vectors.ndim != 2 or len(vectors) != count or not vectors.size or not np.isfinite(vectors).all():
@@ -93,7 +93,7 @@ def _proper(given: object, count: int) -> npt.NDArray[np.float32]:
     return vectors
 
 
-def _said(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     """Return the first line of the error's message, as a sentence."""
     line = next(iter(str(error).splitlines()), "").rstrip(".") or type(error).__name__
     return f"{line}."
@@ -113,7 +113,7 @@ def _sentence_transformers(folder: str) -> Callable[[list[str]], Any]:
     return lambda texts: model.encode(texts, show_progress_bar=False)
 
 
-def _package(folder: Path) -> str:
+def _find_package(folder: Path) -> str:
     """Return the name of the library that reads the folder."""
     try:
         files = {path.name for path in folder.iterdir()}
@@ -137,11 +137,11 @@ def _is_static(config: Path) -> bool:
     )
 
 
-def _content(folder: Path) -> str:
+def _digest(folder: Path) -> str:
     """Return a short digest of the model's files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as file:
-            digest.update(file.read(_OPENING))
+            digest.update(file.read(_DIGEST_BYTES))
     return digest.hexdigest()[:16]

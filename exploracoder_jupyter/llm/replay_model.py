@@ -23,7 +23,7 @@ class ReplayModel:
     """
 
     def __init__(self, exchanges: Sequence[Exchange], *, paced: bool = False) -> None:
-        self._left = list(exchanges)
+        self._remaining = list(exchanges)
         self._name = exchanges[0].model if exchanges else "replay"
         self._paced = paced
 
@@ -48,18 +48,18 @@ class ReplayModel:
             yield reply
 
     def _next(self, request: ModelRequest) -> Exchange:
-        same_step = [exchange for exchange in self._left if exchange.step == request.step]
+        same_step = [exchange for exchange in self._remaining if exchange.step == request.step]
         same = [exchange for exchange in same_step if exchange.subject == request.subject]
-        earlier = _said(request.messages)
-        continuing = [exchange for exchange in same if _said(exchange.messages) == earlier]
+        earlier = _assistant_messages(request.messages)
+        continuing = [exchange for exchange in same if _assistant_messages(exchange.messages) == earlier]
         found = next(iter(continuing or same or same_step), None)
         if found is None:
             name = f"subtask {request.subject}" if request.subject.isdigit() else request.subject
             where = f" for {name}" if name else ""
-            if not self._left:
+            if not self._remaining:
                 raise EndpointError(f"The recorded run had no further reply{where}.")
             raise EndpointError(f"The recorded run made no such request{where}.")
-        self._left.remove(found)
+        self._remaining.remove(found)
         return found
 
 
@@ -75,7 +75,7 @@ class RememberingModel:
         self._model = model
         self._clean = clean
         whole = [one for one in exchanges if one.replies and one.problem != "interrupted"]
-        self._known = [(one, self._asked(one.messages)) for one in whole]
+        self._known = [(one, self._comparable(one.messages)) for one in whole]
 
     @property
     def name(self) -> str:
@@ -97,15 +97,15 @@ class RememberingModel:
                 yield reply
 
     def _take(self, request: ModelRequest) -> Exchange | None:
-        wanted = self._asked(request.messages) if self._known else ()
+        wanted = self._comparable(request.messages) if self._known else ()
         for place, (exchange, known) in enumerate(self._known):
-            alike = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
-            if alike and known == wanted and (request.tools or not _looks_up(exchange)):
+            is_same = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
+            if is_same and known == wanted and (request.tools or not _looks_up(exchange)):
                 del self._known[place]
                 return exchange
         return None
 
-    def _asked(self, messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
+    def _comparable(self, messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
         return tuple((message.role, self._clean(message.content)) for message in messages)
 
 
@@ -124,7 +124,7 @@ def _replies(exchange: Exchange) -> list[Reply]:
     ]
 
 
-def _said(messages: Sequence[Message]) -> list[Message]:
+def _assistant_messages(messages: Sequence[Message]) -> list[Message]:
     """Return the model's own messages in a conversation."""
     return [message for message in messages if message.role == "assistant"]
 

@@ -8,9 +8,12 @@ from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Call, Usage
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 
-Choice = str | Call
+ScriptedChoice = str | Call
 """Text that the model replies with, or a tool that it calls without text."""
-Script = Sequence[Choice | Sequence[Choice]] | Callable[[ModelRequest], Choice | Sequence[Choice]]
+Script = (
+    Sequence[ScriptedChoice | Sequence[ScriptedChoice]]
+    | Callable[[ModelRequest], ScriptedChoice | Sequence[ScriptedChoice]]
+)
 """One entry per request: one choice, or a sequence of several. Or a function that returns an entry."""
 
 _CHARACTERS_PER_TOKEN = 4
@@ -44,7 +47,7 @@ class ScriptedModel:
             usage = Usage(int(index == 0), prompt // _CHARACTERS_PER_TOKEN, len(text) // _CHARACTERS_PER_TOKEN)
             yield Reply(index, text, usage, "" if text.strip() or calls else "empty", calls)
 
-    def _choices(self, request: ModelRequest) -> Sequence[Choice]:
+    def _choices(self, request: ModelRequest) -> Sequence[ScriptedChoice]:
         if callable(self._script):
             entry = self._script(request)
         elif len(self.requests) <= len(self._script):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Report = Callable[[str], None]
 """Receives a sentence about what is being waited for, without the full stop."""
 
-_MOST_BYTES = {"stream": 256_000_000, "embeddings": 16_000_000, "other": 4_000_000}
+_MAX_BYTES = {"stream": 256_000_000, "embeddings": 16_000_000, "other": 4_000_000}
 """Limits for one response. Only the text of a stream accumulates in memory, which `reply_delivery` limits."""
-_MOST_EVENT = 1_000_000
+_MAX_EVENT_BYTES = 1_000_000
 """Bytes of one server-sent event, which is in memory as a whole."""
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _FIRST_REPORT = 15.0
@@ -58,23 +58,23 @@ class Traffic:
     """Whether a response to the last request began."""
     received: int = 0
     """Bytes of that response's body."""
-    last: float = field(default_factory=anyio.current_time)
+    last_activity: float = field(default_factory=anyio.current_time)
     """When the last request was sent, or the last data of its response received."""
     sleeping: bool = False
     """Whether the exchange waits before the next request."""
 
-    def sent(self) -> None:
+    def start_request(self) -> None:
         """Record that a request is sent."""
         self.requests += 1
-        self.answered, self.received, self.last = False, 0, anyio.current_time()
+        self.answered, self.received, self.last_activity = False, 0, anyio.current_time()
 
-    def got(self, size: int) -> None:
+    def add_received(self, size: int) -> None:
         """Record that `size` bytes of the body were received."""
         self.received += size
-        self.last = anyio.current_time()
+        self.last_activity = anyio.current_time()
 
     @property
-    def left(self) -> float:
+    def time_left(self) -> float:
         """Seconds until the deadline."""
         return max(self.deadline - anyio.current_time(), 0.0)
 
@@ -84,12 +84,12 @@ class Traffic:
         return anyio.current_time() - self.began
 
     @property
-    def silent(self) -> float:
+    def silence(self) -> float:
         """Seconds since something was sent or received."""
-        return anyio.current_time() - self.last
+        return anyio.current_time() - self.last_activity
 
 
-CURRENT: ContextVar[Traffic] = ContextVar("traffic")
+CURRENT_TRAFFIC: ContextVar[Traffic] = ContextVar("traffic")
 """The exchange of the current task."""
 
 
@@ -113,10 +113,10 @@ class SilenceReporter:
             self._timer.cancel()
 
     def _wait(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._check)
 
-    def _look(self) -> None:
-        silent = self._traffic.silent
+    def _check(self) -> None:
+        silent = self._traffic.silence
         if silent < self._first:
             self._next = self._first
         elif silent >= self._next and not self._traffic.sleeping:
@@ -131,15 +131,15 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f}".removesuffix(".0") + " s"
 
 
-def install(client: httpx2.AsyncClient) -> None:
+def install_limits(client: httpx2.AsyncClient) -> None:
     """Add hooks that measure and limit all responses to the client."""
     hooks = client.event_hooks
     client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _limit]}
 
 
 async def _limit(response: httpx2.Response) -> None:
-    traffic = CURRENT.get()
-    traffic.answered, traffic.last = True, anyio.current_time()
+    traffic = CURRENT_TRAFFIC.get()
+    traffic.answered, traffic.last_activity = True, anyio.current_time()
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise EncodingRefused(response.headers["content-encoding"])
     if response.has_redirect_location:
@@ -170,11 +170,11 @@ def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> htt
         async def __aiter__(self) -> AsyncIterator[bytes]:
             event = _EventSize() if kind == "stream" else None
             async for chunk in stream:
-                traffic.got(len(chunk))
-                if traffic.received > _MOST_BYTES[kind]:
-                    raise ResponseTooLarge(f"its response has more than {_MOST_BYTES[kind] // 1_000_000} MB")
-                if event and event.after(chunk) > _MOST_EVENT:
-                    raise ResponseTooLarge(f"one event of its stream has more than {_MOST_EVENT // 1_000_000} MB")
+                traffic.add_received(len(chunk))
+                if traffic.received > _MAX_BYTES[kind]:
+                    raise ResponseTooLarge(f"its response has more than {_MAX_BYTES[kind] // 1_000_000} MB")
+                if event and event.add_chunk(chunk) > _MAX_EVENT_BYTES:
+                    raise ResponseTooLarge(f"one event of its stream has more than {_MAX_EVENT_BYTES // 1_000_000} MB")
                 yield chunk
 
         async def aclose(self) -> None:
@@ -190,7 +190,7 @@ class _EventSize:
         self._size = 0
         self._tail = b""
 
-    def after(self, chunk: bytes) -> int:
+    def add_chunk(self, chunk: bytes) -> int:
         """Return the size including this chunk."""
         joined = self._tail + chunk
         end = max(joined.rfind(mark) for mark in _EVENT_ENDS)

@@ -22,9 +22,9 @@ def as_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
 
 
-def as_count(value: JsonValue, most: int) -> int | None:
-    """Return the value if it is an integer from 0 to `most`, else `None`."""
-    return value if type(value) is int and 0 <= value <= most else None
+def as_count(value: JsonValue, maximum: int) -> int | None:
+    """Return the value if it is an integer from 0 to `maximum`, else `None`."""
+    return value if type(value) is int and 0 <= value <= maximum else None
 
 
 def json_type(value: JsonValue) -> str:
