@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.kernels.remote.gateway import gateway_token
     from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
     from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
-    from exploracoder_jupyter.kernels.sibling_choice import Choice, Siblings, choose, open_siblings
+    from exploracoder_jupyter.kernels.sibling_choice import SiblingChoice, Siblings, choose_siblings, open_siblings
 
 __all__ = [
-    "Choice",
+    "SiblingChoice",
     "Hazard",
     "Inspect",
     "Level",
@@ -32,7 +32,7 @@ __all__ = [
     "RerunBranch",
     "RerunSiblings",
     "Siblings",
-    "choose",
+    "choose_siblings",
     "find_isolation",
     "gateway_token",
     "inspector",
@@ -44,7 +44,7 @@ if not TYPE_CHECKING:  # so that a type checker accepts these names and no other
     __getattr__ = importing(
         __name__,
         {
-            "Choice": "sibling_choice",
+            "SiblingChoice": "sibling_choice",
             "Hazard": "live_kernel",
             "Inspect": "agent_programs",
             "Level": "sandbox.sandbox_level",
@@ -52,7 +52,7 @@ if not TYPE_CHECKING:  # so that a type checker accepts these names and no other
             "RerunBranch": "branching.rerun_branch",
             "RerunSiblings": "branching.rerun_branch",
             "Siblings": "sibling_choice",
-            "choose": "sibling_choice",
+            "choose_siblings": "sibling_choice",
             "find_isolation": "sandbox.isolation",
             "gateway_token": "remote.gateway",
             "inspector": "agent_programs",

@@ -51,7 +51,7 @@ class Siblings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SiblingChoice:
     """Where experiments start and how states are branched."""
 
     live: bool
@@ -65,7 +65,7 @@ class Choice:
         return f"{'live' if self.live else 'fresh'}: {self.why}"
 
 
-def choose(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> Choice:
+def choose_siblings(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> SiblingChoice:
     """Choose the safest way that the settings allow.
 
     Raises:
@@ -75,7 +75,7 @@ def choose(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> Choice:
     if live is None and sandbox.state == "live":
         raise MissingMeans("There is no live kernel to fork.", remedy="Use --state fresh.")
     reason = _reason_against_live(sandbox, level, live)
-    return Choice(live=not reason, fork=fork or not reason, why=reason or _reason_for_live(live))
+    return SiblingChoice(live=not reason, fork=fork or not reason, why=reason or _reason_for_live(live))
 
 
 def _can_fork(sandbox: Sandbox, level: Level) -> bool:
@@ -133,13 +133,13 @@ async def open_siblings(
             yield await stack.enter_async_context(remote)
             return
         level = await to_thread.run_sync(_detect_level)
-        choice = choose(sandbox, level, live)
+        choice = choose_siblings(sandbox, level, live)
         _require_isolation(sandbox, level, choice)
         yield await _open(stack, sandbox, level, choice, workdir, Origin(live, setup, variables))
 
 
 async def _open(
-    stack: AsyncExitStack, sandbox: Sandbox, level: Level, choice: Choice, workdir: Path, origin: Origin
+    stack: AsyncExitStack, sandbox: Sandbox, level: Level, choice: SiblingChoice, workdir: Path, origin: Origin
 ) -> Siblings:
     """Open what was chosen; re-run where forking fails after all, unless the settings require forking."""
     rerun = RerunSiblings(sandbox, workdir=workdir, setup=origin.setup, variables=origin.variables, state=choice.state)
@@ -162,7 +162,7 @@ def _detect_level() -> Level:
         return find_level(write_agent_archive(Path(folder) / "inside.zip"))
 
 
-def _require_isolation(sandbox: Sandbox, level: Level, choice: Choice) -> None:
+def _require_isolation(sandbox: Sandbox, level: Level, choice: SiblingChoice) -> None:
     """Check that full isolation is available, if the settings require it.
 
     Raises:

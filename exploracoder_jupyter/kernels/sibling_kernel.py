@@ -31,7 +31,7 @@ _HANDSHAKE_SECONDS: Final = (0.03, 0.04, 0.08, 0.2, 0.5)
 _GRACE_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.05
 _LOST_IDLE_SECONDS: Final = 2.0
-_LAST_WORDS_SECONDS: Final = 0.1
+_DRAIN_SECONDS: Final = 0.1
 
 
 class SiblingProcess(Protocol):
@@ -196,7 +196,7 @@ class Sibling:
             request.is_stopping = True
             await self._interrupt(request)
         if cause == "died" or not self.is_alive:
-            await anyio.sleep(_LAST_WORDS_SECONDS)
+            await anyio.sleep(_DRAIN_SECONDS)
         return ExecutionResult(cause, note=self.end_reason or ("" if self.is_alive else self.process.describe_end()))
 
     async def _interrupt(self, request: _Request) -> None:

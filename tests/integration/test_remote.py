@@ -102,7 +102,7 @@ async def sibling_with(server, patience):
     """One sibling whose kernel ends itself after so many seconds of silence."""
     gateway = await open_gateway(server.url, kernel=None, token=SecretStr(TOKEN))
     reaper = KernelReaper(gateway)
-    sibling = await RemoteSibling.start(gateway, build_payload(None, Sandbox(), patience=patience), reaper)
+    sibling = await RemoteSibling.start(gateway, build_payload(None, Sandbox(), silence_limit=patience), reaper)
     try:
         yield sibling
     finally:
@@ -310,7 +310,7 @@ async def test_a_killed_engine_leaves_no_kernel_behind(quiet, tmp_path):
 
 
 async def test_a_kernel_that_dies_while_it_unpacks_leaves_no_folder(tmp_path):
-    torn = replace(build_payload(None, Sandbox(), patience=60), content=b"not an archive")
+    torn = replace(build_payload(None, Sandbox(), silence_limit=60), content=b"not an archive")
     kernel = "import IPython, sys; IPython.InteractiveShell.instance().run_cell(sys.stdin.read())"
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
     code = "\n".join(torn.code())
@@ -421,6 +421,6 @@ def test_an_archive_from_over_there_writes_nowhere_else(tmp_path):
             entry.type, entry.linkname = kind, "/etc/passwd"
             packed.addfile(entry)
     kept = tmp_path / "kept"
-    assert unpack_written(buffer.getvalue(), kept, most=1000) == ("good.txt",)
+    assert unpack_written(buffer.getvalue(), kept, max_bytes=1000) == ("good.txt",)
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["good.txt"]
-    assert unpack_written(b"no archive", kept, most=1000) == ()
+    assert unpack_written(b"no archive", kept, max_bytes=1000) == ()

@@ -111,10 +111,10 @@ class ForkPool:
 
     def _drop_failures(self) -> None:
         """Drop queued failures, so that each is reported once: the next caller tries again."""
-        made = [self._receiver.receive_nowait() for _ in range(self._ready)]
-        for one in made:
-            if isinstance(one, Sibling):
-                self._sender.send_nowait(one)
+        items = [self._receiver.receive_nowait() for _ in range(self._ready)]
+        for item in items:
+            if isinstance(item, Sibling):
+                self._sender.send_nowait(item)
 
     def _top_up(self) -> None:
         wanted = 0 if self._closed else max(self._waiting, min(self._expected, _MAX_AHEAD))
@@ -124,13 +124,13 @@ class ForkPool:
 
     async def _make(self) -> None:
         try:
-            made = await self._fork()
+            fork = await self._fork()
         finally:
             self._making -= 1
         if not self._closed:
-            self._sender.send_nowait(made)
-        elif isinstance(made, Sibling):
-            await made.close()
+            self._sender.send_nowait(fork)
+        elif isinstance(fork, Sibling):
+            await fork.close()
 
     async def _fork(self) -> Sibling | KernelError:
         """Make a fork and watch it from the start: code of its parent may be running in it. Never raises."""
@@ -263,16 +263,16 @@ class ForkBranch:
                 raise KernelError(f"This branch cannot be forked: {self._lost_reason}.")
             origin = self._fork_pool()
             origin.expect(n)
-            made: list[ForkBranch] = []
+            forks: list[ForkBranch] = []
             try:
-                while len(made) < n:
-                    made.append(self._adopt(await origin.take()))
+                while len(forks) < n:
+                    forks.append(self._adopt(await origin.take()))
             except BaseException as error:
-                await _close_all(made)
+                await _close_all(forks)
                 if isinstance(error, ForkRefused):
                     raise await self._branches.switch_to_rerunning(error) from None
                 raise
-            return made
+            return forks
 
     def expect(self, n: int) -> None:
         """Prepare `n` forks in the background. Returns at once."""

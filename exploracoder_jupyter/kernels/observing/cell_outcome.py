@@ -69,19 +69,19 @@ def parse_cell_outcome(content: object) -> CellOutcome:
 
 
 def _changes(found: object) -> Iterator[Change]:
-    room = _SUMMARY_BUDGET
+    remaining = _SUMMARY_BUDGET
     for item in found[:_MAX_CHANGES] if isinstance(found, list) else []:
         if not isinstance(item, dict) or item.get("how") not in _CHANGE_KINDS:
             continue
         name, type_, before = (_text(item.get(key), _LONGEST_NAME) for key in ("name", "type", "before"))
-        summary, schema = (_text(item.get(key), min(room, _LONGEST_SUMMARY)) for key in ("summary", "schema"))
-        room = max(0, room - len(summary) - len(schema))
+        summary, schema = (_text(item.get(key), min(remaining, _LONGEST_SUMMARY)) for key in ("summary", "schema"))
+        remaining = max(0, remaining - len(summary) - len(schema))
         if name:
             yield Change(name, item["how"], type_, summary, schema, before)
 
 
-def _lines(found: object, most: int = _MAX_LINES) -> Iterator[str]:
-    for item in found[:most] if isinstance(found, list) else []:
+def _lines(found: object, limit: int = _MAX_LINES) -> Iterator[str]:
+    for item in found[:limit] if isinstance(found, list) else []:
         if line := _text(item, _LONGEST_LINE):
             yield " ".join(line.split())
 
@@ -93,7 +93,7 @@ def _failure(found: object) -> Failure:
     return Failure(report, schema, tuple(_lines(found.get("nearest"))))
 
 
-def _text(value: object, most: int) -> str:
-    if not isinstance(value, str) or most <= 0:
+def _text(value: object, limit: int) -> str:
+    if not isinstance(value, str) or limit <= 0:
         return ""
-    return cut_middle(_CONTROLS.sub("", strip_ansi(value)).strip(), most)
+    return cut_middle(_CONTROLS.sub("", strip_ansi(value)).strip(), limit)

@@ -86,10 +86,10 @@ class OutputCollector:
         return tuple(_join_streams([*self._head, *note, *self._tail]))
 
     def _append_stream(self, name: str, text: str) -> None:
-        room = self._half - self._head_size
-        if room > 0 and not self._tail:
-            self._append(_stream(name, text[:room]))
-            text = text[room:]
+        remaining = self._half - self._head_size
+        if remaining > 0 and not self._tail:
+            self._append(_stream(name, text[:remaining]))
+            text = text[remaining:]
         if text:
             lost = max(0, len(text) - self._half)
             self.cut += lost

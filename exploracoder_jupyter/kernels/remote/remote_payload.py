@@ -95,10 +95,12 @@ class Payload:
         yield _UNPACK.format(**values)
 
 
-def build_payload(workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = None, patience: float) -> Payload:
+def build_payload(
+    workdir: Path | None, sandbox: Sandbox, *, variables: Path | None = None, silence_limit: float
+) -> Payload:
     """Pack the working directory as it is now (`None` for an empty one) and the folder of variables; blocks.
 
-    `patience`: seconds of silence after which the kernel ends itself.
+    `silence_limit`: seconds of silence after which the kernel ends itself.
     """
     buffer = BytesIO()
     with tempfile.TemporaryDirectory(prefix="xplora-payload-") as name:
@@ -114,11 +116,11 @@ def build_payload(workdir: Path | None, sandbox: Sandbox, *, variables: Path | N
                 archive.add(folder / part, part, filter=_without_owner)
             if variables is not None:
                 archive.add(variables, "variables", filter=_without_owner)
-    return Payload(buffer.getvalue(), _options(sandbox, variables is not None, patience), note)
+    return Payload(buffer.getvalue(), _options(sandbox, variables is not None, silence_limit), note)
 
 
-def unpack_written(archive: bytes, folder: Path, *, most: int) -> tuple[str, ...]:
-    """Write the regular files of an untrusted archive into the folder, at most `most` bytes.
+def unpack_written(archive: bytes, folder: Path, *, max_bytes: int) -> tuple[str, ...]:
+    """Write the regular files of an untrusted archive into the folder, at most `max_bytes` bytes.
 
     Returns:
         Their relative paths, sorted.
@@ -134,12 +136,12 @@ def unpack_written(archive: bytes, folder: Path, *, most: int) -> tuple[str, ...
         for entry in packed:
             path = PurePosixPath(entry.name)
             inside = not path.is_absolute() and ".." not in path.parts
-            if entry.isreg() and inside and entry.size <= most and not _is_taken(folder, path):
+            if entry.isreg() and inside and entry.size <= max_bytes and not _is_taken(folder, path):
                 content = packed.extractfile(entry)
                 assert content is not None
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_bytes(content.read())
-                most -= entry.size
+                max_bytes -= entry.size
                 copied.add(path.as_posix())
     return tuple(sorted(copied))
 
@@ -153,7 +155,7 @@ def _snapshot(workdir: Path, folder: Path, copy_mb: int) -> Snapshot:
     return take_snapshot(workdir, folder, most_mb=min(copy_mb, MAX_MB), hidden=hidden_paths(os.environ), borrow=False)
 
 
-def _options(sandbox: Sandbox, variables: bool, patience: float) -> str:
+def _options(sandbox: Sandbox, variables: bool, silence_limit: float) -> str:
     limits = {
         "memory": sandbox.memory_mb * _MEGABYTE,
         "cpu": sandbox.cpu_seconds,
@@ -162,7 +164,7 @@ def _options(sandbox: Sandbox, variables: bool, patience: float) -> str:
     options = {
         "output": sandbox.output_kb * 1000,
         "limits": limits,
-        "seconds": patience,
+        "seconds": silence_limit,
         "variables": variables,
         "pickled": sandbox.pickle,
     }

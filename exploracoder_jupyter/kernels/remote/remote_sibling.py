@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
     from exploracoder_jupyter.kernels.remote.remote_channel import RemoteChannel
 
-PATIENCE_SECONDS: Final = 600.0
+SILENCE_LIMIT_SECONDS: Final = 600.0
 """A remote kernel ends itself after this silence, added to the time that it was asked to expect."""
 
 _PREPARE_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 2.0
-_LOOK_SECONDS: Final = 2.0
+_CHECK_SECONDS: Final = 2.0
 _ANSWER_SECONDS: Final = 5.0
 _DELETE_SECONDS: Final = 15.0
-_LARGEST: Final = 1 << 22
-_MOST_MISSED: Final = 3
+_MAX_REPLY_BYTES: Final = 1 << 22
+_MAX_MISSED_CHECKS: Final = 3
 _LOST_IDLE_SECONDS: Final = 3.0
-_LAST_WORDS_SECONDS: Final = 0.1
-_SMALL: Final = 10_000
+_DRAIN_SECONDS: Final = 0.1
+_OUTPUT_BUDGET: Final = 10_000
 _DEAD: Final = frozenset(["restarting", "autorestarting", "dead"])
 _GUEST: Final = "__import__('IPython').get_ipython().explora_guest"
 _LOST: Final = "the connection to the remote kernel was lost"
@@ -124,18 +124,20 @@ class RemoteSibling:
             async for chunk in chunks:
                 yield chunk
 
-    async def fetch_written(self, most: int) -> bytes:
-        """Return the files written in its working directory, at most `most` bytes, as a compressed tar archive.
+    async def fetch_written(self, max_bytes: int) -> bytes:
+        """Return the files written in its working directory, at most `max_bytes` bytes, as a compressed tar archive.
 
         Raises:
             KernelError: the kernel was lost.
         """
-        await self._run_internal(f"{_GUEST}.pack({most})")
+        await self._run_internal(f"{_GUEST}.pack({max_bytes})")
         archive = bytearray()
         async with aclosing(self._read_chunks("fetch")) as chunks:
             async for chunk in chunks:
                 archive += chunk
-                if len(archive) > most + _LARGEST:  # cells may have modified our code so that it never ends
+                if (
+                    len(archive) > max_bytes + _MAX_REPLY_BYTES
+                ):  # cells may have modified our code so that it never ends
                     break
         return bytes(archive)
 
@@ -243,7 +245,7 @@ class RemoteSibling:
         Raises:
             KernelError: the code failed, or the kernel was lost.
         """
-        request = self._request = _Request(OutputCollector(_SMALL))
+        request = self._request = _Request(OutputCollector(_OUTPUT_BUDGET))
         try:
             request.begin(await self._send(code, silent=True, wanted=wanted))
             async with anyio.create_task_group() as tasks:
@@ -273,7 +275,7 @@ class RemoteSibling:
             request.is_stopping = True
             await self._interrupt(request)
         if cause == "died":
-            await anyio.sleep(_LAST_WORDS_SECONDS)
+            await anyio.sleep(_DRAIN_SECONDS)
             await self.end(self.end_reason)
         return ExecutionResult(cause, note=self.end_reason)
 
@@ -289,14 +291,14 @@ class RemoteSibling:
         """Ask the server about the kernel regularly; finish a request whose last message was lost."""
         missed = 0
         while True:
-            await anyio.sleep(_LOOK_SECONDS)
+            await anyio.sleep(_CHECK_SECONDS)
             try:
                 with anyio.fail_after(_ANSWER_SECONDS):
                     state = await self._gateway.kernel_state(self._manager)
                 missed = 0
             except (KernelError, TimeoutError):
                 missed += 1
-                if missed == _MOST_MISSED:
+                if missed == _MAX_MISSED_CHECKS:
                     self._mark_lost(f"{_LOST}: {self._gateway.host} does not answer")
                 continue
             if state is None:
@@ -355,7 +357,7 @@ class _Request:
 
 
 def _expect(seconds: float) -> str:
-    return f"{_GUEST}.expect({seconds + PATIENCE_SECONDS})"
+    return f"{_GUEST}.expect({seconds + SILENCE_LIMIT_SECONDS})"
 
 
 def _reports_death(raw: dict[str, Any]) -> bool:
@@ -381,7 +383,7 @@ class _Answer:
 def _unpack_answer(reply: dict[str, Any]) -> _Answer:
     try:
         text = reply["user_expressions"]["wanted"]["data"]["text/plain"]
-        answer = json.loads(zlib.decompressobj().decompress(base64.b64decode(ast.literal_eval(text)), _LARGEST))
+        answer = json.loads(zlib.decompressobj().decompress(base64.b64decode(ast.literal_eval(text)), _MAX_REPLY_BYTES))
         return _Answer(base64.b64decode(answer["data"]), answer["status"], str(answer["words"]))
     except (KeyError, TypeError, ValueError, SyntaxError, zlib.error) as error:
         raise KernelError("The answer of the remote kernel cannot be read.") from error

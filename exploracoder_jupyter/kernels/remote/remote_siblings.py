@@ -29,13 +29,13 @@ from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, Ste
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
 from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import MAX_MB, Payload, build_payload, unpack_written
-from exploracoder_jupyter.kernels.remote.remote_sibling import PATIENCE_SECONDS, RemoteSibling
+from exploracoder_jupyter.kernels.remote.remote_sibling import SILENCE_LIMIT_SECONDS, RemoteSibling
 from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 from exploracoder_jupyter.kernels.warm_pool import WarmPool
 
 _MAX_CONCURRENT: Final = 4
-_WARM: Final = 3
+_WARM_SIBLINGS: Final = 3
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class RemoteFactory:
     async def keep_alive(self) -> None:
         """Notify the kernels that the run is still active, until cancelled."""
         while True:
-            await anyio.sleep(PATIENCE_SECONDS / 4)
+            await anyio.sleep(SILENCE_LIMIT_SECONDS / 4)
             for sibling in tuple(self.living):
                 await sibling.notify_alive()
 
@@ -109,7 +109,7 @@ class RemoteSiblings:
             stack.push_async_callback(self._close_branches)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
-            self.pool = WarmPool(tasks, self.factory, size=_WARM)
+            self.pool = WarmPool(tasks, self.factory, size=_WARM_SIBLINGS)
             tasks.start_soon(self.factory.keep_alive)
             self.pool.warm_up()
             self._environment = await self._read_environment()
@@ -135,7 +135,7 @@ class RemoteSiblings:
     def notices(self) -> tuple[str, ...]:
         """Sentences for the user."""
         gateway = self.factory.gateway
-        sent = f"The working directory is sent to {gateway.host}, at most {self._most_mb} MB of it."
+        sent = f"The working directory is sent to {gateway.host}, at most {self._max_mb} MB of it."
         return (f"{sent} The connection is not encrypted." if gateway.is_exposed else sent,)
 
     async def root(self) -> RerunBranch:
@@ -171,12 +171,12 @@ class RemoteSiblings:
     async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Fetch what was written in the sibling's working directory; see `Branch.files`."""
         assert isinstance(sibling, RemoteSibling)
-        most = self._most_mb * 1_000_000
+        max_bytes = self._max_mb * 1_000_000
         try:
-            archive = await sibling.fetch_written(most)
+            archive = await sibling.fetch_written(max_bytes)
         except KernelError:  # the kernel is lost, with its files
             return ()
-        return await to_thread.run_sync(lambda: unpack_written(archive, folder, most=most))
+        return await to_thread.run_sync(lambda: unpack_written(archive, folder, max_bytes=max_bytes))
 
     async def inspect(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
@@ -193,7 +193,7 @@ class RemoteSiblings:
         return self._environment
 
     @property
-    def _most_mb(self) -> int:
+    def _max_mb(self) -> int:
         return min(self._sandbox.copy_mb, MAX_MB)
 
     async def _read_environment(self) -> Environment:
@@ -237,7 +237,7 @@ async def _open_factory(
         raise UsageError("No gateway is given.", remedy="Add --gateway URL.")
     gateway = await open_gateway(sandbox.gateway, kernel=sandbox.kernel, token=token or gateway_token())
     payload = await to_thread.run_sync(
-        lambda: build_payload(workdir, sandbox, variables=variables, patience=PATIENCE_SECONDS)
+        lambda: build_payload(workdir, sandbox, variables=variables, silence_limit=SILENCE_LIMIT_SECONDS)
     )
     reaper = KernelReaper(gateway)
     try:

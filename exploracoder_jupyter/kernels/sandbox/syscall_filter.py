@@ -125,21 +125,23 @@ class _Rules:
     def deny_if(self, error: int, call: str, *arguments: tuple[int, int, int]) -> None:
         """Make the call fail if each of these arguments (position, mask, value) has the value under the mask."""
         masked = self._seccomp.MASKED_EQ
-        self._add(error, call, *(self._seccomp.Arg(at, masked, mask, value) for at, mask, value in arguments))
+        self._add(
+            error, call, *(self._seccomp.Arg(position, masked, mask, value) for position, mask, value in arguments)
+        )
 
-    def deny_above(self, error: int, call: str, at: int, most: int, *arguments: tuple[int, int, int]) -> None:
-        """Make the call fail if the argument exceeds `most`; further arguments as for `deny_if`."""
+    def deny_above(self, error: int, call: str, position: int, maximum: int, *arguments: tuple[int, int, int]) -> None:
+        """Make the call fail if the argument exceeds `maximum`; further arguments as for `deny_if`."""
         masked = (self._seccomp.Arg(a, self._seccomp.MASKED_EQ, mask, value) for a, mask, value in arguments)
-        self._add(error, call, self._seccomp.Arg(at, self._seccomp.GT, most), *masked)
+        self._add(error, call, self._seccomp.Arg(position, self._seccomp.GT, maximum), *masked)
 
-    def deny_unless_zero(self, error: int, call: str, *at: int) -> None:
+    def deny_unless_zero(self, error: int, call: str, *positions: int) -> None:
         """Make the call fail if none of these arguments is zero."""
-        self._add(error, call, *(self._seccomp.Arg(position, self._seccomp.NE, 0) for position in at))
+        self._add(error, call, *(self._seccomp.Arg(position, self._seccomp.NE, 0) for position in positions))
 
     def require(self, call: str, words: Sequence[int]) -> None:
         """Make the call fail unless the registers after its first argument contain these words."""
-        for at, word in enumerate(words, start=1):
-            self._add(errno.EPERM, call, self._seccomp.Arg(at, self._seccomp.NE, word))
+        for position, word in enumerate(words, start=1):
+            self._add(errno.EPERM, call, self._seccomp.Arg(position, self._seccomp.NE, word))
 
     def compile(self) -> bytes:
         """Return the compiled program."""
@@ -174,8 +176,8 @@ def _add_shared_machine(rules: _Rules) -> None:
     """Add rules for processes that can see those of others."""
     rules.deny(errno.EPERM, *_SYSTEM_V)
     rules.deny_unless_zero(errno.EPERM, "prlimit64", 0, 2)
-    for call, at in _PROCESS_ARGUMENTS.items():
-        rules.deny_unless_zero(errno.EPERM, call, at)
+    for call, position in _PROCESS_ARGUMENTS.items():
+        rules.deny_unless_zero(errno.EPERM, call, position)
 
 
 def _add_only_tcp(rules: _Rules) -> None:
