@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.kernels.sibling_choice import SiblingChoice, Siblings, choose_siblings, open_siblings
 
 __all__ = [
-    "SiblingChoice",
     "Hazard",
     "Inspect",
     "Level",
     "LiveKernel",
     "RerunBranch",
     "RerunSiblings",
+    "SiblingChoice",
     "Siblings",
     "choose_siblings",
     "find_isolation",
@@ -44,13 +44,13 @@ if not TYPE_CHECKING:  # so that a type checker accepts these names and no other
     __getattr__ = importing(
         __name__,
         {
-            "SiblingChoice": "sibling_choice",
             "Hazard": "live_kernel",
             "Inspect": "agent_programs",
             "Level": "sandbox.sandbox_level",
             "LiveKernel": "live_kernel",
             "RerunBranch": "branching.rerun_branch",
             "RerunSiblings": "branching.rerun_branch",
+            "SiblingChoice": "sibling_choice",
             "Siblings": "sibling_choice",
             "choose_siblings": "sibling_choice",
             "find_isolation": "sandbox.isolation",

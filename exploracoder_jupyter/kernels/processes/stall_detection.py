@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-Sleep = Literal["for ever", "on a lock", "otherwise"]
+Sleep = Literal["forever", "on a lock", "otherwise"]
 """How a thread sleeps: on a futex with no time limit; on a futex, time limit unknown; or otherwise, or not at all."""
 _FUTEX: Final = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
 _TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
@@ -65,7 +65,7 @@ class StallDetector:
         if now.main == "otherwise" or now.busy:
             self._first = None
             return False
-        return now.at - self._first.at >= self._seconds * (1 if now.main == "for ever" else _BLIND_FACTOR)
+        return now.at - self._first.at >= self._seconds * (1 if now.main == "forever" else _BLIND_FACTOR)
 
     def _sample(self) -> _Sample:
         main = _sleep(self._pid, self._pid)
@@ -100,7 +100,7 @@ def _sleep(pid: int, thread: int) -> Sleep:
         number, *arguments = (folder / "syscall").read_text().split()
         if number != "running":
             endless = int(number) == _FUTEX and int(arguments[3], 16) == 0
-            return "for ever" if endless else "otherwise"
+            return "forever" if endless else "otherwise"
     return "on a lock" if "futex" in (folder / "wchan").read_text() else "otherwise"
 
 

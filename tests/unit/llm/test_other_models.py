@@ -50,7 +50,7 @@ async def test_a_script_counts_four_characters_a_token():
 
 
 async def test_the_end_of_a_script_is_said():
-    with pytest.raises(EndpointError, match="holds 0 replies, and request 1"):
+    with pytest.raises(EndpointError, match="has 0 replies, and request 1"):
         await texts(ScriptedModel([]), request())
 
 
