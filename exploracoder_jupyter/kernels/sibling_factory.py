@@ -89,7 +89,9 @@ class SiblingFactory:
     def _launch(self, folder: Path) -> LaunchSpec:
         mounts = self.launcher.isolation.mounts
         return LaunchSpec(
-            command=self.launcher.command("kernel_startup", [self._options(), *_KERNEL_ARGUMENTS], self._view(folder)),
+            command=self.launcher.command(
+                "kernel_startup", [self._options(), *_KERNEL_ARGUMENTS], self._file_view(folder)
+            ),
             environ=self.launcher.environ(folder),
             cwd=folder if mounts else folder / "work",
             folder=folder,
@@ -106,7 +108,7 @@ class SiblingFactory:
             }
         )
 
-    def _view(self, folder: Path) -> FileView:
+    def _file_view(self, folder: Path) -> FileView:
         source = self.snapshot.source
         variables = () if self.variables is None else (self.variables,)
         return FileView(

@@ -223,7 +223,7 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
     traffic_limits.install_limits(http_client)
     return openai.AsyncOpenAI(
         api_key=key,
-        base_url=endpoint_presets.address(endpoint.base_url),
+        base_url=endpoint_presets.resolve_address(endpoint.base_url),
         timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
         max_retries=0,
         default_headers={"Accept-Encoding": "identity"},
@@ -233,7 +233,7 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
 
 def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
     key = secrets.api_key.get_secret_value().strip() if secrets.api_key else ""
-    if not key and endpoint_presets.address(endpoint.base_url) == endpoint_presets.OPENAI:
+    if not key and endpoint_presets.resolve_address(endpoint.base_url) == endpoint_presets.OPENAI:
         raise EndpointError(f"No key is configured for {endpoint_presets.OPENAI}.", remedy=key_remedy())
     if not (key.isascii() and key.isprintable()):
         raise EndpointError("The configured key contains invalid characters.", remedy=key_remedy())

@@ -25,7 +25,7 @@ PRESETS = MappingProxyType(
 )
 
 
-def address(base_url: str | None) -> str:
+def resolve_address(base_url: str | None) -> str:
     """Return the URL for a `base_url` setting: the setting itself, a preset's URL, or OpenAI's.
 
     Raises:
@@ -46,7 +46,7 @@ def address(base_url: str | None) -> str:
 
 def is_local(base_url: str | None) -> bool:
     """Whether data sent there stays on this machine. Makes no DNS query."""
-    host = _host(address(base_url)) or ""
+    host = _host(resolve_address(base_url)) or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -58,7 +58,7 @@ def is_local(base_url: str | None) -> bool:
 
 def shown(base_url: str | None) -> str:
     """Return the address without user name, password or query, which may be secrets."""
-    parts = urlsplit(address(base_url))
+    parts = urlsplit(resolve_address(base_url))
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 

@@ -54,12 +54,12 @@ class ForkPool:
         parent: Forked,
         watchdog: ResourceWatchdog,
         tasks: TaskGroup,
-        run_limiter: anyio.CapacityLimiter,
+        fork_limiter: anyio.CapacityLimiter,
     ) -> None:
-        self._forker, self._parent, self._guard = forker, parent, watchdog
-        self._tasks, self._limiter = tasks, run_limiter
+        self._forker, self._parent, self._watchdog = forker, parent, watchdog
+        self._tasks, self._fork_limiter = tasks, fork_limiter
         self._sender, self._receiver = anyio.create_memory_object_stream[Sibling | KernelError](float("inf"))
-        self._making = self._expected = self._waiting = 0
+        self._in_progress = self._expected = self._waiting = 0
         self._closed = False
 
     def expect(self, n: int) -> None:
@@ -118,15 +118,15 @@ class ForkPool:
 
     def _top_up(self) -> None:
         wanted = 0 if self._closed else max(self._waiting, min(self._expected, _MAX_AHEAD))
-        for _ in range(wanted - self._making - self._ready):
-            self._making += 1
+        for _ in range(wanted - self._in_progress - self._ready):
+            self._in_progress += 1
             self._tasks.start_soon(self._make)
 
     async def _make(self) -> None:
         try:
             fork = await self._fork()
         finally:
-            self._making -= 1
+            self._in_progress -= 1
         if not self._closed:
             self._sender.send_nowait(fork)
         elif isinstance(fork, Sibling):
@@ -135,13 +135,13 @@ class ForkPool:
     async def _fork(self) -> Sibling | KernelError:
         """Make a fork and watch it from the start: code of its parent may be running in it. Never raises."""
         try:
-            async with self._limiter:
+            async with self._fork_limiter:
                 sibling = await self._forker.branch(self._parent)
         except KernelError as error:
             return error
         except Exception as error:  # one fork fails, the run continues
             return KernelError(f"A kernel could not be forked: {type(error).__name__}: {error}.")
-        self._guard.watch(sibling)
+        self._watchdog.watch(sibling)
         return sibling
 
 
@@ -173,12 +173,12 @@ class ForkBranches:
         """Return a branch in the initial state."""
         return self.branch(None, self._root_pool)
 
-    def branch(self, sibling: Sibling | None, origin: ForkPool, steps: tuple[Step, ...] = ()) -> ForkBranch:
-        """Return a branch that is this sibling, or that is forked from its origin when first needed.
+    def branch(self, sibling: Sibling | None, parent_pool: ForkPool, steps: tuple[Step, ...] = ()) -> ForkBranch:
+        """Return a branch that is this sibling, or that is taken from `parent_pool` when first needed.
 
         `steps` are the steps that led to its state.
         """
-        branch = ForkBranch(self, sibling, origin, steps)
+        branch = ForkBranch(self, sibling, parent_pool, steps)
         self._open.add(branch)
         return branch
 
@@ -214,9 +214,9 @@ class ForkBranch:
     """One state: a `Branch` that is a forked kernel, or the state of the root until code runs in it."""
 
     def __init__(
-        self, branches: ForkBranches, sibling: Sibling | None, origin: ForkPool, steps: tuple[Step, ...]
+        self, branches: ForkBranches, sibling: Sibling | None, parent_pool: ForkPool, steps: tuple[Step, ...]
     ) -> None:
-        self._branches, self._sibling, self._origin, self._steps = branches, sibling, origin, steps
+        self._branches, self._sibling, self._parent_pool, self._steps = branches, sibling, parent_pool, steps
         self._pool: ForkPool | None = None
         self._stall_detector: StallDetector | None = None
         self._lost_reason = ""
@@ -261,12 +261,12 @@ class ForkBranch:
                 return [self._branches.rerun_siblings.branch(self._steps) for _ in range(n)]
             if self._lost_reason:
                 raise KernelError(f"This branch cannot be forked: {self._lost_reason}.")
-            origin = self._fork_pool()
-            origin.expect(n)
+            parent_pool = self._fork_pool()
+            parent_pool.expect(n)
             forks: list[ForkBranch] = []
             try:
                 while len(forks) < n:
-                    forks.append(self._adopt(await origin.take()))
+                    forks.append(self._adopt(await parent_pool.take()))
             except BaseException as error:
                 await _close_all(forks)
                 if isinstance(error, ForkRefused):
@@ -304,18 +304,18 @@ class ForkBranch:
         """The pool from which forks of this state are taken."""
         process = self.process
         if process is None:
-            return self._origin
+            return self._parent_pool
         if self._pool is None:
             self._pool = self._branches.fork_pool(process)
         return self._pool
 
     def _adopt(self, sibling: Sibling) -> ForkBranch:
-        return self._branches.branch(sibling, self._origin, self._steps)
+        return self._branches.branch(sibling, self._parent_pool, self._steps)
 
     async def _ensure_sibling(self) -> Sibling:
         if self._sibling is None:
             try:
-                self._sibling = await self._origin.take()
+                self._sibling = await self._parent_pool.take()
             except ForkRefused as refused:
                 raise await self._branches.switch_to_rerunning(refused) from None
         return self._sibling

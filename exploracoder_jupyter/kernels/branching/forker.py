@@ -54,7 +54,7 @@ class Forker:
     """What the root lacks compared with the kernel that it was forked from, one clause each."""
     _serial: count[int] = field(default_factory=lambda: count(1))
 
-    async def root(self, ask: RequestFork, *, chdir: Path | None) -> Forked:
+    async def root(self, request_fork: RequestFork, *, chdir: Path | None) -> Forked:
         """Make the first fork, which is confined and only serves to be forked.
 
         Raises:
@@ -64,8 +64,8 @@ class Forker:
         root: Forked | None = None
         try:
             with anyio.fail_after(scale(_FORK_SECONDS)):
-                async with anyio.create_task_group() as asking:
-                    asking.start_soon(ask, str(listener.address))
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(request_fork, str(listener.address))
                     channel = await listener.accept()
                     root = await self._await_child(channel, self.orders.root(chdir=chdir), parent=None)
         except BaseException as error:
@@ -176,7 +176,7 @@ class Forker:
             with ExitStack() as undo:
                 for descriptor in message.descriptors[:expected]:
                     undo.callback(os.close, descriptor)
-                reaper, proc = [*message.descriptors[:expected], None, None][:2]
+                reaper_pidfd, proc = [*message.descriptors[:expected], None, None][:2]
                 answer = _parse_answer(message)
                 pidfd = os.pidfd_open(message.pid)
                 undo.callback(os.close, pidfd)
@@ -184,7 +184,9 @@ class Forker:
                 loaded = tuple(name for name in answer.loaded if name in RISKY)
                 on_disk = None if isolated else home
                 proc = proc if parent is None else parent.proc
-                process = Forked(channel, message.pid, pidfd, reaper, lifeline, home, on_disk, parent, proc, loaded)
+                process = Forked(
+                    channel, message.pid, pidfd, reaper_pidfd, lifeline, home, on_disk, parent, proc, loaded
+                )
                 undo.pop_all()
         if parent is None:
             self.notes = [_one_line(note) for note in answer.notes[:_MAX_NOTES]]
