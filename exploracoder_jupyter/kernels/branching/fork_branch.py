@@ -261,12 +261,12 @@ class ForkBranch:
                 return [self._branches.rerun_siblings.branch(self._steps) for _ in range(n)]
             if self._lost_reason:
                 raise KernelError(f"This branch cannot be forked: {self._lost_reason}.")
-            parent_pool = self._fork_pool()
-            parent_pool.expect(n)
+            pool = self._fork_pool()
+            pool.expect(n)
             forks: list[ForkBranch] = []
             try:
                 while len(forks) < n:
-                    forks.append(self._adopt(await parent_pool.take()))
+                    forks.append(self._adopt(await pool.take()))
             except BaseException as error:
                 await _close_all(forks)
                 if isinstance(error, ForkRefused):

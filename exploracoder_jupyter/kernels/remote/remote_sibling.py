@@ -135,9 +135,7 @@ class RemoteSibling:
         async with aclosing(self._read_chunks("fetch")) as chunks:
             async for chunk in chunks:
                 archive += chunk
-                if (
-                    len(archive) > max_bytes + _MAX_REPLY_BYTES
-                ):  # cells may have modified our code so that it never ends
+                if len(archive) > max_bytes + _MAX_REPLY_BYTES:  # cells may have modified our code: it may never end
                     break
         return bytes(archive)
 
