@@ -39,9 +39,8 @@ def inspector_of(sandbox: Sandbox) -> Inspect:
     """Return an `Inspect` for the environment that siblings with these settings would have, without starting any."""
     if not sandbox.gateway:
         return inspector(sandbox)
-    from exploracoder_jupyter.kernels.remote.remote_siblings import (
-        remote_inspector,  # imported late: it pulls in the kernel clients, which are seldom needed
-    )
+    # Imported late: it imports the kernel clients, which are seldom needed.
+    from exploracoder_jupyter.kernels.remote.remote_siblings import remote_inspector
 
     return remote_inspector(sandbox)
 

@@ -64,9 +64,8 @@ class OutputCollector:
         match kind:
             case "stream":
                 self._append_stream(str(content["name"]), str(content["text"]))
-                self.cut += int(
-                    content.get("cut", 0)
-                )  # cut by the sibling itself, see `kernel_agent.reporting.bounded_output`
+                # Cut by the sibling itself, see `kernel_agent.reporting.bounded_output`.
+                self.cut += int(content.get("cut", 0))
             case "execute_result" | "display_data":
                 self._append_rich(kind, content)
             case "update_display_data":
