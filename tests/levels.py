@@ -4,7 +4,7 @@ import functools
 import tempfile
 from pathlib import Path
 
-from exploracoder_jupyter.kernels.interpreter import write_inside
+from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level, find_level
 
 
@@ -12,7 +12,7 @@ from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level, find_level
 def best_level() -> Level:
     """The level, found by trying it once."""
     with tempfile.TemporaryDirectory() as folder:
-        return find_level(write_inside(Path(folder) / "inside.zip"))
+        return find_level(write_agent_archive(Path(folder) / "inside.zip"))
 
 
 def fully_confined() -> bool:

@@ -1,11 +1,11 @@
-"""Sibling kernels: where candidates run, confined, in branches of one state.
+"""Sibling kernels: candidates run in them, sandboxed, in branches of a common state.
 
-`open_siblings` is the adapter behind the `Branch` port, made in the safest way that the machine, the settings and the
-caller's live kernel allow: by forking (`fork`), by re-running (`rerun`), or on another machine (`remote`). What
-`inspector_of` gives runs our own reading code (API walks) in the same interpreter; `find_isolation` tells what this
-machine allows to kernels that are started.
+`open_siblings` returns the implementation of the `Branch` port: forking (`fork`), re-running (`rerun`), or another
+machine (`remote`), whichever is the safest that the machine, the settings and the caller's live kernel allow.
+`inspector_of` runs our own inspection code (API walks) in the same interpreter; `find_isolation` reports how far this
+machine can isolate spawned kernels.
 
-Imported when it is asked for: reading a library needs nothing of what talks to kernels.
+Names are imported lazily: reading a library does not need the code that talks to kernels.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.kernels.remote.gateway import gateway_token
     from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
     from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
-    from exploracoder_jupyter.kernels.sibling_choice import Choice, Siblings, choose, open_siblings
+    from exploracoder_jupyter.kernels.sibling_choice import SiblingChoice, Siblings, choose_siblings, open_siblings
 
 __all__ = [
-    "Choice",
     "Hazard",
     "Inspect",
     "Level",
     "LiveKernel",
     "RerunBranch",
     "RerunSiblings",
+    "SiblingChoice",
     "Siblings",
-    "choose",
+    "choose_siblings",
     "find_isolation",
     "gateway_token",
     "inspector",
@@ -40,19 +40,19 @@ __all__ = [
     "open_siblings",
 ]
 
-if not TYPE_CHECKING:  # a type checker is to know these names and no others
+if not TYPE_CHECKING:  # so that a type checker accepts these names and no others
     __getattr__ = importing(
         __name__,
         {
-            "Choice": "sibling_choice",
             "Hazard": "live_kernel",
             "Inspect": "agent_programs",
             "Level": "sandbox.sandbox_level",
             "LiveKernel": "live_kernel",
             "RerunBranch": "branching.rerun_branch",
             "RerunSiblings": "branching.rerun_branch",
+            "SiblingChoice": "sibling_choice",
             "Siblings": "sibling_choice",
-            "choose": "sibling_choice",
+            "choose_siblings": "sibling_choice",
             "find_isolation": "sandbox.isolation",
             "gateway_token": "remote.gateway",
             "inspector": "agent_programs",

@@ -1,7 +1,7 @@
-"""Runs a module of `inside` as a program in the siblings' interpreter, and gives its lines as they come.
+"""Runs a module of `kernel_agent` as a program in the siblings' interpreter and yields its output line by line.
 
-For what has to be read where the code will run but is not part of an exploration: the API of a library, the installed
-packages. Same confinement as a sibling; the working directory is read-only.
+For inspection that must happen where the code will run but is not part of an exploration: the API of a library, the
+installed packages. The program is confined like a sibling; the working directory is read-only.
 """
 
 from __future__ import annotations
@@ -23,50 +23,49 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.processes.process_tree import Census
-from exploracoder_jupyter.kernels.sandbox.credential_files import credentials_below
-from exploracoder_jupyter.kernels.sandbox.isolation import View
+from exploracoder_jupyter.kernels.sandbox.credential_files import find_credential_files
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
-"""Runs the module of `inside` with that name and these arguments; yields the lines it prints, without line ends.
+"""Runs the module of `kernel_agent` with that name and these arguments; yields the lines it prints, without line ends.
 
-Ending the iteration early ends the program. Raises KernelError, with the program's last words, when it fails.
+Ending the iteration early ends the program. Raises KernelError, with the last line of the log, when the program fails.
 """
 
 _serial = count()
 
 
 def inspector_of(sandbox: Sandbox) -> Inspect:
-    """What reads the environment that siblings of these settings would have, without any of them."""
+    """Return an `Inspect` for the environment that siblings with these settings would have, without starting any."""
     if not sandbox.gateway:
         return inspector(sandbox)
-    from exploracoder_jupyter.kernels.remote.remote_siblings import (
-        remote_inspector,  # with what talks to kernels, seldom needed
-    )
+    # Imported late: it imports the kernel clients, which are seldom needed.
+    from exploracoder_jupyter.kernels.remote.remote_siblings import remote_inspector
 
     return remote_inspector(sandbox)
 
 
-async def interpreter_facts(inspect: Inspect) -> dict[str, Any]:
-    """What the interpreter is and has, by the fields of an `Environment`.
+async def read_interpreter_facts(inspect: Inspect) -> dict[str, Any]:
+    """Return the facts about the interpreter and its packages, by the field names of `Environment`.
 
     Raises:
-        KernelError: it could not be asked.
+        KernelError: the interpreter could not be inspected.
     """
     found = json.loads("".join([line async for line in inspect("introspection.installed_packages", ())]))
     return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
 def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
-    """An `Inspect` that needs no siblings: each call makes its means and removes them again.
+    """Return an `Inspect` that needs no siblings: each call opens its own launcher and removes it afterwards.
 
     The iteration raises MissingMeans when the kernel named in the settings cannot be used.
     """
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         async with AsyncExitStack() as stack:
-            place = (workdir or Path.cwd()).resolve()
-            launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=place))
-            lines = inspect(launcher, module, arguments, workdir=place)
+            folder = (workdir or Path.cwd()).resolve()
+            launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=folder))
+            lines = inspect(launcher, module, arguments, workdir=folder)
             async for line in await stack.enter_async_context(aclosing(lines)):
                 yield line
 
@@ -76,15 +75,15 @@ def inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
 async def inspect(
     launcher: Launcher, module: str, arguments: Sequence[str], *, workdir: Path
 ) -> AsyncGenerator[str, None]:
-    """The lines printed by a module of `inside`, see `Inspect`.
+    """Yield the lines printed by a module of `kernel_agent`; see `Inspect`.
 
     Raises:
-        KernelError: it could not be started, or ended with a failure.
+        KernelError: the program could not be started, or failed.
     """
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
-    hidden = (*launcher.files.hidden, *await to_thread.run_sync(lambda: tuple(credentials_below([workdir]))))
-    view = View(
+    hidden = (*launcher.files.hidden, *await to_thread.run_sync(lambda: tuple(find_credential_files([workdir]))))
+    view = FileView(
         workdir=workdir,
         temporary=private / "tmp",
         writable=(private,),
@@ -93,11 +92,11 @@ async def inspect(
         covered=launcher.files.covered,
         private=launcher.folder,
     )
-    with (private / "log").open("wb") as log, _tie() as tie:
+    with (private / "log").open("wb") as log, _lifeline() as lifeline:
         try:
             process = await anyio.open_process(
                 launcher.command("confinement.bound_process", [module, *arguments], view),
-                stdin=tie,
+                stdin=lifeline,
                 stderr=log,
                 cwd=workdir,
                 env=launcher.environ(private),
@@ -107,26 +106,26 @@ async def inspect(
             raise KernelError(f"{module} could not be started: {error}.") from error
         try:
             assert process.stdout is not None
-            async with aclosing(_lines(process.stdout)) as lines:
+            async with aclosing(_split_lines(process.stdout)) as lines:
                 async for line in lines:
                     yield line
             if await process.wait() != 0:
                 raise KernelError(f"Reading the environment failed ({module}): {_last_line(private / 'log')}")
         finally:
             with anyio.CancelScope(shield=True):
-                await _end(process, supervised=launcher.isolation.mounts)
+                await _terminate(process, supervised=launcher.isolation.mounts)
 
 
 @contextmanager
-def _tie() -> Iterator[int]:
-    """What a program has as standard input that is to end with this process, see
+def _lifeline() -> Iterator[int]:
+    """Yield the standard input for a program that must end with this process; see
     `kernel_agent.confinement.lifeline`."""
     theirs, ours = socket.socketpair()
     with theirs, ours:
         yield theirs.fileno()
 
 
-async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
+async def _split_lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
     rest = ""
     async for chunk in TextReceiveStream(stream, errors="replace"):
         *whole, rest = (rest + chunk).split("\n")
@@ -136,7 +135,7 @@ async def _lines(stream: ByteReceiveStream) -> AsyncGenerator[str, None]:
         yield rest
 
 
-async def _end(process: Process, *, supervised: bool) -> None:
+async def _terminate(process: Process, *, supervised: bool) -> None:
     if process.returncode is None:
         await Census(process.pid).end(root_follows=supervised)
     await process.aclose()
@@ -144,4 +143,4 @@ async def _end(process: Process, *, supervised: bool) -> None:
 
 def _last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "it gave no reason."
+    return lines[-1] if lines else "no reason was given."

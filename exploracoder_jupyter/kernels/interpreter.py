@@ -1,7 +1,7 @@
-"""What is needed to start a sibling in some interpreter: the interpreter itself, and the code that is sent to it.
+"""Finds the interpreter in which siblings start, and builds the archive of the code that is sent to it.
 
-The interpreter is the caller's own, or that of an installed kernelspec; nothing of ours has to be installed there,
-because the folder `inside` travels as one zip file. Kernels of other languages are refused by name.
+The interpreter is the caller's own, or that of an installed kernelspec. Nothing has to be installed there, because the
+package `kernel_agent` is sent as one zip file. Kernels of other languages are rejected with a message that names them.
 """
 
 from __future__ import annotations
@@ -28,36 +28,38 @@ from exploracoder_jupyter.core.time_limits import scale
 if TYPE_CHECKING:
     from jupyter_client.kernelspec import KernelSpec
 
-_ASK_SECONDS: Final = 30
-_ASK_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
+_PROBE_SECONDS: Final = 30
+_PRINT_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
 _PYTHONS: Final = ("python", "python3")
-_ONLY_ITS_OWN: Final = {"PYTHONPATH": "", "PYTHONHOME": "", "VIRTUAL_ENV": ""}
-"""An interpreter that is named by its path imports what is installed for it, not what the caller has."""
+_NO_CALLER_PACKAGES: Final = {"PYTHONPATH": "", "PYTHONHOME": "", "VIRTUAL_ENV": ""}
+"""For an interpreter given by its path: it imports only what is installed for it, not the caller's packages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """Where siblings run."""
+    """The interpreter in which siblings run."""
 
     name: str
-    """Of the kernelspec."""
+    """Name of the kernelspec."""
     command: tuple[str, ...]
-    """What starts Python: usually one path; wrappers such as `conda run` have more words."""
+    """Words that start Python: usually one path, more for wrappers such as `conda run`."""
     environ: Mapping[str, str] = field(default_factory=dict)
-    """Variables that the kernelspec sets."""
+    """Environment variables that the kernelspec sets."""
     paths: tuple[str, ...] = ()
     """Prefixes and import path, which must stay readable."""
 
 
 def find_interpreter(kernel: str | None, python: str | None = None) -> Interpreter:
-    """The interpreter of the kernelspec, or of that absolute path with nothing of the caller's; else `python`, which
-    shares what the caller's variables say; else the caller's own. May start it once to ask for its paths; blocks.
+    """Return the interpreter to use; blocks, and may start it once to read its paths.
+
+    `kernel` is a kernelspec, or the absolute path of an interpreter, which then shares none of the caller's variables.
+    Without it, `python` is used, which shares the caller's variables; without either, the caller's own interpreter.
 
     Raises:
         MissingMeans: there is no such kernel, it is not Python's ipykernel, or it cannot be started.
     """
     if kernel is None and python not in (None, sys.executable):
-        return Interpreter("python3", (python,), paths=_paths_of(python, (python,)))
+        return Interpreter("python3", (python,), paths=_read_import_paths(python, (python,)))
     if kernel is None:
         if importlib.util.find_spec("ipykernel") is None:
             raise MissingMeans(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")
@@ -67,14 +69,14 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
             paths=(sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *sys.path),
         )
     if Path(kernel).is_absolute():
-        return Interpreter(kernel, (kernel,), _ONLY_ITS_OWN, _paths_of(kernel, (kernel,)))
+        return Interpreter(kernel, (kernel,), _NO_CALLER_PACKAGES, _read_import_paths(kernel, (kernel,)))
     spec = _find_spec(kernel)
-    command = _python_of(kernel, spec)
-    return Interpreter(kernel, command, dict(spec.env or {}), _paths_of(kernel, command))
+    command = _python_command(kernel, spec)
+    return Interpreter(kernel, command, dict(spec.env or {}), _read_import_paths(kernel, command))
 
 
 def _find_spec(kernel: str) -> KernelSpec:
-    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # with all that talks to kernels
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # imports all of the kernel client
 
     manager = KernelSpecManager()
     try:
@@ -84,71 +86,70 @@ def _find_spec(kernel: str) -> KernelSpec:
         raise MissingMeans(f"There is no kernel {kernel!r}.", remedy=f"Installed: {installed}.") from error
 
 
-def _python_of(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
+def _python_command(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
     if spec.language.lower() != "python":
-        raise MissingMeans(f"The kernel {kernel!r} runs {spec.language}, not Python.", remedy="Name a Python kernel.")
+        raise MissingMeans(f"The kernel {kernel!r} runs {spec.language}, not Python.", remedy="Choose a Python kernel.")
     argv = list(spec.argv)
     module = argv[argv.index("-m") + 1 : argv.index("-m") + 2] if "-m" in argv else []
     if not module or not module[0].startswith("ipykernel"):
         raise MissingMeans(
-            f"The kernel {kernel!r} is not started as `python -m ipykernel_launcher`.", remedy="Name another."
+            f"The kernel {kernel!r} is not started with `python -m ipykernel_launcher`.", remedy="Choose another."
         )
     command = argv[: argv.index("-m")]
     return (sys.executable, *command[1:]) if command[0] in _PYTHONS else tuple(command)
 
 
-def _paths_of(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
-    """What the interpreter imports from. It is asked where nobody's modules lie: `-c` imports from its folder first."""
+def _read_import_paths(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
+    """Read what the interpreter imports from. Runs it in a neutral folder, because `-c` imports from there first."""
     try:
         done = subprocess.run(
-            [*command, "-c", _ASK_PATHS],
+            [*command, "-c", _PRINT_PATHS],
             capture_output=True,
             text=True,
-            timeout=scale(_ASK_SECONDS),
+            timeout=scale(_PROBE_SECONDS),
             stdin=subprocess.DEVNULL,
             cwd=sys.prefix,
         )
-        return tuple(json.loads(done.stdout)) if done.returncode == 0 else _cannot_start(kernel, done.stderr)
+        return tuple(json.loads(done.stdout)) if done.returncode == 0 else _raise_start_error(kernel, done.stderr)
     except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:
-        return _cannot_start(kernel, getattr(error, "strerror", None) or str(error))
+        return _raise_start_error(kernel, getattr(error, "strerror", None) or str(error))
 
 
-def _cannot_start(kernel: str, why: str) -> tuple[str, ...]:
-    last = (why.strip().splitlines() or ["it gave no reason"])[-1]
+def _raise_start_error(kernel: str, why: str) -> tuple[str, ...]:
+    last = (why.strip().splitlines() or ["no reason was given"])[-1]
     raise MissingMeans(
-        f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Name another, or reinstall it."
+        f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Choose another, or reinstall it."
     )
 
 
-def write_inside(path: Path) -> Path:
+def write_agent_archive(path: Path) -> Path:
     """Write the zip of `exploracoder_jupyter.kernel_agent`, to be run as `python PATH MODULE ARGUMENT...`."""
-    inside = resources.files("exploracoder_jupyter.kernel_agent")
+    package = resources.files("exploracoder_jupyter.kernel_agent")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("exploracoder_jupyter/__init__.py", "")
-        for name, entry in _modules(inside, ""):
+        for name, entry in _python_files(package, ""):
             home = "" if name == "__main__.py" else "exploracoder_jupyter/kernel_agent/"
             source = entry.read_bytes()
             archive.writestr(f"{home}{name}", source)
-            archive.writestr(f"{home}{name}c", _compiled(source, f"{home}{name}"))
+            archive.writestr(f"{home}{name}c", _compile(source, f"{home}{name}"))
     return path
 
 
 @cache
-def _compiled(source: bytes, name: str) -> bytes:
-    """The module in the compiled form (PEP 552, never checked) that an interpreter of this version takes, and any other
-    passes over.
+def _compile(source: bytes, name: str) -> bytes:
+    """Compile the module to bytecode (PEP 552, never checked) for interpreters of this version; others ignore it.
 
-    Each sibling would compile it anew, which takes longer than all else that it does at its start.
+    Otherwise each sibling would compile it anew, which takes longer than everything else at its start.
     """
     unchecked = (1).to_bytes(4, "little")
     code = compile(source, name, "exec", dont_inherit=True)
     return MAGIC_NUMBER + unchecked + source_hash(source) + marshal.dumps(code)
 
 
-def _modules(folder: Traversable, home: str) -> Iterator[tuple[str, Traversable]]:
-    """The Python files below the folder, by relative path."""
+def _python_files(folder: Traversable, home: str) -> Iterator[tuple[str, Traversable]]:
+    """Yield the Python files below the folder with their relative paths."""
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.name.endswith(".py"):
             yield f"{home}{entry.name}", entry
         elif entry.is_dir() and entry.name != "__pycache__":
-            yield from _modules(entry, f"{home}{entry.name}/")
+            yield from _python_files(entry, f"{home}{entry.name}/")

@@ -1,8 +1,8 @@
-"""Everything that the siblings of one run have in common: interpreter, isolation, the code sent to them, a folder.
+"""What the siblings of one run share: interpreter, isolation, the code sent to them, a temporary folder.
 
-A `Launcher` is opened once a run. It composes the command line of a process (confinement, interpreter, limits, module
-of `inside`) and owns the run's temporary folder, which is short-named because socket paths end at about 107
-characters, and private.
+A `Launcher` is opened once per run. It composes the command line of a process (confinement, interpreter, limits, module
+of `kernel_agent`) and owns the run's private temporary folder, whose name is short because socket paths are limited to
+about 107 characters.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ import psutil
 from anyio import to_thread
 
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_inside
-from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, harmless
-from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View, find_isolation, needed_by_interpreter
+from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
+from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, is_harmless
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Isolation, find_isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles, find_visible_files
 
 _MEGABYTE: Final = 1 << 20
-_SHARE_OF_MACHINE: Final = 0.8
+_MACHINE_SHARE: Final = 0.8
 _THREADS_PER_PROCESS: Final = 4
-_MOST_LARGE_FILES: Final = 4
+_MAX_LARGE_FILES: Final = 4
 _LONGEST_FOLDER: Final = 60
 _PREFIX: Final = "xplora-"
 _STALE_SECONDS: Final = 60.0
@@ -43,37 +43,37 @@ _STALE_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """How processes of one run are started."""
+    """Starts the processes of one run."""
 
     sandbox: Sandbox
     interpreter: Interpreter
     isolation: Isolation
     folder: Path
-    """Of the run; everything temporary is below it."""
+    """The run's folder, which contains everything temporary."""
     archive: Path
-    """The zip of `inside`."""
+    """The zip of `kernel_agent`."""
     files: VisibleFiles
     filter: SyscallFilter | None = None
-    """For processes that are started; forks have one of their own."""
+    """For spawned processes; forks have a filter of their own."""
 
     @property
     def memory(self) -> int:
-        """Bytes that one sibling may use, never more than most of the machine."""
-        return min(self.sandbox.memory_mb * _MEGABYTE, int(psutil.virtual_memory().total * _SHARE_OF_MACHINE))
+        """Bytes of memory that one sibling may use: the setting, limited to 80 % of the machine's memory."""
+        return min(self.sandbox.memory_mb * _MEGABYTE, int(psutil.virtual_memory().total * _MACHINE_SHARE))
 
     @property
     def disk(self) -> int:
-        """Bytes that one sibling may have on disk: its copy of the working directory, and a few large files."""
-        return (self.sandbox.copy_mb + _MOST_LARGE_FILES * self.sandbox.file_mb) * _MEGABYTE
+        """Bytes of disk that one sibling may use: its copy of the working directory plus a few large files."""
+        return (self.sandbox.copy_mb + _MAX_LARGE_FILES * self.sandbox.file_mb) * _MEGABYTE
 
     @property
     def readable(self) -> tuple[Path, ...]:
-        """What must stay readable wherever it lies."""
+        """Paths that must stay readable wherever they are."""
         return (*self.files.shown, self.archive)
 
     def environ(self, private: Path) -> dict[str, str]:
-        """Environment of a process whose own writable folder is `private`."""
-        given = {name: value for name, value in self.interpreter.environ.items() if harmless(name, value)}
+        """Return the environment of a process whose own writable folder is `private`."""
+        given = {name: value for name, value in self.interpreter.environ.items() if is_harmless(name, value)}
         own = {
             "IPYTHONDIR": str(private / "ipython"),
             "MPLCONFIGDIR": str(private / "matplotlib"),
@@ -81,48 +81,48 @@ class Launcher:
         }
         return {**allowed_environment(os.environ, network=self.sandbox.network), **given, **own}
 
-    def command(self, module: str, arguments: Sequence[str], view: View) -> list[str]:
-        """Command line that runs a module of `inside` within the view."""
-        limits = json.dumps({**self.limits(), "filter": self._filter()})
+    def command(self, module: str, arguments: Sequence[str], view: FileView) -> list[str]:
+        """Return the command line that runs a module of `kernel_agent` within the view."""
+        limits = json.dumps({**self.limits(), "filter": self._encoded_filter()})
         program = [*self.interpreter.command, str(self.archive), limits, module, *arguments]
         return self.isolation.command(program, view)
 
-    def _filter(self) -> str | None:
+    def _encoded_filter(self) -> str | None:
         return None if self.filter is None else base64.b64encode(self.filter.program).decode()
 
     @property
-    def most_tasks(self) -> int:
-        """Processes and threads of one sibling."""
+    def max_tasks(self) -> int:
+        """Limit on the processes and threads of one sibling."""
         return self.sandbox.processes * _THREADS_PER_PROCESS
 
     def limits(self) -> dict[str, int | bool | None]:
-        """What each sibling puts on itself; see `kernel_agent.confinement.resource_limits.apply`."""
+        """Return the limits that each sibling sets for itself; see `kernel_agent.confinement.resource_limits.apply`."""
         counted = self.isolation.counts_processes
         return {
             "memory": self.memory,
             "cpu": self.sandbox.cpu_seconds,
             "file": self.sandbox.file_mb * _MEGABYTE,
             "open": self.sandbox.open_files,
-            "processes": self.most_tasks if counted else None,
+            "processes": self.max_tasks if counted else None,
         }
 
 
 @asynccontextmanager
 async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str] = ()) -> AsyncIterator[Launcher]:
-    """A launcher for work in this folder; its own folder is removed at the end.
+    """Open a launcher for work in this folder; its temporary folder is removed on exit.
 
-    `paths`: what a live kernel imports from, beside what its interpreter does.
+    `paths`: import paths of a live kernel in addition to those of its interpreter.
 
     Raises:
         MissingMeans: the kernel named in the settings cannot be used.
     """
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
-    await to_thread.run_sync(_sweep)
+    await to_thread.run_sync(_remove_stale_folders)
     folder = _make_folder()
-    with _lock(folder):
+    with _lock_folder(folder):
         try:
-            archive = write_inside(folder / "inside.zip")
+            archive = write_agent_archive(folder / "inside.zip")
             needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
             files = await to_thread.run_sync(
                 lambda: find_visible_files(os.environ, workdir=workdir, needed=needed, allow_read=sandbox.allow_read)
@@ -134,25 +134,25 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
                 await to_thread.run_sync(remove_tree, folder)
 
 
-def _parent() -> Path:
+def _parent_folder() -> Path:
     usual = Path(tempfile.gettempdir()).resolve()
     return usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")
 
 
 def _make_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent()))
+    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=_parent_folder()))
 
 
-def _lock(folder: Path) -> BinaryIO:
-    """Mark the folder as used for as long as the returned file is open; the mark goes when this process is killed."""
+def _lock_folder(folder: Path) -> BinaryIO:
+    """Mark the folder as in use while the returned file is open; the mark disappears if this process is killed."""
     file = (folder / "lock").open("wb")
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return file
 
 
-def _sweep() -> None:
-    """Remove what a killed run has left behind."""
-    for lock in _parent().glob(f"{_PREFIX}*/lock"):
+def _remove_stale_folders() -> None:
+    """Remove folders left behind by killed runs."""
+    for lock in _parent_folder().glob(f"{_PREFIX}*/lock"):
         with suppress(OSError):
             if lock.stat().st_uid != os.getuid() or time.time() - lock.stat().st_mtime < _STALE_SECONDS:
                 continue
@@ -162,27 +162,27 @@ def _sweep() -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder, also where what ran in it took its own permissions away. What cannot be removed is left."""
+    """Remove a folder, even if a process in it removed its own permissions. Files that cannot be removed stay."""
 
-    def mend(function: object, path: str, error: object) -> None:
-        place = Path(path)
+    def force_remove(function: object, path: str, error: object) -> None:
+        failed = Path(path)
         with suppress(OSError):
-            if place != folder:  # what holds the folder is not ours to change
-                place.parent.chmod(0o700)
-            if place.is_symlink() or not place.is_dir():
-                place.unlink(missing_ok=True)
+            if failed != folder:  # the parent of the folder is not ours to change
+                failed.parent.chmod(0o700)
+            if failed.is_symlink() or not failed.is_dir():
+                failed.unlink(missing_ok=True)
                 return
-            _open_up(place)
-            shutil.rmtree(place, ignore_errors=True)
+            _grant_permissions(failed)
+            shutil.rmtree(failed, ignore_errors=True)
 
     try:
-        shutil.rmtree(folder, onerror=mend)
-    except RecursionError:  # folders in folders by the thousand, which the system's program can remove
+        shutil.rmtree(folder, onerror=force_remove)
+    except RecursionError:  # folders nested thousands deep, which `rm` can remove
         subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
 
 
-def _open_up(folder: Path) -> None:
-    """Give this user all rights to the folder and to those in it."""
+def _grant_permissions(folder: Path) -> None:
+    """Give this user all permissions on the folder and its subfolders."""
     folder.chmod(0o700)
     for parent, names, _ in os.walk(folder):
         for name in names:

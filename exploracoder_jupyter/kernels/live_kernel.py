@@ -1,8 +1,7 @@
-"""What the caller's live kernel offers to a run: to be forked, and what is known of it that speaks against that.
+"""What the caller's live kernel offers to a run: forking it, and the known hazards of doing so.
 
-The kernel looks at itself (`kernel_agent.forking.fork_hazards`) and forks itself (`kernel_agent.forking.kernel_fork`)
-when asked; how the question gets
-there, a pipe or a Jupyter message, is the business of whoever makes the `LiveKernel`.
+The kernel inspects itself (`kernel_agent.forking.fork_hazards`) and forks itself (`kernel_agent.forking.kernel_fork`)
+on request. How the request reaches it, through a pipe or a Jupyter message, is up to the creator of the `LiveKernel`.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Hazard:
-    """Something in a kernel that a fork of it cannot carry."""
+    """Something in a kernel that does not survive a fork."""
 
     kind: Literal["refuse", "warn"]
-    """`refuse`: experiments in a fork would hang or do harm. `warn`: they lack something, and are told."""
+    """`refuse`: experiments in a fork would hang or do harm. `warn`: they lack something, which is reported."""
     library: str
-    """What it is of, e.g. `polars`; empty where no library is to blame."""
+    """The library responsible, e.g. `polars`; empty if there is none."""
     what: str
-    """One clause for people, e.g. `polars keeps a thread pool that does not survive a fork`."""
+    """One clause for the user, e.g. `polars keeps a thread pool that does not survive a fork`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +28,10 @@ class LiveKernel:
     """A kernel that may be forked."""
 
     fork: Callable[[str], Coroutine[Any, Any, None]]
-    """Fork it: the child connects to the UNIX socket at this address. Raises KernelError when that cannot be done; the
-    kernel itself is unchanged either way."""
+    """Forks the kernel: the child connects to the UNIX socket at this address. Raises KernelError when it cannot be
+    forked. The kernel itself does not change either way."""
     hazards: tuple[Hazard, ...] = ()
     secretive: tuple[str, ...] = ()
-    """Names of variables that look like credentials: experiments could print them."""
+    """Names of variables that look like credentials, which experiments could print."""
     paths: tuple[str, ...] = ()
-    """What it imports from."""
+    """The kernel's import paths."""

@@ -1,5 +1,5 @@
-"""Chooses how the siblings of a run are made: where experiments start, how states are branched, how far they are kept
-apart. The choice is what is safe; its reason is one line that people read.
+"""Chooses how the siblings of a run are made: where experiments start, how states are branched, how far they are
+isolated. The safest allowed way is chosen; the reason is one line for the user.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings, Origin
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
-from exploracoder_jupyter.kernels.interpreter import write_inside
+from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 from exploracoder_jupyter.kernels.sandbox.isolation import find_isolation
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level, find_level
 from exploracoder_jupyter.pipeline.ports import Branch
 
-_MOST_NAMES: Final = 3
+_MAX_NAMES: Final = 3
 _REMEDY: Final = "Install bubblewrap (Debian: apt-get install bubblewrap), or use --isolation best."
 
 
@@ -33,15 +33,15 @@ class Siblings(Protocol):
     """The siblings of one run."""
 
     async def root(self) -> Branch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         ...
 
     def environment(self) -> Environment:
-        """Where the siblings run, and how far they are isolated."""
+        """Return where the siblings run and how far they are isolated."""
         ...
 
     def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
-        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         ...
 
     @property
@@ -51,43 +51,43 @@ class Siblings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SiblingChoice:
     """Where experiments start and how states are branched."""
 
     live: bool
     fork: bool
     why: str
-    """Why they start where they do, a clause."""
+    """Why they start there; a clause."""
 
     @property
     def state(self) -> str:
-        """As it is recorded."""
+        """The value recorded as `Environment.state`."""
         return f"{'live' if self.live else 'fresh'}: {self.why}"
 
 
-def choose(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> Choice:
-    """The safest way of those that the settings allow.
+def choose_siblings(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> SiblingChoice:
+    """Choose the safest way that the settings allow.
 
     Raises:
-        MissingMeans: live state is wanted and there is no live kernel.
+        MissingMeans: live state is requested and there is no live kernel.
     """
     fork = _can_fork(sandbox, level)
     if live is None and sandbox.state == "live":
-        raise MissingMeans("There is no live kernel that could be forked.", remedy="Use --state fresh.")
-    against = _against(sandbox, level, live)
-    return Choice(live=not against, fork=fork or not against, why=against or _in_favour(live))
+        raise MissingMeans("There is no live kernel to fork.", remedy="Use --state fresh.")
+    reason = _reason_against_live(sandbox, level, live)
+    return SiblingChoice(live=not reason, fork=fork or not reason, why=reason or _reason_for_live(live))
 
 
 def _can_fork(sandbox: Sandbox, level: Level) -> bool:
     if sandbox.branching != "auto":
         return sandbox.branching == "fork"
-    return level.name == "namespaces"  # a kernel that is started is kept apart further by bubblewrap
+    return level.name == "namespaces"  # bubblewrap isolates spawned kernels better than the weaker levels do forks
 
 
-def _against(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
-    """What speaks against forking the live kernel; nothing if it is to be forked."""
+def _reason_against_live(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
+    """Return the reason not to fork the live kernel; empty if it is to be forked."""
     if sandbox.state == "fresh":
-        return "as asked for"
+        return "as requested"
     if live is None:
         return "there is no live kernel"
     if sandbox.branching == "rerun" or sandbox.kernel or sandbox.gateway:
@@ -98,14 +98,14 @@ def _against(sandbox: Sandbox, level: Level, live: LiveKernel | None) -> str:
     if sandbox.state == "live":
         return ""
     if live.secretive:
-        names = ", ".join(live.secretive[:_MOST_NAMES])
-        return f"variables look like credentials ({names}); --state live starts from them all the same"
+        names = ", ".join(live.secretive[:_MAX_NAMES])
+        return f"variables look like credentials ({names}); --state live includes them anyway"
     if level.name != "namespaces":
-        return "forks cannot be fully confined here; --state live forks all the same"
+        return "forks cannot be fully confined here; --state live forks anyway"
     return ""
 
 
-def _in_favour(live: LiveKernel | None) -> str:
+def _reason_for_live(live: LiveKernel | None) -> str:
     return "every variable is seen as it is" if live else ""
 
 
@@ -118,13 +118,13 @@ async def open_siblings(
     variables: Path | None = None,
     live: LiveKernel | None = None,
 ) -> AsyncIterator[Siblings]:
-    """The siblings of one run, made in the best way that is safe here.
+    """Open the siblings of one run, made in the best way that is safe here.
 
     `setup` is code that a fresh kernel runs first; `variables` a folder written by
     `kernel_agent.variable_transfer.dump`.
 
     Raises:
-        MissingMeans: the settings ask for something that this machine or this caller cannot give.
+        MissingMeans: the settings require something that this machine or this caller cannot provide.
         KernelError: no kernel could be started or forked.
     """
     async with AsyncExitStack() as stack:
@@ -132,41 +132,41 @@ async def open_siblings(
             remote = RemoteSiblings(sandbox, workdir=workdir, setup=setup, variables=variables)
             yield await stack.enter_async_context(remote)
             return
-        level = await to_thread.run_sync(_level)
-        choice = choose(sandbox, level, live)
-        _require(sandbox, level, choice)
+        level = await to_thread.run_sync(_detect_level)
+        choice = choose_siblings(sandbox, level, live)
+        _require_isolation(sandbox, level, choice)
         yield await _open(stack, sandbox, level, choice, workdir, Origin(live, setup, variables))
 
 
 async def _open(
-    stack: AsyncExitStack, sandbox: Sandbox, level: Level, choice: Choice, workdir: Path, origin: Origin
+    stack: AsyncExitStack, sandbox: Sandbox, level: Level, choice: SiblingChoice, workdir: Path, origin: Origin
 ) -> Siblings:
-    """What was chosen; re-running where forking turns out not to work after all and nobody insists on it."""
-    again = RerunSiblings(sandbox, workdir=workdir, setup=origin.setup, variables=origin.variables, state=choice.state)
+    """Open what was chosen; re-run where forking fails after all, unless the settings require forking."""
+    rerun = RerunSiblings(sandbox, workdir=workdir, setup=origin.setup, variables=origin.variables, state=choice.state)
     if not choice.fork:
-        return await stack.enter_async_context(again)
-    start = origin if choice.live else replace(origin, live=None)
-    forks = ForkSiblings(sandbox, level, workdir=workdir, origin=start, state=choice.state)
+        return await stack.enter_async_context(rerun)
+    start_origin = origin if choice.live else replace(origin, live=None)
+    forks = ForkSiblings(sandbox, level, workdir=workdir, origin=start_origin, state=choice.state)
     try:
         return await stack.enter_async_context(forks)
     except (KernelError, BaseExceptionGroup) as group:
         error = unwrapped(group)
         if sandbox.branching == "fork" or not isinstance(error, KernelError):
             raise error from None
-    again.state = f"fresh: the kernel could not be forked ({str(error).rstrip('.')})"
-    return await stack.enter_async_context(again)
+    rerun.state = f"fresh: the kernel could not be forked ({str(error).rstrip('.')})"
+    return await stack.enter_async_context(rerun)
 
 
-def _level() -> Level:
+def _detect_level() -> Level:
     with tempfile.TemporaryDirectory() as folder:
-        return find_level(write_inside(Path(folder) / "inside.zip"))
+        return find_level(write_agent_archive(Path(folder) / "inside.zip"))
 
 
-def _require(sandbox: Sandbox, level: Level, choice: Choice) -> None:
-    """Refuse to run below the full level, where that is asked for.
+def _require_isolation(sandbox: Sandbox, level: Level, choice: SiblingChoice) -> None:
+    """Check that full isolation is available, if the settings require it.
 
     Raises:
-        MissingMeans: the full level cannot be had.
+        MissingMeans: full isolation is not available.
     """
     if sandbox.isolation != "require":
         return

@@ -1,4 +1,4 @@
-"""Makes siblings for one run: each in its own folder, with its own copy of the working directory, limits and setup."""
+"""Makes the siblings of one run: each has its own folder, copy of the working directory, limits and setup."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from anyio import to_thread
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale
 from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
-from exploracoder_jupyter.kernels.processes.spawned_process import Launch, start_sibling
-from exploracoder_jupyter.kernels.sandbox.isolation import View
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
+from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot, copy_snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
@@ -43,10 +43,10 @@ class SiblingFactory:
     _folders: dict[int, Path] = field(default_factory=dict)
 
     async def start(self) -> Sibling:
-        """A fresh sibling, its variables loaded and its setup run.
+        """Start a fresh sibling, load its variables and run its setup.
 
         Raises:
-            KernelError: it did not start, or the setup failed.
+            KernelError: the sibling did not start, or the setup failed.
         """
         folder = self.launcher.folder / f"s{next(self._serial)}"
         try:
@@ -55,19 +55,19 @@ class SiblingFactory:
         except BaseException as error:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(remove_tree, folder)
-            if isinstance(error, OSError):  # a full disk, above all
+            if isinstance(error, OSError):  # mostly a full disk
                 raise KernelError(f"A sibling kernel could not be started: {_reason(error)}.") from error
             raise
         self._folders[id(sibling)] = folder
         try:
-            await set_up(sibling, self.setup)
+            await run_setup(sibling, self.setup)
         except BaseException:
             await self.dispose(sibling)
             raise
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """End the sibling and remove its folder. Idempotent; not cut short by cancellation."""
+        """End the sibling and remove its folder. Idempotent; not interrupted by cancellation."""
         with anyio.CancelScope(shield=True):
             await sibling.close()
             folder = self._folders.pop(id(sibling), None)
@@ -83,13 +83,15 @@ class SiblingFactory:
             (folder / name).mkdir(parents=True, mode=0o700)
         folder.chmod(0o700)
         copy_snapshot(self.snapshot, folder / "work")
-        for fonts in font_lists():
+        for fonts in font_caches():
             shutil.copy2(fonts, folder / "matplotlib")
 
-    def _launch(self, folder: Path) -> Launch:
+    def _launch(self, folder: Path) -> LaunchSpec:
         mounts = self.launcher.isolation.mounts
-        return Launch(
-            command=self.launcher.command("kernel_startup", [self._options(), *_KERNEL_ARGUMENTS], self._view(folder)),
+        return LaunchSpec(
+            command=self.launcher.command(
+                "kernel_startup", [self._options(), *_KERNEL_ARGUMENTS], self._file_view(folder)
+            ),
             environ=self.launcher.environ(folder),
             cwd=folder if mounts else folder / "work",
             folder=folder,
@@ -106,10 +108,10 @@ class SiblingFactory:
             }
         )
 
-    def _view(self, folder: Path) -> View:
+    def _file_view(self, folder: Path) -> FileView:
         source = self.snapshot.source
         variables = () if self.variables is None else (self.variables,)
-        return View(
+        return FileView(
             workdir=source,
             copy=folder / "work",
             temporary=folder / "tmp",
@@ -123,30 +125,30 @@ class SiblingFactory:
         )
 
 
-async def set_up(sibling: AnySibling, code: str) -> None:
+async def run_setup(sibling: AnySibling, code: str) -> None:
     """Run the code that every sibling runs first, if there is any.
 
     Raises:
-        KernelError: it failed.
+        KernelError: the code failed.
     """
     if not code:
         return
-    collector = Collector(10_000)
-    ending = await sibling.execute(code, timeout=scale(_SETUP_SECONDS), collector=collector)
-    if ending.cause != "finished" or ending.reply.get("status") != "ok":
-        why = collector.error.headline if collector.error else ending.note or ending.cause
+    collector = OutputCollector(10_000)
+    result = await sibling.execute(code, timeout=scale(_SETUP_SECONDS), collector=collector)
+    if result.cause != "finished" or result.reply.get("status") != "ok":
+        why = collector.error.headline if collector.error else result.note or result.cause
         raise KernelError(f"The code that prepares each sibling failed: {why}.")
 
 
 def _reason(error: OSError) -> str:
-    """What went wrong, for people; copying a folder gives a list of all that could not be copied."""
+    """Return what went wrong, for the user; copying a folder raises an error that lists all files that failed."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list) and error.args[0]:
         return str(error.args[0][0][-1])
     return str(error)
 
 
-def font_lists() -> list[Path]:
-    """Matplotlib's lists of fonts, if the user has them: each sibling would spend seconds to make its own."""
+def font_caches() -> list[Path]:
+    """Return Matplotlib's font caches, if the user has any: each sibling would take seconds to build its own."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = Path(os.environ.get("MPLCONFIGDIR") or home / "matplotlib")
     return sorted(folder.glob("fontlist-*.json"))

@@ -1,4 +1,4 @@
-"""The end of a ZeroMQ context, which must not hold up the end of a run."""
+"""Terminates a ZeroMQ context without delaying the end of a run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _SECONDS: Final = 2.0
 
 
 def end_context(context: zmq.asyncio.Context) -> None:
-    """Close its sockets and terminate it, or let go of it: for a socket that could not be made whole, as when no
-    descriptors are left, it would wait for ever."""
+    """Close the sockets of the context and terminate it. Gives up after two seconds: with an incomplete socket, as when
+    descriptors run out, terminating would wait forever."""
     ending = threading.Thread(target=context.destroy, kwargs={"linger": 0}, daemon=True, name="end-of-context")
     ending.start()
     ending.join(_SECONDS)

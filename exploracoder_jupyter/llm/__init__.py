@@ -1,10 +1,10 @@
-"""Models: whatever answers a `ModelRequest`.
+"""Language models: implementations that answer a `ModelRequest`.
 
-- `OpenAIModel` talks to any OpenAI-compatible endpoint (`connection` and `fault_detection` alone import the client, at
-  the first use); `EndpointEmbedder` takes vectors from one; `probe` says whether one answers.
-- `offline` is the embedded default: no language model.
+- `OpenAIModel` uses any OpenAI-compatible endpoint; `EndpointEmbedder` gets vectors from one; `probe` checks whether
+  one answers. Only `endpoint_connection` and `fault_detection` import the client, on first use.
+- `offline` is the built-in default, which is not a language model.
 - `ReplayModel` answers from a trace, `RememberingModel` from one first, `ScriptedModel` from a list or a function.
-- `presets` knows addresses by name, `is_local` whether one is on this machine.
+- `endpoint_presets` maps names to addresses; `is_local` checks whether an address is on this machine.
 """
 
 from exploracoder_jupyter.llm.endpoint_embeddings import EndpointEmbedder

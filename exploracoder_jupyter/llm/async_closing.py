@@ -1,4 +1,4 @@
-"""What holds a connection: closed by `aclose`, or by the end of an `async with`."""
+"""A base class for objects with a connection: closed by `aclose`, or at the end of an `async with` block."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from types import TracebackType
 from typing import Self
 
 
-class Closing(ABC):
-    """An async context that closes itself."""
+class AsyncClosable(ABC):
+    """An async context manager that calls `aclose` on exit."""
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Close what is held. Idempotent."""
+        """Close the connection. Idempotent."""
 
     async def __aenter__(self) -> Self:
         return self

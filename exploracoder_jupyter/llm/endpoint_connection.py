@@ -1,12 +1,12 @@
-"""A connection to one endpoint: makes requests through `openai`, which is imported at the first use.
+"""A connection to one endpoint: makes requests through `openai`, which is imported on first use.
 
 Failures are values (`Fault`), because exceptions of the client must not leave this module, not even as the context of
-another: they hold requests, and requests hold the key. A request is repeated after 408, 409, 429, 5xx, a timeout or a
-lost connection, with backoff, within the endpoint's limit of retries. The client could do that too, but then neither
-the number of requests nor the reason for a wait would be known.
+another: they contain requests, and requests contain the key. A request is retried after 408, 409, 429, 5xx, a timeout
+or a lost connection, with backoff, up to the endpoint's limit of retries. The client could retry as well, but would
+report neither the number of requests nor the reason for a wait.
 
-Three limits of time hold for an exchange: connecting takes ten seconds at most, the endpoint may send nothing for its
-`timeout` at most, and all of it, retries and waits included, ends at the deadline that the caller sets.
+Three time limits apply to an exchange: connecting takes at most ten seconds, the endpoint may be silent for at most its
+`timeout`, and everything, including retries and waits, ends at the deadline set by the caller.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
 from exploracoder_jupyter.llm import endpoint_presets, fault_detection, traffic_limits
-from exploracoder_jupyter.llm.async_closing import Closing
-from exploracoder_jupyter.llm.endpoint_faults import Fault, Where, explain, key_remedy
-from exploracoder_jupyter.llm.traffic_limits import CURRENT, Report, SilenceReporter, Traffic, format_seconds
+from exploracoder_jupyter.llm.async_closing import AsyncClosable
+from exploracoder_jupyter.llm.endpoint_faults import Fault, Target, explain, key_remedy
+from exploracoder_jupyter.llm.traffic_limits import CURRENT_TRAFFIC, Report, SilenceReporter, Traffic, format_seconds
 from exploracoder_jupyter.llm.untyped_json import as_list, as_object
 
 if TYPE_CHECKING:
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     import openai
 
 _CONNECT_SECONDS = 10.0
-_LOOK_SECONDS = 5.0
-"""For asking which models there are: a courtesy that must not take long."""
+_LIST_SECONDS = 5.0
+"""Time limit for listing the models, a convenience that must not take long."""
 _SHORT_WAIT = 3.0
-"""Seconds of waiting before a retry that need no report."""
+"""Waits before a retry up to this many seconds are not reported."""
 
 _NO_KEY = "not-needed"
-"""What servers without keys are sent: the client insists on one."""
+"""Sent to servers without keys, because the client requires one."""
 
 _T = TypeVar("_T")
 _END: Final = object()
 
 Stream: TypeAlias = "AsyncGenerator[JsonValue | Fault]"
-"""Chunks, each an object; a fault at the end says that it broke off."""
+"""Chunks, each an object; a final fault means that the stream broke off."""
 
 Answer: TypeAlias = "JsonValue | Stream | Fault"
 
 
-class Connection(Closing):
-    """The client, and what to say when it fails. Close it, or use it as an async context.
+class Connection(AsyncClosable):
+    """The client for one endpoint, with the explanation of its failures. Close it, or use it as an async context.
 
-    `report` receives a sentence when the endpoint is silent for a while, or a retry has to wait.
+    `report` receives a sentence when the endpoint is silent for a while, or when a retry has to wait.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Connection(Closing):
         self._key = _key(endpoint, secrets)
         self._retries = endpoint.retries
         self._report = report or (lambda sentence: None)
-        self.where = Where(
+        self.target = Target(
             url=endpoint_presets.shown(endpoint.base_url),
             model=model,
             key=self._key is not None,
@@ -74,9 +74,9 @@ class Connection(Closing):
         self._client = _client(endpoint, self._key or _NO_KEY, http_client)
 
     async def chat(self, body: dict[str, Any], *, deadline: float) -> Answer:
-        """Make a chat request: a stream if the body asks for one, else the whole reply. A stream must be closed.
+        """Make a chat request: return a stream, which must be closed, if the body requests one, else the whole reply.
 
-        Every chunk, and the whole reply, is an object; its `choices`, where it has any, are a list.
+        Every chunk, and the whole reply, is an object; `choices`, if present, is a list.
         """
         import openai
 
@@ -91,33 +91,35 @@ class Connection(Closing):
         return await self._post(exchange, "/chat/completions", body)
 
     async def embeddings(self, texts: Sequence[str]) -> JsonValue | Fault:
-        """Vectors of the texts. As numbers, not as base64, which some servers do not know."""
-        body: dict[str, Any] = {"input": list(texts), "model": self.where.model, "encoding_format": "float"}
-        return await self._post(Traffic(anyio.current_time() + 2 * self.where.timeout), "/embeddings", body)
+        """Return vectors of the texts, as numbers rather than base64, which some servers do not support."""
+        body: dict[str, Any] = {"input": list(texts), "model": self.target.model, "encoding_format": "float"}
+        return await self._post(Traffic(anyio.current_time() + 2 * self.target.timeout), "/embeddings", body)
 
     async def models(self) -> tuple[str, ...] | Fault:
-        """The names of the models that the endpoint lists. Asked once, with little patience."""
-        patience = min(_LOOK_SECONDS, self.where.timeout)
-        brief = self._client.with_options(timeout=patience)
-        exchange = Traffic(anyio.current_time() + patience)
-        answer = await self._request(exchange, lambda: brief.get("/models", cast_to=object), retries=0)
+        """Return the names of the models that the endpoint lists. Makes one request with a short timeout."""
+        timeout = min(_LIST_SECONDS, self.target.timeout)
+        client = self._client.with_options(timeout=timeout)
+        exchange = Traffic(anyio.current_time() + timeout)
+        answer = await self._request(exchange, lambda: client.get("/models", cast_to=object), retries=0)
         if isinstance(answer, Fault):
             return answer
         page = cast(JsonValue, answer)
         rows = page.get("data") if isinstance(page, dict) else None
         if not isinstance(rows, list):
-            return self._alien(exchange, fault_detection.wrong_shape(page) or "its list of models is not one")
+            return self._incompatible(
+                exchange, fault_detection.describe_wrong_shape(page) or "its list of models is not one"
+            )
         return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
 
-    async def explained(self, fault: Fault) -> EndpointError:
-        """The error to raise for a fault; asks for the list of models where that helps."""
+    async def to_error(self, fault: Fault) -> EndpointError:
+        """Return the error to raise for a fault; requests the list of models where that helps."""
         listed = await self.models() if fault.status == 404 else ()
-        return explain(fault, self.where, () if isinstance(listed, Fault) else listed)
+        return explain(fault, self.target, () if isinstance(listed, Fault) else listed)
 
     def report_retry(self, fault: Fault, seconds: float = 0.0) -> None:
-        """Report that the endpoint is asked again after this fault, and in how many seconds."""
+        """Report that the request is repeated after this fault, and in how many seconds."""
         when = f" in {format_seconds(seconds)}" if seconds else ""
-        self._report(f"{explain(fault, self.where).message.rstrip('.')}; trying again{when}")
+        self._report(f"{explain(fault, self.target).message.rstrip('.')}; retrying{when}")
 
     async def aclose(self) -> None:
         """Close the client. Idempotent."""
@@ -129,10 +131,10 @@ class Connection(Closing):
         if isinstance(answer, Fault):
             return answer
         value = cast(JsonValue, answer)
-        return self._problem(value, exchange) or value
+        return self._fault_in(value, exchange) or value
 
     async def _chunks(self, stream: openai.AsyncStream[object], exchange: Traffic) -> Stream:
-        """The chunks of a stream; if it breaks off, a fault is the last. Closes it."""
+        """Yield the chunks of a stream, and a fault if it breaks off; then close it."""
         try:
             chunks, received = aiter(stream), None
             while not isinstance(received, Fault):
@@ -145,49 +147,49 @@ class Connection(Closing):
                 await stream.close()
 
     async def _next(self, chunks: AsyncIterator[object], exchange: Traffic) -> object:
-        """The next chunk, a fault, or `_END`."""
-        # A server that always has something more to read leaves a deadline no chance to cancel.
+        """Return the next chunk, a fault, or `_END`."""
+        # A server whose data is always ready never suspends this task, so the deadline could not cancel it.
         with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
-            if not exchange.left:
-                return Fault("unfinished").measured(exchange)
+            if not exchange.time_left:
+                return Fault("unfinished").with_measurements(exchange)
             try:
                 chunk = cast(JsonValue, await anext(chunks))
             except StopAsyncIteration:
                 return _END
-            except fault_detection.errors() as error:
-                return fault_detection.fault_of(error, exchange, self._key)
-            return self._problem(chunk, exchange) or chunk
-        return Fault("unfinished").measured(exchange)
+            except fault_detection.client_errors() as error:
+                return fault_detection.to_fault(error, exchange, self._key)
+            return self._fault_in(chunk, exchange) or chunk
+        return Fault("unfinished").with_measurements(exchange)
 
     async def _request(
         self, exchange: Traffic, send: Callable[[], Awaitable[_T]], *, retries: int | None = None
     ) -> _T | Fault:
-        """The response to a request, which is repeated where that may help, or the fault that remains."""
+        """Return the response to a request, retried where that may help, or the last fault."""
         limit = self._retries if retries is None else retries
-        token = CURRENT.set(exchange)
+        token = CURRENT_TRAFFIC.set(exchange)
         try:
             with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
                 while True:
-                    exchange.sent()
-                    answer = await self._once(exchange, send)
+                    exchange.start_request()
+                    answer = await self._send_once(exchange, send)
                     if not isinstance(answer, Fault) or not answer.passing or exchange.requests > limit:
                         return answer
-                    if not await self._waits(answer, exchange):
+                    if not await self._wait_for_retry(answer, exchange):
                         return answer
         finally:
-            CURRENT.reset(token)
-        return Fault("unfinished" if exchange.answered else "silent").measured(exchange)
+            CURRENT_TRAFFIC.reset(token)
+        return Fault("unfinished" if exchange.answered else "silent").with_measurements(exchange)
 
-    async def _once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
+    async def _send_once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
         try:
             return await send()
-        except fault_detection.errors() as error:
-            return fault_detection.fault_of(error, exchange, self._key)
+        except fault_detection.client_errors() as error:
+            return fault_detection.to_fault(error, exchange, self._key)
 
-    async def _waits(self, fault: Fault, exchange: Traffic) -> bool:
-        """Wait before the next request; false at once where that would take too long."""
+    async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
+        """Wait before the next request; return False at once where the wait would exceed a limit."""
         seconds = fault.wait_before(exchange.requests)
-        if seconds > min(self.where.timeout, exchange.left):
+        if seconds > min(self.target.timeout, exchange.time_left):
             return False
         if seconds > _SHORT_WAIT or fault.silence > _SHORT_WAIT:
             self.report_retry(fault, seconds)
@@ -197,31 +199,31 @@ class Connection(Closing):
         return True
 
     def _reporting(self, exchange: Traffic) -> SilenceReporter:
-        return SilenceReporter(exchange, self.where.url, timeout=self.where.timeout, report=self._report)
+        return SilenceReporter(exchange, self.target.url, timeout=self.target.timeout, report=self._report)
 
-    def _problem(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
-        """What is wrong with a reply whose status says success: not an object, or an error, as gateways send it."""
-        if wrong := fault_detection.wrong_shape(answer):
-            return self._alien(exchange, wrong)
+    def _fault_in(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
+        """Return the fault in a reply with a success status: not an object, or an error as sent by gateways."""
+        if wrong := fault_detection.describe_wrong_shape(answer):
+            return self._incompatible(exchange, wrong)
         reply = as_object(answer)
         if not reply.get("error") or as_list(reply.get("choices")):
             return None
-        return fault_detection.reported_error(reply["error"], self._key).measured(exchange)
+        return fault_detection.parse_error_reply(reply["error"], self._key).with_measurements(exchange)
 
-    def _alien(self, exchange: Traffic, text: str) -> Fault:
-        return Fault("alien", text).measured(exchange)
+    def _incompatible(self, exchange: Traffic, text: str) -> Fault:
+        return Fault("incompatible", text).with_measurements(exchange)
 
 
 def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:
     import openai
 
-    # A proxy of the environment cannot reach this machine's own address.
+    # A proxy from the environment cannot reach local addresses of this machine.
     trust = not endpoint_presets.is_local(endpoint.base_url)
     http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
-    traffic_limits.install(http_client)
+    traffic_limits.install_limits(http_client)
     return openai.AsyncOpenAI(
         api_key=key,
-        base_url=endpoint_presets.address(endpoint.base_url),
+        base_url=endpoint_presets.resolve_address(endpoint.base_url),
         timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
         max_retries=0,
         default_headers={"Accept-Encoding": "identity"},
@@ -231,8 +233,8 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
 
 def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
     key = secrets.api_key.get_secret_value().strip() if secrets.api_key else ""
-    if not key and endpoint_presets.address(endpoint.base_url) == endpoint_presets.OPENAI:
+    if not key and endpoint_presets.resolve_address(endpoint.base_url) == endpoint_presets.OPENAI:
         raise EndpointError(f"No key is configured for {endpoint_presets.OPENAI}.", remedy=key_remedy())
     if not (key.isascii() and key.isprintable()):
-        raise EndpointError("The configured key holds characters that no key has.", remedy=key_remedy())
+        raise EndpointError("The configured key contains invalid characters.", remedy=key_remedy())
     return key or None

@@ -1,6 +1,6 @@
 """Dense vectors from an OpenAI-compatible endpoint.
 
-Anything but proper vectors is an `EndpointError`, so that the caller can fall back to an embedder of its own.
+Invalid vectors raise `EndpointError`, so that the caller can fall back to its own embedder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.settings import Endpoint, Secrets
-from exploracoder_jupyter.llm.async_closing import Closing
+from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint_connection import Connection
 from exploracoder_jupyter.llm.endpoint_faults import Fault
 from exploracoder_jupyter.llm.traffic_limits import Report
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_BATCH = 128
-_LONGEST = 6000
-"""Characters of one text that are embedded: models take 2,000 tokens and more, and the start says what it is about."""
+_BATCH_SIZE = 128
+_MAX_CHARACTERS = 6000
+"""Characters embedded of each text: models accept at least 2,000 tokens, and a text's start gives its topic."""
 
 
-class EndpointEmbedder(Closing):
-    """The endpoint's `embedding_model`. Close it, or use it as an async context.
+class EndpointEmbedder(AsyncClosable):
+    """Embeds with the endpoint's `embedding_model`. Close it, or use it as an async context.
 
     Raises:
-        UsageError: no embedding model is named, or `base_url` is no address.
-        EndpointError: there is no key for OpenAI's own address, or it cannot be one.
+        UsageError: no embedding model is set, or `base_url` is not an address.
+        EndpointError: there is no key for OpenAI's own address, or the key is invalid.
     """
 
     def __init__(
@@ -46,37 +46,37 @@ class EndpointEmbedder(Closing):
         http_client: httpx2.AsyncClient | None = None,
     ) -> None:
         if not endpoint.embedding_model:
-            raise UsageError("No embedding model is named.", remedy="Set embedding_model in the configuration.")
+            raise UsageError("No embedding model is set.", remedy="Set embedding_model in the configuration.")
         self._connection = Connection(
             endpoint, secrets, model=endpoint.embedding_model, report=report, http_client=http_client
         )
 
     @property
     def name(self) -> str:
-        """Model and address: vectors of different names must not be mixed."""
-        where = self._connection.where
-        return f"{where.model} at {where.url}"
+        """Model and address. Vectors with different names must not be mixed."""
+        target = self._connection.target
+        return f"{target.model} at {target.url}"
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Vectors of the texts, shape (n, d), in their order; not normalized.
+        """Return vectors of the texts, shape (n, d), in the same order; not normalized.
 
         Raises:
-            EndpointError: the endpoint has no embeddings, refused, cannot be reached, or sent no proper vectors.
+            EndpointError: the endpoint has no embeddings, refused, cannot be reached, or sent invalid vectors.
         """
         import numpy as np
 
         rows: list[Sequence[float]] = []
-        for start in range(0, len(texts), _BATCH):
-            rows += await self._batch(texts[start : start + _BATCH])
+        for start in range(0, len(texts), _BATCH_SIZE):
+            rows += await self._batch(texts[start : start + _BATCH_SIZE])
         if len({len(row) for row in rows}) > 1:
-            raise self._improper()
+            raise self._invalid_vectors()
         try:
             with np.errstate(over="ignore"):
                 vectors = np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0)
-        except OverflowError:  # a whole number that no float can be
-            raise self._improper() from None
+        except OverflowError:  # an integer beyond the range of floats
+            raise self._invalid_vectors() from None
         if not np.isfinite(vectors).all():
-            raise self._improper()
+            raise self._invalid_vectors()
         return vectors
 
     async def aclose(self) -> None:
@@ -84,28 +84,28 @@ class EndpointEmbedder(Closing):
         await self._connection.aclose()
 
     async def _batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        # Some servers refuse empty texts.
-        answer = await self._connection.embeddings([text[:_LONGEST] or " " for text in texts])
+        # Some servers reject empty texts.
+        answer = await self._connection.embeddings([text[:_MAX_CHARACTERS] or " " for text in texts])
         if isinstance(answer, Fault):
-            raise await self._connection.explained(answer)
+            raise await self._connection.to_error(answer)
         rows = self._rows(answer)
         if len(rows) != len(texts):
-            raise self._improper()
+            raise self._invalid_vectors()
         return rows
 
     def _rows(self, answer: JsonValue) -> list[Sequence[float]]:
         found = []
         for item in map(as_object, as_list(as_object(answer).get("data"))):
             index, vector = item.get("index", 0), item.get("embedding")
-            if not _is_vector(vector) or as_count(index, _BATCH) is None:
-                raise self._improper()
+            if not _is_vector(vector) or as_count(index, _BATCH_SIZE) is None:
+                raise self._invalid_vectors()
             found.append((index, vector))
         return [vector for _, vector in sorted(found, key=itemgetter(0))]
 
-    def _improper(self) -> EndpointError:
-        where = self._connection.where
+    def _invalid_vectors(self) -> EndpointError:
+        target = self._connection.target
         return EndpointError(
-            f"{where.url} sent no proper vectors for {where.model!r}.", remedy="Check embedding_model, or leave it out."
+            f"{target.url} sent invalid vectors for {target.model!r}.", remedy="Check embedding_model, or remove it."
         )
 
 

@@ -1,7 +1,7 @@
-"""What went wrong at an endpoint, as one plain sentence with a remedy.
+"""Explains the failures of an endpoint, each in one plain sentence with a remedy.
 
-A `Fault` is the neutral form of a failed request: no client object, no header, no key. `explain` turns it into the
-error that the user sees; its numbers were measured. A key that a server echoes is struck out, and what a server says
+A `Fault` is the neutral form of a failed request: it contains no client object, header or key. `explain` turns it into
+the error that the user sees; its numbers are measured. A key that a server echoes is redacted, and a server's message
 about a key is not quoted.
 """
 
@@ -19,14 +19,14 @@ from exploracoder_jupyter.core.settings import config_path
 from exploracoder_jupyter.core.wording import by_front_end
 from exploracoder_jupyter.llm.traffic_limits import Traffic, format_seconds
 
-_LONGEST = 300
-"""Characters of a server's own words that are quoted."""
+_MAX_CHARACTERS = 300
+"""Characters quoted from a server's message."""
 
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 
 _BACKOFF = 0.5
-"""Seconds before the first retry; doubles."""
-_MOST_BACKOFF = 8.0
+"""Seconds before the first retry; doubles with each retry."""
+_MAX_BACKOFF = 8.0
 
 Kind = Literal[
     "status",
@@ -41,186 +41,190 @@ Kind = Literal[
     "cut",
     "too large",
     "redirect",
-    "alien",
+    "incompatible",
 ]
-"""What happened. `no connection`: none within the limit; `silent`: no answer began; `stalled`: an answer began, and
-then nothing more came; `unfinished`: the deadline passed; `closed`: the connection was lost before an answer; `cut`:
-within one; `alien`: something answered, but not as an OpenAI-compatible endpoint does."""
+"""What happened. `no connection`: none within the limit; `silent`: no answer began; `stalled`: an answer began, then
+nothing more arrived; `unfinished`: the deadline passed; `closed`: the connection was lost before an answer; `cut`: it
+was
+lost within one; `incompatible`: the answer is not that of an OpenAI-compatible endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A request that failed for good."""
+    """A request that failed and is not retried."""
 
     kind: Kind
     text: str = ""
-    """The server's or the operating system's words, the key struck out."""
+    """Message of the server or the operating system, with the key redacted."""
     status: int = 0
     parameter: str = ""
-    """The request's parameter that the server blames, if it says."""
+    """The request parameter that the server rejects, if it names one."""
     passing: bool = False
     """Whether the same request may succeed later."""
     retry_after: float | None = None
-    """Seconds that the server asks to wait."""
+    """Seconds that the server requests to wait."""
     requests: int = 0
-    """How many requests were sent."""
+    """Number of requests sent."""
     seconds: float = 0.0
-    """How long it took from the first one on."""
+    """Seconds since the first request."""
     silence: float = 0.0
-    """How long the endpoint had sent nothing at the end."""
+    """Seconds since the endpoint last sent anything."""
     received: int = 0
     """Bytes of the last response."""
 
-    def measured(self, exchange: Traffic) -> Fault:
-        """This fault with what was measured of its exchange."""
+    def with_measurements(self, exchange: Traffic) -> Fault:
+        """Return this fault with the measurements of its exchange."""
         return replace(
             self,
             requests=exchange.requests,
             seconds=exchange.seconds,
-            silence=exchange.silent,
+            silence=exchange.silence,
             received=exchange.received,
         )
 
-    def after(self, earlier: Fault | None) -> Fault:
-        """This fault with the requests and seconds of an earlier one added."""
+    def plus(self, earlier: Fault | None) -> Fault:
+        """Return this fault with the requests and seconds of an earlier one added."""
         if earlier is None:
             return self
         return replace(self, requests=self.requests + earlier.requests, seconds=self.seconds + earlier.seconds)
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing more is to be asked: the deadline has passed, or asking again would cost as much."""
+        """Whether to send no further requests: the deadline has passed, or another request would cost as much."""
         return self.kind in ("unfinished", "too large")
 
     def wait_before(self, retry: int) -> float:
-        """Seconds to wait before this retry, counted from 1."""
-        backoff = min(_BACKOFF * 2 ** (retry - 1), _MOST_BACKOFF)
+        """Return the seconds to wait before this retry, counted from 1."""
+        backoff = min(_BACKOFF * 2 ** (retry - 1), _MAX_BACKOFF)
         return self.retry_after or backoff * random.uniform(0.75, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
-    """What was asked: for the sentence."""
+class Target:
+    """What was requested from which endpoint, for the error message."""
 
     url: str
-    """As `endpoint_presets.shown` gives it."""
+    """As returned by `endpoint_presets.shown`."""
     model: str
     key: bool
     """Whether a key is configured."""
     timeout: float
-    """Seconds that the endpoint may send nothing."""
+    """Seconds that the endpoint may be silent."""
 
 
-def explain(fault: Fault, where: Where, models: Sequence[str] = ()) -> EndpointError:
-    """The error for the user. `models` are those that the endpoint lists, if it was asked."""
+def explain(fault: Fault, target: Target, models: Sequence[str] = ()) -> EndpointError:
+    """Return the error for the user. `models` are those that the endpoint lists, if they were requested."""
     if fault.kind == "status":
-        return _refusal(fault, where, models)
-    what, remedy = _EXPLAINED[fault.kind]
+        return _refusal(fault, target, models)
+    what, remedy = _EXPLANATIONS[fault.kind]
     sentence = what.format(
-        because=_because(fault.text),
+        because=_reason(fault.text),
         text=fault.text,
-        host=_host(where.url),
+        host=_host(target.url),
         silence=format_seconds(fault.silence),
         seconds=format_seconds(fault.seconds),
         requests=f" and {fault.requests} requests" if fault.requests > 1 else "",
-        tries=f" ({_tries(fault)})" if fault.requests > 1 else "",
+        tries=f" ({_describe_tries(fault)})" if fault.requests > 1 else "",
     )
-    return EndpointError(f"{where.url} {sentence}.", remedy=remedy)
+    return EndpointError(f"{target.url} {sentence}.", remedy=remedy)
 
 
 def _host(url: str) -> str:
-    """The name in an address, or all of it where it is none."""
+    """Return the host name of an address, or the whole text where there is none."""
     with suppress(ValueError):
         return urlsplit(url).hostname or url
     return url
 
 
-_LOADED = "Check that the model is loaded, or raise the endpoint's timeout."
-_RUNNING = "Check base_url, and that the server is running."
-_LOG = "Look at the server's own log, or try again later."
+_CHECK_MODEL = "Check that the model is loaded, or raise the endpoint's timeout."
+_CHECK_SERVER = "Check base_url, and that the server is running."
+_CHECK_LOG = "Check the server's own log, or try again later."
 
-_EXPLAINED: dict[Kind, tuple[str, str]] = {
-    "unreachable": ("cannot be reached{tries}{because}", _RUNNING),
-    "unresolved": ("cannot be reached, because the name {host} is not known{tries}{because}", _RUNNING),
+_EXPLANATIONS: dict[Kind, tuple[str, str]] = {
+    "unreachable": ("cannot be reached{tries}{because}", _CHECK_SERVER),
+    "unresolved": ("cannot be reached because the name {host} is unknown{tries}{because}", _CHECK_SERVER),
     "tls": (
-        "was reached, but no secure connection could be made{because}",
-        "Check that base_url begins with the right one of http:// and https://, and the server's certificate.",
+        "was reached, but a secure connection could not be established{because}",
+        "Check whether base_url must begin with http:// or https://, and check the server's certificate.",
     ),
-    "no connection": ("accepted no connection within {silence}{tries}", _RUNNING),
-    "silent": ("sent no answer within {silence}{tries}", _LOADED),
-    "stalled": ("stopped in the middle of its reply and sent nothing for {silence}{tries}", _LOADED),
-    "unfinished": ("had not completed its reply after {seconds}{requests}", _LOADED),
-    "closed": ("closed the connection without an answer{tries}", _LOG),
-    "cut": ("closed the connection in the middle of its reply{tries}", _LOG),
+    "no connection": ("accepted no connection within {silence}{tries}", _CHECK_SERVER),
+    "silent": ("sent no answer within {silence}{tries}", _CHECK_MODEL),
+    "stalled": ("stopped in the middle of its reply and sent nothing for {silence}{tries}", _CHECK_MODEL),
+    "unfinished": ("had not completed its reply after {seconds}{requests}", _CHECK_MODEL),
+    "closed": ("closed the connection without an answer{tries}", _CHECK_LOG),
+    "cut": ("closed the connection in the middle of its reply{tries}", _CHECK_LOG),
     "too large": ("sent too much: {text}", "Check that base_url is the address of a language model."),
     "redirect": (
-        "redirects to another server, {text}, which was not asked",
+        "redirects to another server, {text}, which was not contacted",
         "Set base_url to that address if you trust it.",
     ),
-    "alien": ("does not answer as an OpenAI-compatible endpoint{because}", "Check base_url; it usually ends in /v1."),
+    "incompatible": (
+        "does not answer like an OpenAI-compatible endpoint{because}",
+        "Check base_url; it usually ends in /v1.",
+    ),
 }
 
 
-def _refusal(fault: Fault, where: Where, models: Sequence[str]) -> EndpointError:
+def _refusal(fault: Fault, target: Target, models: Sequence[str]) -> EndpointError:
     if fault.status in (401, 403):
         return EndpointError(
-            f"{where.url} refused the key ({fault.status})."
-            if where.key
-            else f"{where.url} wants a key ({fault.status}), and none is configured.",
+            f"{target.url} refused the key ({fault.status})."
+            if target.key
+            else f"{target.url} requires a key ({fault.status}), and none is configured.",
             remedy=key_remedy(),
         )
     if fault.status == 404:
-        return _missing(fault, where, models)
+        return _not_found(fault, target, models)
     if fault.status == 429:
         return EndpointError(
-            f"{where.url} refuses more requests now (429, {_tries(fault)}){_because(fault.text)}.",
+            f"{target.url} refuses further requests (429, {_describe_tries(fault)}){_reason(fault.text)}.",
             remedy="Wait, use fewer candidates, or check the account's quota.",
         )
     if fault.status >= 500:
         return EndpointError(
-            f"{where.url} failed ({fault.status}, {_tries(fault)}){_because(fault.text)}.", remedy=_LOG
+            f"{target.url} failed ({fault.status}, {_describe_tries(fault)}){_reason(fault.text)}.", remedy=_CHECK_LOG
         )
     return EndpointError(
-        f"{where.url} refused the request ({fault.status}){_because(fault.text)}.",
-        remedy=f"Check that {where.model!r} is a chat model with room for the prompt.",
+        f"{target.url} refused the request ({fault.status}){_reason(fault.text)}.",
+        remedy=f"Check that {target.model!r} is a chat model with a context long enough for the prompt.",
     )
 
 
-def _missing(fault: Fault, where: Where, models: Sequence[str]) -> EndpointError:
-    if models and where.model not in models:
-        more = ", ..." if len(models) > _MOST_NAMES else ""
+def _not_found(fault: Fault, target: Target, models: Sequence[str]) -> EndpointError:
+    if models and target.model not in models:
+        more = ", ..." if len(models) > _MAX_NAMES else ""
         return EndpointError(
-            f"{where.url} has no model {where.model!r}.",
-            remedy=f"It has: {', '.join(models[:_MOST_NAMES])}{more}.",
+            f"{target.url} has no model {target.model!r}.",
+            remedy=f"Available: {', '.join(models[:_MAX_NAMES])}{more}.",
         )
     return EndpointError(
-        f"{where.url} has no such address, or no model {where.model!r} (404){_because(fault.text)}.",
+        f"{target.url} was not found, or has no model {target.model!r} (404){_reason(fault.text)}.",
         remedy="Check base_url, which usually ends in /v1, and the model's name.",
     )
 
 
 def key_remedy() -> str:
-    """Where a key is set."""
+    """Return a sentence on where to set a key."""
     names = "EXPLORACODER_API_KEY or OPENAI_API_KEY in the environment"
     otherwise = f"{names}, or api_key in {config_path()}"
     return by_front_end(terminal=f"Set {otherwise}.", notebook=f"Run `%explora config key`, or set {otherwise}.")
 
 
-def quoted(text: str, key: str | None) -> str:
-    """A server's words on one line, shortened, the key struck out."""
+def quote_message(text: str, key: str | None) -> str:
+    """Return a server's message on one line, shortened, with the key redacted."""
     if key:
         text = text.replace(key, "[key]")
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+    return line if len(line) <= _MAX_CHARACTERS else f"{line[:_MAX_CHARACTERS]}..."
 
 
-def _because(text: str) -> str:
+def _reason(text: str) -> str:
     return f": {text.rstrip('.')}" if text else ""
 
 
-def _tries(fault: Fault) -> str:
-    """How often it was asked, with the seconds that this took and the wait that the server asks for, if of note."""
+def _describe_tries(fault: Fault) -> str:
+    """Return the number of tries, with their duration and the wait that the server requests, if at least one second."""
     times = "tried once" if fault.requests < 2 else f"tried {fault.requests} times"
     spent = f" in {format_seconds(fault.seconds)}" if fault.requests > 1 and fault.seconds >= 1 else ""
     wait = fault.retry_after if fault.retry_after and fault.retry_after >= 1 else None
-    return times + spent + (f", it asks for a wait of {format_seconds(wait)}" if wait else "")
+    return times + spent + (f", the server asks to wait {format_seconds(wait)}" if wait else "")

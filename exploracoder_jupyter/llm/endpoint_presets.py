@@ -1,7 +1,7 @@
-"""Addresses of endpoints: presets by name, what counts as local, and what of an address may be shown.
+"""Addresses of endpoints: presets by name, which addresses are local, and which part of an address may be shown.
 
-`base_url = "ollama"` means Ollama's usual address on this machine, and so on. Local means *this machine*: a private
-or `.local` address is another one, so what is sent there leaves, and the user is told.
+`base_url = "ollama"` means Ollama's usual address on this machine, and so on. Local means *this machine*: a private or
+`.local` address is another one, so data sent there leaves this machine, which the user is notified of.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from exploracoder_jupyter.core.errors import UsageError
 
 OPENAI = "https://api.openai.com/v1"
-"""Where a model is looked for when no `base_url` is set."""
+"""Default address when no `base_url` is set."""
 
 PRESETS = MappingProxyType(
     {
@@ -25,8 +25,8 @@ PRESETS = MappingProxyType(
 )
 
 
-def address(base_url: str | None) -> str:
-    """The URL that a `base_url` setting means: itself, a preset's, or OpenAI's.
+def resolve_address(base_url: str | None) -> str:
+    """Return the URL for a `base_url` setting: the setting itself, a preset's URL, or OpenAI's.
 
     Raises:
         UsageError: it is neither a preset nor an http(s) URL.
@@ -39,14 +39,14 @@ def address(base_url: str | None) -> str:
         names = ", ".join(PRESETS)
         raise UsageError(
             f"base_url {base_url!r} is not an address.",
-            remedy=f"Give one that starts with http:// or https://, or one of: {names}.",
+            remedy=f"Use an address that starts with http:// or https://, or one of: {names}.",
         )
     return base_url.strip().rstrip("/")
 
 
 def is_local(base_url: str | None) -> bool:
-    """Whether what is sent there stays on this machine. No name is looked up."""
-    host = _host(address(base_url)) or ""
+    """Whether data sent there stays on this machine. Makes no DNS query."""
+    host = _host(resolve_address(base_url)) or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -57,13 +57,13 @@ def is_local(base_url: str | None) -> bool:
 
 
 def shown(base_url: str | None) -> str:
-    """The address without a user name, password or query, which may be secrets."""
-    parts = urlsplit(address(base_url))
+    """Return the address without user name, password or query, which may be secrets."""
+    parts = urlsplit(resolve_address(base_url))
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _host(url: str) -> str | None:
-    """The host name; `None` where there is none, or the port is no number."""
+    """Return the host name; `None` where there is none, or the port is invalid."""
     try:
         parts = urlsplit(url)
         return parts.hostname if parts.port != 0 else None

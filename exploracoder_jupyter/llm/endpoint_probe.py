@@ -1,4 +1,4 @@
-"""Whether an endpoint answers, and with which models: for people who set one up."""
+"""Checks whether an endpoint answers, and with which models: for users who set one up."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from exploracoder_jupyter.llm import endpoint_presets
 from exploracoder_jupyter.llm.endpoint_connection import Connection
 from exploracoder_jupyter.llm.endpoint_faults import Fault, explain
 
-_MOST_NAMES = 12
+_MAX_NAMES = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was found at an endpoint."""
+    """What a probe of an endpoint found."""
 
     url: str
     reachable: bool
@@ -28,31 +28,31 @@ class Probe:
     remedy: str = ""
     """Empty when there is nothing to do."""
     passing: bool = False
-    """Whether the fault may pass by itself: too many requests, or an error of the server."""
+    """Whether the fault may be temporary: too many requests, or an error of the server."""
 
 
 async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
-    """Ask the endpoint which models it has, once, with little patience. Never raises for what it finds."""
+    """Request the endpoint's list of models once, with a short timeout. Faults are part of the result, never raised."""
     try:
         async with Connection(endpoint, secrets, model=endpoint.model or "") as connection:
             listed = await connection.models()
-            where = connection.where
+            target = connection.target
     except (EndpointError, UsageError) as error:
         return Probe(endpoint.base_url or endpoint_presets.OPENAI, False, False, (), error.message, error.remedy)
-    found = Probe(where.url, True, endpoint_presets.is_local(endpoint.base_url), (), f"{where.url} answers.")
+    found = Probe(target.url, True, endpoint_presets.is_local(endpoint.base_url), (), f"{target.url} answers.")
     if not isinstance(listed, Fault):
         return _with_models(found, endpoint.model, listed)
     if listed.status in (404, 405, 501):
-        return replace(found, sentence=f"{where.url} answers, but does not list its models.")
-    refusal = explain(listed, where)
-    slow = listed.kind in ("silent", "stalled", "unfinished")  # which the endpoint's timeout has no part in
+        return replace(found, sentence=f"{target.url} answers, but does not list its models.")
+    refusal = explain(listed, target)
+    slow = listed.kind in ("silent", "stalled", "unfinished")  # the endpoint's timeout does not apply to the probe
     remedy = "Check that the server is not busy or hanging, then try again." if slow else refusal.remedy
     passing = listed.status == 429 or listed.status >= 500
     return replace(found, reachable=False, sentence=refusal.message, remedy=remedy, passing=passing)
 
 
 async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:
-    """The endpoint with its model named: as set, else the only one that it lists.
+    """Return the endpoint with its model set: the configured one, else the only one that it lists.
 
     Raises:
         EndpointError: no model is set, and the endpoint does not list exactly one.
@@ -64,19 +64,19 @@ async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:
         return endpoint.model_copy(update={"model": found.models[0]})
     if not found.reachable:
         raise EndpointError(found.sentence, remedy=found.remedy)
-    names = f" It has: {_some(found.models)}." if found.models else ""
-    raise EndpointError(f"No model is named for {found.url}.", remedy=f"Give --model NAME.{names}")
+    names = f" Available: {_join_names(found.models)}." if found.models else ""
+    raise EndpointError(f"No model is set for {found.url}.", remedy=f"Add --model NAME.{names}")
 
 
 def _with_models(found: Probe, model: str | None, names: tuple[str, ...]) -> Probe:
     found = replace(found, models=names)
     if not names:
-        return replace(found, sentence=f"{found.url} answers, but has no model.", remedy="Load a model into it.")
+        return replace(found, sentence=f"{found.url} answers, but has no model.", remedy="Load a model there.")
     if model and model not in names:
-        remedy = f"Set model to one of those that it lists: {_some(names)}."
+        remedy = f"Set model to one that it lists: {_join_names(names)}."
         return replace(found, sentence=f"{found.url} answers, but does not list {model!r}.", remedy=remedy)
-    return replace(found, sentence=f"{found.url} answers and lists {_some(names)}.")
+    return replace(found, sentence=f"{found.url} answers and lists {_join_names(names)}.")
 
 
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+def _join_names(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")

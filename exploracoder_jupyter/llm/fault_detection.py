@@ -1,4 +1,4 @@
-"""Turns exceptions of the client, and replies that are none, into faults: what happened, as far as it was measured."""
+"""Converts exceptions of the client, and invalid replies, into faults with the measurements of their exchange."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.llm.endpoint_faults import Fault, Kind, quoted
+from exploracoder_jupyter.llm.endpoint_faults import Fault, Kind, quote_message
 from exploracoder_jupyter.llm.traffic_limits import (
     EncodingRefused,
     RedirectRefused,
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     import httpx2
 
 
-def errors() -> tuple[type[Exception], ...]:
-    """The exceptions that mean a fault of the endpoint; a body that is nested too deeply is a RecursionError."""
+def client_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that indicate a fault of the endpoint; RecursionError: a body that is nested too deeply."""
     import openai
 
     return (openai.OpenAIError, ResponseRefused, ValueError, RecursionError)
 
 
-def fault_of(error: Exception, exchange: Traffic, key: str | None) -> Fault:
-    """The fault that an exception of the client means."""
-    return _fault(error, exchange, key).measured(exchange)
+def to_fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
+    """Return the fault for an exception of the client."""
+    return _fault(error, exchange, key).with_measurements(exchange)
 
 
-def wrong_shape(answer: JsonValue) -> str:
-    """Why this is no reply of such an endpoint; empty if it is one."""
+def describe_wrong_shape(answer: JsonValue) -> str:
+    """Return why this is not a reply of an OpenAI-compatible endpoint; empty if it is one."""
     if isinstance(answer, str):
         return "it sent a web page" if answer.lstrip().startswith("<") else "it sent no JSON"
     if not isinstance(answer, dict):
@@ -49,11 +49,11 @@ def wrong_shape(answer: JsonValue) -> str:
     return "" if choices is None or isinstance(choices, list) else f"its `choices` are {json_type(choices)}, not a list"
 
 
-def reported_error(error: JsonValue, key: str | None) -> Fault:
-    """The fault of a reply that holds an error though its status says success."""
+def parse_error_reply(error: JsonValue, key: str | None) -> Fault:
+    """Return the fault for a reply that contains an error despite its success status."""
     code = as_object(error).get("code")
     status = code if type(code) is int and 400 <= code < 600 else 502
-    return Fault("status", quoted(_words(error), key), status, passing=False)
+    return Fault("status", quote_message(_server_message(error), key), status, passing=False)
 
 
 def _fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
@@ -63,20 +63,22 @@ def _fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
         case ResponseTooLarge():
             return Fault("too large", str(error))
         case RedirectRefused():
-            return Fault("redirect", quoted(str(error), key))
+            return Fault("redirect", quote_message(str(error), key))
         case EncodingRefused():
-            return Fault("alien", quoted(f"its response is compressed ({error}), which was not asked for", key))
+            return Fault(
+                "incompatible", quote_message(f"its response is compressed ({error}), which was not requested", key)
+            )
         case openai.APITimeoutError() | openai.APIConnectionError():
             return _connection_fault(error.__cause__, exchange, key)
         case openai.APIStatusError():
             return _refusal(error.response, error.body, error.param, key)
         case openai.APIError():  # within a stream
-            return reported_error(_json(error.body) or str(error), key)
+            return parse_error_reply(_json(error.body) or str(error), key)
         case RecursionError():
-            return Fault("alien", "its reply is nested too deeply")
+            return Fault("incompatible", "its reply is nested too deeply")
         case UnicodeDecodeError():
-            return Fault("alien", "its reply is not UTF-8")
-    return Fault("alien", quoted(f"its reply is not JSON ({error})", key))
+            return Fault("incompatible", "its reply is not UTF-8")
+    return Fault("incompatible", quote_message(f"its reply is not JSON ({error})", key))
 
 
 def _refusal(response: httpx2.Response, body: object, parameter: str | None, key: str | None) -> Fault:
@@ -84,7 +86,7 @@ def _refusal(response: httpx2.Response, body: object, parameter: str | None, key
     passing = advice == "true" if advice in ("true", "false") else status in (408, 409, 429) or status >= 500
     return Fault(
         "status",
-        quoted(_words(_json(body)), key),
+        quote_message(_server_message(_json(body)), key),
         status,
         as_text(_json(parameter)),
         passing=passing,
@@ -95,10 +97,10 @@ def _refusal(response: httpx2.Response, body: object, parameter: str | None, key
 def _connection_fault(cause: BaseException | None, exchange: Traffic, key: str | None) -> Fault:
     import httpx2
 
-    text, kind = quoted(_root(cause), key), _kind(cause, exchange)
+    text, kind = quote_message(_root_message(cause), key), _kind(cause, exchange)
     unfit = (httpx2.UnsupportedProtocol, httpx2.TooManyRedirects, httpx2.DecodingError)
     if isinstance(cause, unfit):
-        return Fault("alien", text)
+        return Fault("incompatible", text)
     return Fault(kind, text if kind in ("unreachable", "unresolved", "tls") else "", passing=kind != "tls")
 
 
@@ -111,11 +113,11 @@ def _kind(cause: BaseException | None, exchange: Traffic) -> Kind:
         case httpx2.TimeoutException():
             return "stalled" if exchange.answered else "silent"
         case httpx2.ConnectError() | httpx2.ProxyError():
-            return _unconnected(cause)
+            return _connect_failure_kind(cause)
     return "cut" if exchange.answered else "closed"
 
 
-def _unconnected(cause: BaseException) -> Kind:
+def _connect_failure_kind(cause: BaseException) -> Kind:
     for error in _chain(cause):
         if isinstance(error, ssl.SSLError):
             return "tls"
@@ -132,8 +134,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _root(cause: BaseException | None) -> str:
-    """The operating system's words where there are any: those of the client are about its own attempts."""
+def _root_message(cause: BaseException | None) -> str:
+    """Return the operating system's message, if there is one: the client's messages describe its own attempts."""
     for error in _chain(cause):
         if isinstance(error, (ssl.SSLError, socket.gaierror)) and error.strerror:
             return error.strerror
@@ -143,28 +145,28 @@ def _root(cause: BaseException | None) -> str:
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
-    """Seconds that the server asks to wait, if it asks."""
-    given = headers.get("retry-after", "")
-    seconds = _number(headers.get("retry-after-ms", "")) / 1000
+    """Return the seconds that the server requests to wait; `None` if it does not."""
+    header = headers.get("retry-after", "")
+    seconds = _parse_number(headers.get("retry-after-ms", "")) / 1000
     if math.isnan(seconds):
-        seconds = _number(given)
-    if math.isnan(seconds) and (date := email.utils.parsedate_tz(given)):
+        seconds = _parse_number(header)
+    if math.isnan(seconds) and (date := email.utils.parsedate_tz(header)):
         seconds = email.utils.mktime_tz(date) - time.time()
     return seconds if 0 < seconds < math.inf else None
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
         return math.nan
 
 
-def _words(body: JsonValue) -> str:
-    """What the server says, if it says it in words."""
+def _server_message(body: JsonValue) -> str:
+    """Return the server's message, if it is text."""
     if isinstance(body, dict):
-        said = body.get("message") or body.get("detail") or body.get("error") or ""
-        return said if isinstance(said, str) else str(said)
+        message = body.get("message") or body.get("detail") or body.get("error") or ""
+        return message if isinstance(message, str) else str(message)
     text = as_text(body)
     return "" if text.lstrip().startswith("<") else text
 

@@ -1,7 +1,7 @@
-"""Dense vectors from a model in a folder of this machine: sentence-transformers, or model2vec.
+"""Dense vectors from a model in a local folder: sentence-transformers, or model2vec.
 
-The libraries are large and optional, so they are imported at the first use, in a worker thread of the engine's process.
-Nothing is ever fetched: a folder that lacks something is refused.
+The libraries are large and optional, so they are imported on first use, in a worker thread of the engine's process.
+Nothing is ever downloaded: an incomplete folder is rejected.
 """
 
 from __future__ import annotations
@@ -21,80 +21,80 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_OPENING = 2**20
-"""Bytes of each file that tell one model from another, with its name and size: weights differ from the first on."""
-_REMEDY = "Name a folder that holds the whole model, or leave the setting embedding_folder out."
+_DIGEST_BYTES = 2**20
+"""Bytes of each file that, with its name and size, identify a model: weights differ from their first bytes on."""
+_REMEDY = "Set embedding_folder to a folder with the whole model, or remove the setting."
 
 
 class LocalEmbedder:
-    """A model read from a folder; it is loaded when the first texts come.
+    """A model in a folder; loaded when the first texts are embedded.
 
     Raises:
         UsageError: there is no such folder, or no model in it.
-        MissingMeans: the library that reads it is not installed beside the engine.
+        MissingMeans: the library that reads it is not installed in the engine's environment.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._package = _package(folder)
+        self._package = _find_package(folder)
         self._encode: Callable[[list[str]], Any] | None = None
-        self._missing()
-        self.name = f"{folder.name} {_content(folder)}"
-        """Folder and content: vectors of different names must not be mixed."""
+        self._require_package()
+        self.name = f"{folder.name} {_digest(folder)}"
+        """Name of the folder and digest of its content. Vectors with different names must not be mixed."""
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Vectors of the texts, shape (n, d), in their order; not normalized.
+        """Return vectors of the texts, shape (n, d), in the same order; not normalized.
 
         Raises:
-            UsageError: the folder holds no model that can be loaded.
-            EndpointError: the model failed, or gave no proper vectors.
+            UsageError: the folder contains no model that can be loaded.
+            EndpointError: the model failed, or returned invalid vectors.
         """
-        return await anyio.to_thread.run_sync(self._embedded, list(texts), abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(self._embed_sync, list(texts), abandon_on_cancel=True)
 
-    def _embedded(self, texts: list[str]) -> npt.NDArray[np.float32]:
-        self._encode = self._encode or self._loaded()
+    def _embed_sync(self, texts: list[str]) -> npt.NDArray[np.float32]:
+        self._encode = self._encode or self._load()
         try:
-            return _proper(self._encode(texts), len(texts))
-        except BaseException as error:  # a panic in compiled code is no Exception, and this thread is sent none
+            return _validate_vectors(self._encode(texts), len(texts))
+        except BaseException as error:  # a panic in compiled code is not an Exception; nothing interrupts this thread
             raise EndpointError(
-                f"The embedding model in {str(self._folder)!r} failed: {_said(error)}", remedy=_REMEDY
+                f"The embedding model in {str(self._folder)!r} failed: {_first_line(error)}", remedy=_REMEDY
             ) from error
 
-    def _missing(self) -> None:
+    def _require_package(self) -> None:
         from importlib.util import find_spec
 
         if find_spec(self._package) is None:
             wanted = self._package.replace("_", "-")
             raise MissingMeans(
                 f"The embedding model in {str(self._folder)!r} needs {wanted}.",
-                remedy=f"Install it beside the engine: pip install {wanted}.",
+                remedy=f"Install it in the engine's environment: pip install {wanted}.",
             )
 
-    def _loaded(self) -> Callable[[list[str]], Any]:
-        os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's client is imported; nothing else here uses it
+    def _load(self) -> Callable[[list[str]], Any]:
+        os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's client is imported; only used here
         load = _model2vec if self._package == "model2vec" else _sentence_transformers
         try:
             return load(str(self._folder))
-        except BaseException as error:  # whatever either library says of a folder that it cannot read, panics too
+        except BaseException as error:  # anything that either library raises for an unreadable folder, also panics
             raise UsageError(
-                f"No embedding model can be read from {str(self._folder)!r}: {_said(error)}", remedy=_REMEDY
+                f"No embedding model can be read from {str(self._folder)!r}: {_first_line(error)}", remedy=_REMEDY
             ) from error
 
 
-def _proper(given: object, count: int) -> npt.NDArray[np.float32]:
-    """The vectors as `count` rows of one length. Raises ValueError or TypeError for anything else."""
+def _validate_vectors(result: object, count: int) -> npt.NDArray[np.float32]:
+    """Return the vectors as `count` rows of equal length. Raises ValueError or TypeError for anything else."""
     import numpy as np
 
-    vectors = np.asarray(given, dtype=np.float32)
+    vectors = np.asarray(result, dtype=np.float32)
     if not count:
         return vectors.reshape(0, 0)
     if vectors.ndim != 2 or len(vectors) != count or not vectors.size or not np.isfinite(vectors).all():
-        raise ValueError(f"no proper vectors of {count} texts")
+        raise ValueError(f"invalid vectors for {count} texts")
     return vectors
 
 
-def _said(error: BaseException) -> str:
-    """The first line of what an error says, as a sentence."""
+def _first_line(error: BaseException) -> str:
+    """Return the first line of the error's message, as a sentence."""
     line = next(iter(str(error).splitlines()), "").rstrip(".") or type(error).__name__
     return f"{line}."
 
@@ -113,8 +113,8 @@ def _sentence_transformers(folder: str) -> Callable[[list[str]], Any]:
     return lambda texts: model.encode(texts, show_progress_bar=False)
 
 
-def _package(folder: Path) -> str:
-    """The library that reads the folder."""
+def _find_package(folder: Path) -> str:
+    """Return the name of the library that reads the folder."""
     try:
         files = {path.name for path in folder.iterdir()}
     except OSError as error:
@@ -122,26 +122,26 @@ def _package(folder: Path) -> str:
             f"There is no folder {str(folder)!r} to take an embedding model from.", remedy=_REMEDY
         ) from error
     if not files & {"modules.json", "config.json"}:
-        raise UsageError(f"The folder {str(folder)!r} holds no embedding model.", remedy=_REMEDY)
+        raise UsageError(f"The folder {str(folder)!r} contains no embedding model.", remedy=_REMEDY)
     return "model2vec" if _is_static(folder / "config.json") else "sentence_transformers"
 
 
 def _is_static(config: Path) -> bool:
-    """Whether model2vec wrote it: it names itself or, before it did, says how vectors are made but no network."""
+    """Whether model2vec wrote the file: it sets its name or, in older versions, `normalize` without `architectures`."""
     try:
-        said = json.loads(config.read_text(encoding="utf-8"))
+        content = json.loads(config.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(said, dict) and (
-        said.get("model_type") == "model2vec" or ("normalize" in said and "architectures" not in said)
+    return isinstance(content, dict) and (
+        content.get("model_type") == "model2vec" or ("normalize" in content and "architectures" not in content)
     )
 
 
-def _content(folder: Path) -> str:
-    """A short digest of the model's files."""
-    told = hashlib.sha256()
+def _digest(folder: Path) -> str:
+    """Return a short digest of the model's files."""
+    digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        told.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as file:
-            told.update(file.read(_OPENING))
-    return told.hexdigest()[:16]
+            digest.update(file.read(_DIGEST_BYTES))
+    return digest.hexdigest()[:16]

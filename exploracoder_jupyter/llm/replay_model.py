@@ -1,4 +1,4 @@
-"""Models that give recorded replies again: all of a run's, or those that need not be asked for once more."""
+"""Models that replay recorded replies: all of a run's, or those whose requests need not be repeated."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from exploracoder_jupyter.pipeline.prompting.tool_call_text import asked
 
 
 class ReplayModel:
-    """Answers by step, subject and what the model said before, in the order of the recording; each exchange is given
-    once.
+    """Answers by step, subject and the model's earlier replies, in recorded order; each exchange is used once.
 
-    What it said before tells apart the choices that each went on by itself after looking something up. Where the run
-    takes another course than the recorded one, the next exchange of the same step answers. The recorded usage comes
-    with the first reply. With `paced`, replies take as long as they did.
+    The earlier replies distinguish choices that continued separately after a look-up. Where the run deviates from the
+    recorded one, the next exchange of the same step answers. The recorded usage comes with the first reply. With
+    `paced`, replies take as long as when they were recorded.
     """
 
     def __init__(self, exchanges: Sequence[Exchange], *, paced: bool = False) -> None:
-        self._left = list(exchanges)
+        self._remaining = list(exchanges)
         self._name = exchanges[0].model if exchanges else "replay"
         self._paced = paced
 
@@ -37,7 +36,7 @@ class ReplayModel:
         """Yield the recorded replies.
 
         Raises:
-            EndpointError: nothing is recorded for this request, or it failed when it was recorded.
+            EndpointError: no reply is recorded for this request, or the recorded request failed.
         """
         exchange = self._next(request)
         pause = exchange.usage.seconds / max(len(exchange.replies), 1) if self._paced else 0.0
@@ -49,43 +48,42 @@ class ReplayModel:
             yield reply
 
     def _next(self, request: ModelRequest) -> Exchange:
-        same_step = [exchange for exchange in self._left if exchange.step == request.step]
+        same_step = [exchange for exchange in self._remaining if exchange.step == request.step]
         same = [exchange for exchange in same_step if exchange.subject == request.subject]
-        said = _said(request.messages)
-        going_on = [exchange for exchange in same if _said(exchange.messages) == said]
-        found = next(iter(going_on or same or same_step), None)
+        earlier = _assistant_messages(request.messages)
+        continuing = [exchange for exchange in same if _assistant_messages(exchange.messages) == earlier]
+        found = next(iter(continuing or same or same_step), None)
         if found is None:
             name = f"subtask {request.subject}" if request.subject.isdigit() else request.subject
             where = f" for {name}" if name else ""
-            if not self._left:
+            if not self._remaining:
                 raise EndpointError(f"The recorded run had no further reply{where}.")
-            raise EndpointError(f"The recorded run was not asked what is asked now{where}.")
-        self._left.remove(found)
+            raise EndpointError(f"The recorded run made no such request{where}.")
+        self._remaining.remove(found)
         return found
 
 
 class RememberingModel:
-    """Gives what a model of the same name has said to the same request before, each exchange once and at no cost; all
-    else is asked of the model itself. What asked for a look-up is given only where that is answered.
+    """Reuses replies that a model of the same name gave to the same request, each exchange once and at no cost; other
+    requests go to the model itself. A reply that calls a look-up is reused only where look-ups are available.
     """
 
     def __init__(
         self, model: Model, exchanges: Sequence[Exchange], *, clean: Callable[[str], str] = lambda text: text
     ) -> None:
-        """`clean` makes texts comparable: with those of the exchanges as they were recorded, and without what may
-        differ."""
+        """`clean` makes texts comparable with those of the recorded exchanges, by removing what may differ."""
         self._model = model
         self._clean = clean
         whole = [one for one in exchanges if one.replies and one.problem != "interrupted"]
-        self._known = [(one, self._asked(one.messages)) for one in whole]
+        self._known = [(one, self._comparable(one.messages)) for one in whole]
 
     @property
     def name(self) -> str:
-        """The model's own."""
+        """The name of the wrapped model."""
         return self._model.name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the known replies, or those that the model gives now.
+        """Yield the recorded replies, or those of the model.
 
         Raises:
             EndpointError: from the model.
@@ -99,25 +97,25 @@ class RememberingModel:
                 yield reply
 
     def _take(self, request: ModelRequest) -> Exchange | None:
-        wanted = self._asked(request.messages) if self._known else ()
+        wanted = self._comparable(request.messages) if self._known else ()
         for place, (exchange, known) in enumerate(self._known):
-            alike = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
-            if alike and known == wanted and (request.tools or not _looks_up(exchange)):
+            is_same = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
+            if is_same and known == wanted and (request.tools or not _looks_up(exchange)):
                 del self._known[place]
                 return exchange
         return None
 
-    def _asked(self, messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
+    def _comparable(self, messages: Sequence[Message]) -> tuple[tuple[str, str], ...]:
         return tuple((message.role, self._clean(message.content)) for message in messages)
 
 
 def _looks_up(exchange: Exchange) -> bool:
-    """Whether a reply asks for an API before it goes on."""
+    """Whether a reply calls a look-up before it continues."""
     return any(exchange.calls) or any(asked(text) for text in exchange.replies)
 
 
 def _replies(exchange: Exchange) -> list[Reply]:
-    """The recorded replies; the first one has all of the recorded usage."""
+    """Return the recorded replies; the first one carries all of the recorded usage."""
     usage = [exchange.usage, *(Usage() for _ in exchange.replies)]
     calls = exchange.calls or ((),) * len(exchange.replies)
     return [
@@ -126,11 +124,11 @@ def _replies(exchange: Exchange) -> list[Reply]:
     ]
 
 
-def _said(messages: Sequence[Message]) -> list[Message]:
-    """The model's own part of a conversation."""
+def _assistant_messages(messages: Sequence[Message]) -> list[Message]:
+    """Return the model's own messages in a conversation."""
     return [message for message in messages if message.role == "assistant"]
 
 
 def _problem(exchange: Exchange, text: str) -> str:
-    """The exchange's problem, where it is plain which reply had it."""
+    """Return the exchange's problem, where it is clear which reply had it."""
     return exchange.problem if len(exchange.replies) == 1 or not text.strip() else ""

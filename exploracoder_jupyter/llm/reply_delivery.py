@@ -1,6 +1,6 @@
-"""Takes the answer to one chat request and delivers its choices as replies, each as soon as it is complete.
+"""Receives the answer to one chat request and delivers its choices as replies, each as soon as it is complete.
 
-The choice that is the last one to be complete waits for the end of the stream, where the server tells the cost.
+The last choice to complete waits for the end of the stream, where the server reports the cost.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.llm.endpoint_faults import Fault
-from exploracoder_jupyter.llm.reply_choices import CHARACTERS_PER_TOKEN, Bill, Choice, Growing, whole
+from exploracoder_jupyter.llm.reply_choices import CHARACTERS_PER_TOKEN, Choice, ChoiceBuilder, CostSplit, parse_choices
 from exploracoder_jupyter.llm.untyped_json import as_object
 from exploracoder_jupyter.pipeline.merged_streams import Put
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
@@ -23,28 +23,28 @@ from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 if TYPE_CHECKING:
     from exploracoder_jupyter.llm.endpoint_connection import Stream
 
-_MOST_CHARACTERS = 1_000_000
-"""Of one choice in a stream, reasoning included: more than any model's limit for a reply."""
+_MAX_CHARACTERS = 1_000_000
+"""Limit for one choice in a stream, reasoning included: more than any model's limit for a reply."""
 
 
 @dataclass(slots=True)
-class Asked:
-    """A model request on its way: what it has cost and not yet said, and which of its choices are lost."""
+class PendingRequest:
+    """A model request in progress: the cost not reported yet, and the choices that are lost."""
 
     request: ModelRequest
     deadline: float
-    """The time by which it ends, whatever the endpoint does."""
-    owed: Usage = field(default_factory=Usage)
+    """The time by which the request ends, whatever the endpoint does."""
+    unreported: Usage = field(default_factory=Usage)
     lost: dict[int, EndpointError] = field(default_factory=dict)
-    broken: bool = False
-    """Whether the stream of all choices broke off."""
+    stream_broken: bool = False
+    """Whether the stream with all choices broke off."""
     fault: Fault | None = None
-    """Why it did."""
+    """Why the stream broke off."""
 
     def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
-        """The reply for a choice; what is owed is said with it."""
-        said, self.owed = (usage or Usage()) + self.owed, Usage()
-        return Reply(index, choice.text, said, choice.problem, choice.calls)
+        """Return the reply for a choice; its usage includes the cost not reported yet."""
+        total, self.unreported = (usage or Usage()) + self.unreported, Usage()
+        return Reply(index, choice.text, total, choice.problem, choice.calls)
 
     @property
     def characters(self) -> int:
@@ -53,61 +53,61 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class DeliveryResult:
     """How an answer ended."""
 
     ended: bool
-    """It came to an end in order, as far as the wire can tell."""
-    shown: int
-    """How many choices the server began."""
+    """Whether the answer ended normally, as far as the protocol shows."""
+    started: int
+    """Number of choices that the server started."""
     complete: int
     fault: Fault | None = None
-    """Why it did not."""
+    """Why the answer did not end normally."""
 
     @property
-    def whole(self) -> bool:
-        """Whether no choice was left halfway: some servers' connections end in order when they break off."""
-        return self.ended and self.complete >= self.shown
+    def all_complete(self) -> bool:
+        """Whether every started choice is complete: some servers end the connection normally when they break off."""
+        return self.ended and self.complete >= self.started
 
 
 class Delivery:
-    """The delivery of one HTTP request's choices: the server's choice i is the reply `indexes[i]`."""
+    """Delivers the choices of one HTTP request: the server's choice i becomes the reply `indexes[i]`."""
 
-    def __init__(self, asked: Asked, indexes: Sequence[int], put: Put[Reply]) -> None:
-        self._asked = asked
+    def __init__(self, pending: PendingRequest, indexes: Sequence[int], put: Put[Reply]) -> None:
+        self._pending = pending
         self._indexes = indexes
         self._put = put
-        self._bill = Bill(asked.characters)
-        self._most = _MOST_CHARACTERS * len(indexes)
-        if (left := asked.request.tokens_left) is not None:
-            self._most = min(self._most, int(left * CHARACTERS_PER_TOKEN))
+        self._cost = CostSplit(pending.characters)
+        self._max_characters = _MAX_CHARACTERS * len(indexes)
+        if (left := pending.request.tokens_left) is not None:
+            self._max_characters = min(self._max_characters, int(left * CHARACTERS_PER_TOKEN))
         self._complete = 0
         self._last: Choice | None = None
 
-    async def receive(self, answer: JsonValue | Stream) -> Received:
-        """Deliver what is complete. A stream that passes the deadline, or the budget, is cut, its choices truncated."""
+    async def receive(self, answer: JsonValue | Stream) -> DeliveryResult:
+        """Deliver the complete choices. At the deadline or the budget, a stream is cut and its choices truncated."""
         if isinstance(answer, AsyncGenerator):
             return await self._receive_stream(answer)
-        choices = whole(answer)
+        choices = parse_choices(answer)
         self._take(choices)
-        self._settle(as_object(answer).get("usage"), sum(choice.raw for choice in choices))
-        return Received(True, len(choices), self._complete)
+        self._finish(as_object(answer).get("usage"), sum(choice.raw for choice in choices))
+        return DeliveryResult(True, len(choices), self._complete)
 
-    async def _receive_stream(self, stream: Stream) -> Received:
-        growing, fault = Growing(), None
+    async def _receive_stream(self, stream: Stream) -> DeliveryResult:
+        builder, fault = ChoiceBuilder(), None
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Fault):
                     fault = chunk
                     break
-                self._take(growing.feed(chunk))
-                if growing.characters > self._most:
-                    fault = Fault("too large", f"its reply has more than {growing.characters:,} characters")
+                self._take(builder.feed(chunk))
+                if builder.characters > self._max_characters:
+                    fault = Fault("too large", f"its reply has more than {builder.characters:,} characters")
                     break
         if fault and fault.is_final:
-            self._take(growing.cut())
-        self._settle(growing.usage, growing.characters)
-        return Received(fault is None, growing.begun, self._complete, fault)
+            self._take(builder.truncate_unfinished())
+        self._finish(builder.usage, builder.characters)
+        return DeliveryResult(fault is None, builder.started, self._complete, fault)
 
     def _take(self, choices: Iterable[Choice]) -> None:
         for choice in choices:
@@ -117,11 +117,11 @@ class Delivery:
             if self._complete == len(self._indexes):
                 self._last = choice
             else:
-                self._put(self._asked.reply(self._indexes[choice.index], choice, self._bill.part(choice)))
+                self._put(self._pending.reply(self._indexes[choice.index], choice, self._cost.early_usage(choice)))
 
-    def _settle(self, counted: JsonValue, characters: int) -> None:
-        rest = self._bill.rest(counted, characters)
+    def _finish(self, counted: JsonValue, characters: int) -> None:
+        rest = self._cost.final_usage(counted, characters)
         if self._last is None:
-            self._asked.owed += rest
+            self._pending.unreported += rest
         else:
-            self._put(self._asked.reply(self._indexes[self._last.index], self._last, rest))
+            self._put(self._pending.reply(self._indexes[self._last.index], self._last, rest))

@@ -1,4 +1,4 @@
-"""A model that says what it was told to say: for tests, demonstrations and dry runs."""
+"""A model with scripted replies: for tests, demonstrations and dry runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Call, Usage
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 
-Choice = str | Call
-"""What the model says, or a tool that it calls without saying anything."""
-Script = Sequence[Choice | Sequence[Choice]] | Callable[[ModelRequest], Choice | Sequence[Choice]]
-"""One entry for each request: one choice, or a sequence of several. Or a function that answers."""
+ScriptedChoice = str | Call
+"""Text that the model replies with, or a tool that it calls without text."""
+Script = (
+    Sequence[ScriptedChoice | Sequence[ScriptedChoice]]
+    | Callable[[ModelRequest], ScriptedChoice | Sequence[ScriptedChoice]]
+)
+"""One entry per request: one choice, or a sequence of several. Or a function that returns an entry."""
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -27,14 +30,14 @@ class ScriptedModel:
 
     @property
     def name(self) -> str:
-        """As given."""
+        """The name given at construction."""
         return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the entry's choices, at most as many as are asked for.
+        """Yield the entry's choices, at most as many as requested.
 
         Raises:
-            EndpointError: the script is at its end.
+            EndpointError: the script is exhausted.
         """
         self.requests.append(request)
         choices = self._choices(request)[: request.sampling.n]
@@ -44,14 +47,14 @@ class ScriptedModel:
             usage = Usage(int(index == 0), prompt // _CHARACTERS_PER_TOKEN, len(text) // _CHARACTERS_PER_TOKEN)
             yield Reply(index, text, usage, "" if text.strip() or calls else "empty", calls)
 
-    def _choices(self, request: ModelRequest) -> Sequence[Choice]:
+    def _choices(self, request: ModelRequest) -> Sequence[ScriptedChoice]:
         if callable(self._script):
             entry = self._script(request)
         elif len(self.requests) <= len(self._script):
             entry = self._script[len(self.requests) - 1]
         else:
             raise EndpointError(
-                f"The script of {self._name!r} holds {len(self._script)} replies, and request {len(self.requests)}"
-                f" (step {request.step!r}) wants one more."
+                f"The script of {self._name!r} has {len(self._script)} replies, and request {len(self.requests)}"
+                f" (step {request.step!r}) needs another."
             )
         return [entry] if isinstance(entry, str | Call) else list(entry)

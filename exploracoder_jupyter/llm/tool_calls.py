@@ -1,4 +1,4 @@
-"""Tool calls on the wire of an OpenAI-compatible endpoint: put together from a stream or taken whole, and said again.
+"""Tool calls in the protocol of OpenAI-compatible endpoints: parsed from a stream or a whole message, and serialized.
 
 Servers differ: some number the calls of a stream, some only give each an id, some send the arguments as an object.
 """
@@ -16,86 +16,86 @@ from exploracoder_jupyter.llm.untyped_json import as_count, as_list, as_object
 from exploracoder_jupyter.pipeline.ports import Tool
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import argument
 
-_MOST_CALLS = 100
-"""Of one choice; the others are ignored."""
-_LONGEST_ARGUMENTS = 20_000
-"""Characters; a call with more is ignored: all tools take a short text."""
+_MAX_CALLS = 100
+"""Limit for one choice; further calls are ignored."""
+_MAX_ARGUMENTS = 20_000
+"""Limit in characters; a call with more is ignored, because all tools take a short text."""
 
 
 @dataclass(slots=True)
-class _Part:
+class _PartialCall:
     id: str
     name: str = ""
     arguments: str = ""
 
 
 @dataclass(slots=True)
-class GrowingCalls:
-    """The tool calls of one choice, fed piece by piece."""
+class CallBuilder:
+    """Builds the tool calls of one choice, piece by piece."""
 
-    _parts: dict[tuple[int, int], _Part] = field(default_factory=dict)
-    """By the number that the server gives, and how many ids it has given that number before."""
+    _parts: dict[tuple[int, int], _PartialCall] = field(default_factory=dict)
+    """By the index that the server sends, and a counter of the ids that share that index."""
 
     def feed(self, pieces: JsonValue) -> int:
-        """Take the pieces of one chunk; returns how many characters they have."""
+        """Add the pieces of one chunk; return their number of characters."""
         return sum(self._take(as_object(piece)) for piece in as_list(pieces))
 
     def calls(self) -> tuple[Call, ...]:
-        """The calls that can be understood, in order."""
-        return tuple(_numbered(_call(part.id, part.name, part.arguments) for part in self._parts.values()))
+        """Return the calls that can be parsed, in order."""
+        return tuple(_with_ids(_call(part.id, part.name, part.arguments) for part in self._parts.values()))
 
     def _take(self, piece: Mapping[str, JsonValue]) -> int:
-        number, id_ = as_count(piece.get("index"), _MOST_CALLS) or 0, _text(piece.get("id"))
+        number, id_ = as_count(piece.get("index"), _MAX_CALLS) or 0, _text(piece.get("id"))
         function = as_object(piece.get("function"))
         name, arguments = _text(function.get("name")), _text(function.get("arguments"))
         same = [key for key in self._parts if key[0] == number]
         part = self._parts[same[-1]] if same else None
         if part is None or (id_ and part.id and id_ != part.id):
-            if len(self._parts) >= _MOST_CALLS:
+            if len(self._parts) >= _MAX_CALLS:
                 return len(name) + len(arguments)
-            part = self._parts[number, len(same)] = _Part(id_)
+            part = self._parts[number, len(same)] = _PartialCall(id_)
         part.id, part.name = part.id or id_, part.name or name
-        if len(part.arguments) <= _LONGEST_ARGUMENTS:
+        if len(part.arguments) <= _MAX_ARGUMENTS:
             part.arguments += arguments
         return len(name) + len(arguments)
 
 
-def calls_of(given: JsonValue) -> tuple[Call, ...]:
-    """The calls of a message that came in one piece."""
-    growing = GrowingCalls()
-    growing.feed([{**as_object(item), "index": number} for number, item in enumerate(as_list(given)[:_MOST_CALLS])])
+def parse_calls(given: JsonValue) -> tuple[Call, ...]:
+    """Return the calls of a message that arrived in one piece."""
+    growing = CallBuilder()
+    growing.feed([{**as_object(item), "index": number} for number, item in enumerate(as_list(given)[:_MAX_CALLS])])
     return growing.calls()
 
 
-def sent(tools: Sequence[Tool]) -> list[JsonValue]:
-    """The tools as they are offered."""
-    return [_offered(tool) for tool in tools]
+def tool_definitions(tools: Sequence[Tool]) -> list[JsonValue]:
+    """Return the tools in the form in which requests offer them."""
+    return [_tool_definition(tool) for tool in tools]
 
 
-def messages(given: Sequence[Message], tools: Sequence[Tool], *, native: bool) -> list[JsonValue]:
-    """The messages as they are sent: with calls as such, or, for a server that takes none, as text."""
+def message_bodies(given: Sequence[Message], tools: Sequence[Tool], *, native: bool) -> list[JsonValue]:
+    """Return the messages in the form that is sent: with native calls, or as text for a server without tools."""
     if native:
         parameters = {tool.name: tool.parameter for tool in tools}
-        return [_as_called(message, parameters) for message in given]
+        return [_native_message(message, parameters) for message in given]
     return [{"role": role, "content": content} for role, content in _as_text(given)]
 
 
-def _as_called(message: Message, parameters: dict[str, str]) -> JsonValue:
+def _native_message(message: Message, parameters: dict[str, str]) -> JsonValue:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.answers, "content": message.content}
     if not message.calls:
         return {"role": message.role, "content": message.content}
-    said: list[JsonValue] = [_said(call, parameters.get(call.tool, "query")) for call in message.calls]
-    return {"role": message.role, "content": message.content or None, "tool_calls": said}
+    calls: list[JsonValue] = [_call_body(call, parameters.get(call.tool, "query")) for call in message.calls]
+    return {"role": message.role, "content": message.content or None, "tool_calls": calls}
 
 
-def _said(call: Call, parameter: str) -> JsonValue:
+def _call_body(call: Call, parameter: str) -> JsonValue:
     arguments = json.dumps({parameter: call.argument}, ensure_ascii=False)
     return {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
 
 
 def _as_text(given: Sequence[Message]) -> Iterator[tuple[str, str]]:
-    """Calls as lines of the assistant's text, and answers that follow one another as one message of the user."""
+    """Yield calls as lines of the assistant's text, and consecutive answers as one message of the user."""
     answers: list[str] = []
     for message in given:
         if message.role == "tool":
@@ -110,19 +110,19 @@ def _as_text(given: Sequence[Message]) -> Iterator[tuple[str, str]]:
         yield "user", "\n\n".join(answers)
 
 
-def _offered(tool: Tool) -> JsonValue:
+def _tool_definition(tool: Tool) -> JsonValue:
     parameter: JsonValue = {tool.parameter: {"type": "string", "description": tool.wanted}}
     form: JsonValue = {"type": "object", "properties": parameter, "required": [tool.parameter]}
     return {"type": "function", "function": {"name": tool.name, "description": tool.about, "parameters": form}}
 
 
 def _call(id_: str, name: str, arguments: str) -> Call | None:
-    found = argument(arguments) if len(arguments) <= _LONGEST_ARGUMENTS else ""
+    found = argument(arguments) if len(arguments) <= _MAX_ARGUMENTS else ""
     return Call(name, found, id_) if name and found else None
 
 
-def _numbered(calls: Iterator[Call | None]) -> Iterator[Call]:
-    """Each with an id: some servers give none, and want one back."""
+def _with_ids(calls: Iterator[Call | None]) -> Iterator[Call]:
+    """Yield the calls, each with an id: some servers send none, but require one in the answer."""
     for number, call in enumerate(filter(None, calls), 1):
         yield call if call.id else Call(call.tool, call.argument, f"call_{number}")
 

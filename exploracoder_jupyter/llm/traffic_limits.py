@@ -1,7 +1,7 @@
-"""Measures what an exchange with an endpoint sends and receives, and limits what is read of a response.
+"""Measures what an exchange with an endpoint sends and receives, and limits how much of a response is read.
 
-The limits are hooks of the HTTP client, so that they also hold for error responses and redirects, and while a body is
-being read: no more of it than the limit is ever in memory. What was measured is what error messages report.
+The limits are hooks of the HTTP client, so that they also apply to error responses and redirects, and while a body is
+read: memory never contains more of it than the limit. Error messages report these measurements.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import httpx2
 
 Report = Callable[[str], None]
-"""Receives a sentence on what is being waited for, without the full stop."""
+"""Receives a sentence about what is being waited for, without the full stop."""
 
-_MOST_BYTES = {"stream": 256_000_000, "embeddings": 16_000_000, "other": 4_000_000}
-"""Of one response. Nothing accumulates from a stream but its text, which `delivery` limits."""
-_MOST_EVENT = 1_000_000
+_MAX_BYTES = {"stream": 256_000_000, "embeddings": 16_000_000, "other": 4_000_000}
+"""Limits for one response. Only the text of a stream accumulates in memory, which `reply_delivery` limits."""
+_MAX_EVENT_BYTES = 1_000_000
 """Bytes of one server-sent event, which is in memory as a whole."""
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _FIRST_REPORT = 15.0
@@ -30,19 +30,19 @@ _FIRST_REPORT = 15.0
 
 
 class ResponseRefused(Exception):
-    """A response that is not read any further."""
+    """A response that is not read further."""
 
 
 class ResponseTooLarge(ResponseRefused):
-    """It is larger than any reply is; the message gives the limit that it exceeds."""
+    """The response is larger than any valid reply; the message gives the limit."""
 
 
 class EncodingRefused(ResponseRefused):
-    """It is compressed, though no encoding was offered; decompressed it could have any size."""
+    """The response is compressed, though no encoding was offered; decompressed it could have any size."""
 
 
 class RedirectRefused(ResponseRefused):
-    """It redirects to another server, which must get neither the key nor the prompt; the message is its address."""
+    """The response redirects to another server, which must get neither key nor prompt; the message is its address."""
 
 
 @dataclass(slots=True)
@@ -53,28 +53,28 @@ class Traffic:
     """The time by which the exchange ends, retries included."""
     began: float = field(default_factory=anyio.current_time)
     requests: int = 0
-    """How many were sent."""
+    """Number of requests sent."""
     answered: bool = False
-    """Whether a response to the last one began."""
+    """Whether a response to the last request began."""
     received: int = 0
     """Bytes of that response's body."""
-    last: float = field(default_factory=anyio.current_time)
-    """When the last request was sent, or something received since."""
+    last_activity: float = field(default_factory=anyio.current_time)
+    """When the last request was sent, or the last data of its response received."""
     sleeping: bool = False
     """Whether the exchange waits before the next request."""
 
-    def sent(self) -> None:
-        """Note that a request is sent."""
+    def start_request(self) -> None:
+        """Record that a request is sent."""
         self.requests += 1
-        self.answered, self.received, self.last = False, 0, anyio.current_time()
+        self.answered, self.received, self.last_activity = False, 0, anyio.current_time()
 
-    def got(self, size: int) -> None:
-        """Note that so many bytes of the body were received."""
+    def add_received(self, size: int) -> None:
+        """Record that `size` bytes of the body were received."""
         self.received += size
-        self.last = anyio.current_time()
+        self.last_activity = anyio.current_time()
 
     @property
-    def left(self) -> float:
+    def time_left(self) -> float:
         """Seconds until the deadline."""
         return max(self.deadline - anyio.current_time(), 0.0)
 
@@ -84,17 +84,17 @@ class Traffic:
         return anyio.current_time() - self.began
 
     @property
-    def silent(self) -> float:
+    def silence(self) -> float:
         """Seconds since something was sent or received."""
-        return anyio.current_time() - self.last
+        return anyio.current_time() - self.last_activity
 
 
-CURRENT: ContextVar[Traffic] = ContextVar("traffic")
-"""The exchange that the present task is making."""
+CURRENT_TRAFFIC: ContextVar[Traffic] = ContextVar("traffic")
+"""The exchange of the current task."""
 
 
 class SilenceReporter:
-    """While it is entered, reports when the endpoint has sent nothing for a while."""
+    """Context manager that reports when the endpoint has sent nothing for a while."""
 
     def __init__(self, traffic: Traffic, url: str, *, timeout: float, report: Report) -> None:
         self._traffic = traffic
@@ -113,10 +113,10 @@ class SilenceReporter:
             self._timer.cancel()
 
     def _wait(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._check)
 
-    def _look(self) -> None:
-        silent = self._traffic.silent
+    def _check(self) -> None:
+        silent = self._traffic.silence
         if silent < self._first:
             self._next = self._first
         elif silent >= self._next and not self._traffic.sleeping:
@@ -127,19 +127,19 @@ class SilenceReporter:
 
 
 def format_seconds(seconds: float) -> str:
-    """A duration for a message: whole seconds, or one decimal below ten."""
+    """Format a duration for a message: whole seconds, or one decimal below ten."""
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f}".removesuffix(".0") + " s"
 
 
-def install(client: httpx2.AsyncClient) -> None:
-    """Measure and limit all responses that the client receives."""
+def install_limits(client: httpx2.AsyncClient) -> None:
+    """Add hooks that measure and limit all responses to the client."""
     hooks = client.event_hooks
     client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _limit]}
 
 
 async def _limit(response: httpx2.Response) -> None:
-    traffic = CURRENT.get()
-    traffic.answered, traffic.last = True, anyio.current_time()
+    traffic = CURRENT_TRAFFIC.get()
+    traffic.answered, traffic.last_activity = True, anyio.current_time()
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise EncodingRefused(response.headers["content-encoding"])
     if response.has_redirect_location:
@@ -165,16 +165,16 @@ def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> htt
     import httpx2
 
     class Limited(httpx2.AsyncByteStream):
-        """The body of a response, as far as the limits allow."""
+        """The body of a response, within the limits."""
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             event = _EventSize() if kind == "stream" else None
             async for chunk in stream:
-                traffic.got(len(chunk))
-                if traffic.received > _MOST_BYTES[kind]:
-                    raise ResponseTooLarge(f"its response has more than {_MOST_BYTES[kind] // 1_000_000} MB")
-                if event and event.after(chunk) > _MOST_EVENT:
-                    raise ResponseTooLarge(f"one event of its stream has more than {_MOST_EVENT // 1_000_000} MB")
+                traffic.add_received(len(chunk))
+                if traffic.received > _MAX_BYTES[kind]:
+                    raise ResponseTooLarge(f"its response has more than {_MAX_BYTES[kind] // 1_000_000} MB")
+                if event and event.add_chunk(chunk) > _MAX_EVENT_BYTES:
+                    raise ResponseTooLarge(f"one event of its stream has more than {_MAX_EVENT_BYTES // 1_000_000} MB")
                 yield chunk
 
         async def aclose(self) -> None:
@@ -184,14 +184,14 @@ def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> htt
 
 
 class _EventSize:
-    """How much of the last server-sent event of a stream was received."""
+    """Counts the received bytes of the last server-sent event of a stream."""
 
     def __init__(self) -> None:
         self._size = 0
         self._tail = b""
 
-    def after(self, chunk: bytes) -> int:
-        """The size, this chunk included."""
+    def add_chunk(self, chunk: bytes) -> int:
+        """Return the size including this chunk."""
         joined = self._tail + chunk
         end = max(joined.rfind(mark) for mark in _EVENT_ENDS)
         self._size = len(joined) - end if end >= 0 else self._size + len(chunk)

@@ -8,26 +8,26 @@ from pydantic import JsonValue
 
 
 def as_object(value: JsonValue) -> Mapping[str, JsonValue]:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: JsonValue) -> Sequence[JsonValue]:
-    """The value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else ()
 
 
 def as_text(value: JsonValue) -> str:
-    """The value if it is a string, else an empty one."""
+    """Return the value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
-def as_count(value: JsonValue, most: int) -> int | None:
-    """The value if it is a whole number from 0 to `most`."""
-    return value if type(value) is int and 0 <= value <= most else None
+def as_count(value: JsonValue, maximum: int) -> int | None:
+    """Return the value if it is an integer from 0 to `maximum`, else `None`."""
+    return value if type(value) is int and 0 <= value <= maximum else None
 
 
 def json_type(value: JsonValue) -> str:
-    """What JSON calls the type of the value, with its article."""
+    """Return the JSON name of the value's type, with an article."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")

@@ -147,7 +147,7 @@ async def test_a_state_that_was_cut_off_is_forked_or_said_to_be_lost(root, level
         assert (observation.status, as_shown(observation)) == ("ok", "[1]")
     else:
         assert observation.status == "died"
-        assert "cannot be repeated" in observation.error.message
+        assert "cannot be reproduced" in observation.error.message
 
 
 async def test_a_state_that_differs_when_repeated_is_forked_or_said_to_be_lost(root, level):

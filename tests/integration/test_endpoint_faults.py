@@ -156,7 +156,7 @@ async def test_a_key_is_sent_as_a_header_and_never_said(httpserver):
 async def test_an_unknown_model_is_answered_with_those_that_exist(httpserver):
     httpserver.expect_request(CHAT).respond_with_json({"error": {"message": "model not found"}}, 404)
     httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "a"}, {"id": "b"}]})
-    with pytest.raises(EndpointError, match=r"has no model 'm'\. It has: a, b"):
+    with pytest.raises(EndpointError, match=r"has no model 'm'\. Available: a, b"):
         await answers(endpoint(httpserver.url_for("/v1")))
 
 
@@ -306,7 +306,7 @@ async def test_the_only_model_of_a_server_needs_no_name(httpserver):
     httpserver.expect_ordered_request("/v1/models").respond_with_json({"data": [{"id": "a"}, {"id": "b"}]})
     unnamed = endpoint(httpserver.url_for("/v1"), model=None)
     assert (await resolve_model(unnamed, Secrets())).model == "only"
-    with pytest.raises(EndpointError, match=r"No model is named .*It has: a, b"):
+    with pytest.raises(EndpointError, match=r"No model is set .*Available: a, b"):
         await resolve_model(unnamed, Secrets())
 
 
@@ -443,7 +443,7 @@ async def test_a_malformed_reply_is_one_plain_sentence(body, word, streamed):
     with served(respond) as url, anyio.fail_after(patience(10)):
         message, _ = await failure(url)
         embedding = await embedding_failure(url)
-    assert message.startswith(f"{url} does not answer as an OpenAI-compatible endpoint") and word in message
+    assert message.startswith(f"{url} does not answer like an OpenAI-compatible endpoint") and word in message
     assert embedding.startswith(url)
 
 
@@ -522,7 +522,7 @@ async def test_silence_in_the_middle_of_a_body_is_reported_and_ends_at_the_timeo
         release.set()
     assert seconds < patience(3)  # timeout x 2, and some time for a busy machine
     assert any("has sent nothing for 0." in line and "until 0.6 s" in line for line in reports)
-    assert sum("trying again" in line for line in reports) >= 1
+    assert sum("retrying" in line for line in reports) >= 1
     assert "cannot be reached" not in str(caught.value)
 
 
@@ -646,7 +646,7 @@ async def test_why_nothing_was_reached_is_told_apart(httpserver):
         refused, _ = await failure(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", retries=1)
     assert "cannot be reached" in refused and "refused" in refused and "tried 2 times" in refused
     unknown, _ = await failure("http://no-such-host.invalid/v1", retries=0)
-    assert "no-such-host.invalid is not known" in unknown
+    assert "no-such-host.invalid is unknown" in unknown
     secure, _ = await failure(httpserver.url_for("/v1").replace("http:", "https:"), retries=3)
     assert "secure connection" in secure and "cannot be reached" not in secure
 

@@ -13,7 +13,7 @@ import pytest
 from exploracoder_jupyter.core.errors import BranchingChanged, MissingMeans
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernels import RerunBranch, open_siblings
-from exploracoder_jupyter.kernels.branching.fork_blocklist import known_suspects
+from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
 from tests.patience import patience, wait_until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
@@ -106,7 +106,7 @@ async def test_a_fork_that_hangs_is_run_again_in_another_way_and_remembered(work
             await branch.run("pool.submit(int).result()", timeout=patience(60))
         [again] = await root.fork(1)
         assert isinstance(again, RerunBranch)
-        assert known_suspects() == ["numexpr"]
+        assert blocked_libraries() == ["numexpr"]
 
 
 async def test_code_that_hangs_by_itself_is_no_fault_of_the_fork(workdir):
@@ -116,7 +116,7 @@ async def test_code_that_hangs_by_itself_is_no_fault_of_the_fork(workdir):
         observed = await branch.run("lock.acquire(); lock.acquire()", timeout=5)
         assert observed.status == "timeout", observed
         assert not isinstance((await root.fork(1))[0], RerunBranch)
-        assert known_suspects() == []
+        assert blocked_libraries() == []
 
 
 async def test_two_roots_may_be_forked_at_one_time(workdir):

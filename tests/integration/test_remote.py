@@ -22,12 +22,12 @@ from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageErr
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernel_agent import variable_transfer
 from exploracoder_jupyter.kernels import inspector
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from exploracoder_jupyter.kernels.remote import remote_channel
 from exploracoder_jupyter.kernels.remote.gateway import open_gateway
-from exploracoder_jupyter.kernels.remote.kernel_reaper import Steward
-from exploracoder_jupyter.kernels.remote.remote_payload import pack, unpack_written
+from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
+from exploracoder_jupyter.kernels.remote.remote_payload import build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import RemoteSibling
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings, remote_inspector
 from tests.integration.remote_servers import SERVERS, TOKEN, serve
@@ -101,13 +101,13 @@ async def root(siblings):
 async def sibling_with(server, patience):
     """One sibling whose kernel ends itself after so many seconds of silence."""
     gateway = await open_gateway(server.url, kernel=None, token=SecretStr(TOKEN))
-    steward = Steward(gateway)
-    sibling = await RemoteSibling.start(gateway, pack(None, Sandbox(), patience=patience), steward)
+    reaper = KernelReaper(gateway)
+    sibling = await RemoteSibling.start(gateway, build_payload(None, Sandbox(), silence_limit=patience), reaper)
     try:
         yield sibling
     finally:
         await sibling.close()
-        steward.close()
+        reaper.close()
 
 
 async def run(branch, code, timeout=None):
@@ -128,7 +128,7 @@ async def soon(holds, seconds=15):
 async def test_it_says_where_it_runs_and_claims_no_isolation(siblings, server):
     environment = siblings.environment()
     host = server.url.removeprefix("http://")
-    assert environment.isolation == f"remote kernel at {host}: its isolation is that server's; limits only"
+    assert environment.isolation == f"remote kernel at {host}: its isolation is up to that server; limits only"
     assert environment.branching == "rerun (remote)"
     assert environment.python == sys.version.split()[0]
     assert environment.state.startswith("fresh")
@@ -310,7 +310,7 @@ async def test_a_killed_engine_leaves_no_kernel_behind(quiet, tmp_path):
 
 
 async def test_a_kernel_that_dies_while_it_unpacks_leaves_no_folder(tmp_path):
-    torn = replace(pack(None, Sandbox(), patience=60), content=b"not an archive")
+    torn = replace(build_payload(None, Sandbox(), silence_limit=60), content=b"not an archive")
     kernel = "import IPython, sys; IPython.InteractiveShell.instance().run_cell(sys.stdin.read())"
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
     code = "\n".join(torn.code())
@@ -325,9 +325,9 @@ async def test_a_kernel_that_nobody_speaks_to_ends_itself(quiet):
         assert "the remote kernel ended" in sibling.end_reason
     async with sibling_with(quiet, patience=3) as sibling:
         for _ in range(3):
-            await sibling.touch()
+            await sibling.notify_alive()
             await anyio.sleep(1.5)
-        assert (await sibling.execute("1", timeout=patience(10), collector=Collector(1000))).cause == "finished"
+        assert (await sibling.execute("1", timeout=patience(10), collector=OutputCollector(1000))).cause == "finished"
 
 
 async def test_a_lost_server_is_noticed_while_code_runs(tmp_path, anyio_backend):
@@ -336,7 +336,9 @@ async def test_a_lost_server_is_noticed_while_code_runs(tmp_path, anyio_backend)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(anyio.to_thread.run_sync, lambda: (time.sleep(1), server.process.kill()))
                 with anyio.fail_after(patience(30)):
-                    ending = await sibling.execute("import time; time.sleep(60)", timeout=60, collector=Collector(1000))
+                    ending = await sibling.execute(
+                        "import time; time.sleep(60)", timeout=60, collector=OutputCollector(1000)
+                    )
             assert ending.cause == "died"
             assert "connection" in ending.note
             assert not sibling.is_alive
@@ -345,12 +347,12 @@ async def test_a_lost_server_is_noticed_while_code_runs(tmp_path, anyio_backend)
 
 FAULTS = {
     "wrong token": ({}, "wrong", MissingMeans, "refuses the token"),
-    "no token": ({}, None, MissingMeans, "wants a token"),
+    "no token": ({}, None, MissingMeans, "requires a token"),
     "no such kernel": ({"kernel": "nowhere"}, TOKEN, MissingMeans, "no kernel 'nowhere'"),
     "nobody there": ({"gateway": "http://127.0.0.1:9"}, TOKEN, MissingMeans, "cannot be reached: Connection refused"),
     "no address": ({"gateway": "localhost:8888"}, TOKEN, UsageError, "not an http"),
     "a token in it": ({"gateway": "http://localhost:1/?token=abc"}, None, UsageError, "EXPLORACODER_GATEWAY_TOKEN"),
-    "isolation": ({"isolation": "require"}, TOKEN, MissingMeans, "Nothing is known here of how"),
+    "isolation": ({"isolation": "require"}, TOKEN, MissingMeans, "The isolation of a remote kernel is unknown"),
     "live state": ({"state": "live"}, TOKEN, MissingMeans, "start in fresh kernels"),
     "forks": ({"branching": "fork"}, TOKEN, MissingMeans, "are not forked"),
     "none": ({"gateway": None}, TOKEN, UsageError, "No gateway"),
@@ -381,7 +383,7 @@ class _Page(BaseHTTPRequestHandler):
 async def test_another_kind_of_server_is_told_apart(tmp_path):
     with HTTPServer(("127.0.0.1", 0), _Page) as page:
         Thread(target=page.serve_forever, daemon=True).start()
-        with pytest.raises(MissingMeans, match="does not answer as a Jupyter Server"):
+        with pytest.raises(MissingMeans, match="does not answer like a Jupyter Server"):
             await open_gateway(f"http://127.0.0.1:{page.server_port}", kernel=None, token=None)
         page.shutdown()
 
@@ -419,6 +421,6 @@ def test_an_archive_from_over_there_writes_nowhere_else(tmp_path):
             entry.type, entry.linkname = kind, "/etc/passwd"
             packed.addfile(entry)
     kept = tmp_path / "kept"
-    assert unpack_written(buffer.getvalue(), kept, most=1000) == ("good.txt",)
+    assert unpack_written(buffer.getvalue(), kept, max_bytes=1000) == ("good.txt",)
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["good.txt"]
-    assert unpack_written(b"no archive", kept, most=1000) == ()
+    assert unpack_written(b"no archive", kept, max_bytes=1000) == ()

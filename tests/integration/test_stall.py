@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from exploracoder_jupyter.kernels.processes.stall_detection import Stall, sleeping_on_lock
+from exploracoder_jupyter.kernels.processes.stall_detection import StallDetector, sleeping_on_lock
 from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
@@ -50,12 +50,12 @@ def verdict(code, within=3 * SECONDS + 0.3):
     with process:
         try:
             process.stdout.readline()
-            stall = Stall(process.pid, seconds=SECONDS)
+            stall = StallDetector(process.pid, seconds=SECONDS)
             process.stdin.write(b"\n")
             process.stdin.flush()
             end = time.monotonic() + within
             while time.monotonic() < end:
-                if stall.look():
+                if stall.is_stalled():
                     return True, sleeping_on_lock(process.pid)
                 time.sleep(0.05)
             return False, sleeping_on_lock(process.pid)
@@ -77,5 +77,5 @@ def test_waits_are_not(code):
 def test_a_process_that_is_gone_does_not_hang():
     process = subprocess.Popen(["true"])
     process.wait()
-    assert not Stall(process.pid, seconds=0).look()
+    assert not StallDetector(process.pid, seconds=0).is_stalled()
     assert not sleeping_on_lock(process.pid)

@@ -62,7 +62,7 @@ from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_wor
 from exploracoder_jupyter.knowledge.search.api_index import Index
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
 from exploracoder_jupyter.knowledge.sources import credential_removal, gitignore
-from exploracoder_jupyter.llm.endpoint_faults import Fault, Where, explain, quoted
+from exploracoder_jupyter.llm.endpoint_faults import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import glue_code
 from exploracoder_jupyter.llm.offline.inputs import experience_state as offline_state
@@ -70,7 +70,7 @@ from exploracoder_jupyter.llm.offline.inputs import task_values as offline_value
 from exploracoder_jupyter.llm.offline.inputs import word_matching as offline_words
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
-from exploracoder_jupyter.llm.tool_calls import calls_of
+from exploracoder_jupyter.llm.tool_calls import parse_calls
 from exploracoder_jupyter.pipeline.exploring import (
     called_apis,
     candidate_selection,
@@ -348,7 +348,13 @@ async def replied(model, request):
     return [reply async for reply in model.complete(request)]
 
 
-FAULTS = (Fault("silent"), Fault("alien"), Fault("too large"), Fault("status", status=500), Fault("status", status=404))
+FAULTS = (
+    Fault("silent"),
+    Fault("incompatible"),
+    Fault("too large"),
+    Fault("status", status=500),
+    Fault("status", status=404),
+)
 MODELS = {
     "offline": of_the_offline_model,
     "values in a task": each(
@@ -359,12 +365,12 @@ MODELS = {
         lambda text: offline_state.prune(text, ["x"]),
     ),
     "tool calls": each(
-        lambda text: calls_of([SimpleNamespace(id=text, function=SimpleNamespace(name=text, arguments=text))]),
-        calls_of,
+        lambda text: parse_calls([SimpleNamespace(id=text, function=SimpleNamespace(name=text, arguments=text))]),
+        parse_calls,
     ),
     "faults": each(
-        lambda text: [str(explain(replace(fault, text=text), Where(text, text, True, 1.0))) for fault in FAULTS],
-        lambda text: quoted(text, "key"),
+        lambda text: [str(explain(replace(fault, text=text), Target(text, text, True, 1.0))) for fault in FAULTS],
+        lambda text: quote_message(text, "key"),
     ),
 }  # fmt: skip
 

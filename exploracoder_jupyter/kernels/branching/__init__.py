@@ -1,1 +1,1 @@
-"""The two ways of making branches: forking, and running again."""
+"""The two ways to make branches: forking and re-running."""

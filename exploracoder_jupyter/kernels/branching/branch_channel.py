@@ -1,4 +1,4 @@
-"""The engine's end of the line to a branch; see `kernel_agent.forking.fork_channel`."""
+"""The engine's end of the socket to a branch; see `kernel_agent.forking.fork_channel`."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ import anyio
 
 from exploracoder_jupyter.kernel_agent.forking import fork_channel
 
-_MOST_BYTES: Final = 1 << 20
-_ROOM: Final = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(8 * struct.calcsize("i"))
+_MAX_MESSAGE_BYTES: Final = 1 << 20
+_ANCILLARY_BYTES: Final = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(8 * struct.calcsize("i"))
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One message of a branch."""
+class BranchMessage:
+    """One message from a branch."""
 
     content: dict[str, Any]
     pid: int
-    """Of its sender, as this process sees it."""
+    """Process id of the sender, as this process sees it."""
     descriptors: tuple[int, ...]
 
 
-class Line:
-    """One line. Must be closed."""
+class BranchChannel:
+    """A message socket to one branch. Must be closed."""
 
     def __init__(self, ours: socket.socket) -> None:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -41,7 +41,7 @@ class Line:
 
     @classmethod
     def pair(cls) -> tuple[Self, socket.socket]:
-        """A line, and its other end."""
+        """Return a new channel and the socket of its other end."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         return cls(ours), theirs
 
@@ -49,27 +49,29 @@ class Line:
         """Send a message.
 
         Raises:
-            OSError: nobody is there, or the message is too long.
+            OSError: the other end is closed, or the message is too long.
         """
         fork_channel.send(self._socket, message, descriptors)
 
-    async def receive(self) -> Heard:
-        """The next message.
+    async def receive(self) -> BranchMessage:
+        """Return the next message.
 
         Raises:
-            EOFError: the branch is gone, or what it sent is no message.
+            EOFError: the branch has ended, or sent something that is not a message.
         """
         while True:
             await anyio.wait_readable(self._socket)
             with suppress(BlockingIOError):
-                return _heard(*self._socket.recvmsg(_MOST_BYTES, _ROOM, socket.MSG_CMSG_CLOEXEC)[:2])
+                return _parse_message(
+                    *self._socket.recvmsg(_MAX_MESSAGE_BYTES, _ANCILLARY_BYTES, socket.MSG_CMSG_CLOEXEC)[:2]
+                )
 
     def close(self) -> None:
-        """End it; the branch ends with it."""
+        """Close the channel, which also ends the branch."""
         self._socket.close()
 
 
-def _heard(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> Heard:
+def _parse_message(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> BranchMessage:
     pid, descriptors = 0, array.array("i")
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
@@ -78,17 +80,17 @@ def _heard(content: bytes, ancillary: Sequence[tuple[int, int, bytes]]) -> Heard
             descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
     try:
         message = json.loads(content)
-    except (ValueError, RecursionError):  # nested without end
+    except (ValueError, RecursionError):  # RecursionError: nested too deeply
         message = None
     if not isinstance(message, dict):
         for descriptor in descriptors:
             os.close(descriptor)
         raise EOFError
-    return Heard(message, pid, tuple(descriptors))
+    return BranchMessage(message, pid, tuple(descriptors))
 
 
-class Listener:
-    """An address at which one branch may call."""
+class ChannelListener:
+    """A socket address to which one branch can connect."""
 
     def __init__(self, address: Path) -> None:
         self.address = address
@@ -97,14 +99,14 @@ class Listener:
         self._socket.listen(1)
         self._socket.setblocking(False)
 
-    async def accept(self) -> Line:
-        """The line of who calls."""
+    async def accept(self) -> BranchChannel:
+        """Wait for a connection and return its channel."""
         while True:
             await anyio.wait_readable(self._socket)
             with suppress(BlockingIOError):
-                return Line(self._socket.accept()[0])
+                return BranchChannel(self._socket.accept()[0])
 
     def close(self) -> None:
-        """Take no calls any more."""
+        """Stop accepting connections and remove the address."""
         self._socket.close()
         self.address.unlink(missing_ok=True)

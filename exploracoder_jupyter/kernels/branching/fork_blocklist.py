@@ -1,4 +1,4 @@
-"""Libraries whose forks have hung on this machine: remembered for a while, so that the same is not tried twice."""
+"""Remembers for 30 days which libraries made forks hang on this machine, so that they are not forked again."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Final
 
 from platformdirs import user_cache_path
 
-_MOST: Final = 50
-_SECONDS: Final = 30 * 24 * 3600.0
-"""A library may have learned to be forked since."""
+_MAX_LIBRARIES: Final = 50
+_EXPIRY_SECONDS: Final = 30 * 24 * 3600.0
+"""Entries expire: a later version of the library may survive a fork."""
 
 
-def known_suspects() -> list[str]:
-    """The libraries that are remembered; none where nothing can be read."""
-    return sorted(_read())[:_MOST]
+def blocked_libraries() -> list[str]:
+    """Return the libraries on the list; empty where it cannot be read."""
+    return sorted(_read_entries())[:_MAX_LIBRARIES]
 
 
-def remember(library: str) -> None:
-    """Remember one more. Where nothing can be written, it is forgotten with this run."""
+def block_library(library: str) -> None:
+    """Add a library to the list. Where the list cannot be written, the entry is lost."""
     with suppress(OSError):
         _path().parent.mkdir(parents=True, exist_ok=True)
-        _path().write_text(json.dumps({**_read(), library: time.time()}), encoding="utf-8")
+        _path().write_text(json.dumps({**_read_entries(), library: time.time()}), encoding="utf-8")
 
 
-def _read() -> dict[str, float]:
-    """The libraries, and when each was seen to hang, but for those of long ago."""
+def _read_entries() -> dict[str, float]:
+    """Return the entries that have not expired: library name to the time of its last hang."""
     try:
         found = json.loads(_path().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    since = time.time() - _SECONDS
+    since = time.time() - _EXPIRY_SECONDS
     if not isinstance(found, dict):
         return {}
     return {name: at for name, at in found.items() if isinstance(at, int | float) and at > since}

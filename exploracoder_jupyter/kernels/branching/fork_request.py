@@ -1,4 +1,4 @@
-"""Writes the orders that a forked branch carries out before it runs anything: `kernel_agent.forking.kernel_fork`
+"""Builds the requests that a forked branch carries out before it runs any code; `kernel_agent.forking.kernel_fork`
 reads them."""
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from exploracoder_jupyter.kernel_agent.confinement import confine
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.isolation import Mount, View, counts_apart, plan
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Mount, counts_processes_separately, plan_mounts
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
-from exploracoder_jupyter.kernels.sibling_factory import font_lists
+from exploracoder_jupyter.kernels.sibling_factory import font_caches
 
-_GENERATION: Final = 8
-"""Branches that may live at one time below another: limits on processes hold for all of them together."""
+_MAX_LIVE_DESCENDANTS: Final = 8
+"""Live branches that may descend from one branch: limits on processes apply to all of them together."""
 _HIDDEN_SIZE: Final = "size=64k,mode=700"
 _PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
 _STEPS: Final = {"shm": ("home", "shm"), "temporary": ("home", "tmp")}
@@ -30,15 +30,15 @@ Order = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Writes the orders of one run."""
+    """Builds the fork requests of one run."""
 
     launcher: Launcher
     snapshot: Snapshot
     level: Level
     watched: bool = True
-    """Whether branches tell which names their cells bind, and bound their outputs."""
+    """Whether branches report which names their cells bind, and limit their outputs."""
     filter: SyscallFilter | None = field(init=False)
-    """For the first generation, from which all others have it."""
+    """The filter of the first generation, which all later ones inherit."""
 
     def __post_init__(self) -> None:
         level, network = self.level.name, self.launcher.sandbox.network
@@ -46,9 +46,9 @@ class Orders:
         object.__setattr__(self, "filter", compiled)
 
     def root(self, *, chdir: Path | None) -> Order:
-        """For the first generation: a child of a kernel that is not confined. It is forked, and runs nothing."""
+        """Return the request for the first generation: a child of an unconfined kernel that is only forked itself."""
         home = self.launcher.folder / "r"
-        order = self._common(first=True, serve=False, home=home, parent=None)
+        order = self._base_request(first=True, serve=False, home=home, parent=None)
         confined = self.level.name != "open"
         return {
             **order,
@@ -60,16 +60,16 @@ class Orders:
         }
 
     def branch(self, serial: int, parent: Path) -> Order:
-        """For a branch that serves as a kernel; `parent` is the home of the one that it is forked from."""
-        home = parent / _short(serial)
-        order = self._common(first=False, serve=True, home=home, parent=parent)
+        """Return the request for a branch that serves as a kernel; `parent` is the home of the branch to fork."""
+        home = parent / _short_name(serial)
+        order = self._base_request(first=False, serve=True, home=home, parent=parent)
         return {**order, "connection": self._connection(home)}
 
     def home_of(self, order: Order) -> Path:
-        """Where the branch keeps its own files, as it sees them."""
+        """The folder of the branch's own files, as the branch sees it."""
         return Path(confine.HOME) if self.level.name == "namespaces" else Path(order["home"])
 
-    def _common(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> Order:
+    def _base_request(self, *, first: bool, serve: bool, home: Path, parent: Path | None) -> Order:
         source = self.snapshot.source if parent is None else parent / "work"
         return {
             "level": self.level.name,
@@ -83,9 +83,9 @@ class Orders:
             "overlay": self.level.overlay,
             "borrowed": [str(self.snapshot.source / path) for path in self.snapshot.borrowed],
             "size": min(self.launcher.disk, self.launcher.memory // 2),
-            "fonts": [str(path) for path in font_lists()],
+            "fonts": [str(path) for path in font_caches()],
             "chdir": None,
-            "limits": {"processes": self._most_tasks},
+            "limits": {"processes": self._max_tasks},
             "home": str(home),
             "source": str(source),
             "from": str(self.snapshot.folder if parent is None else source),
@@ -93,9 +93,13 @@ class Orders:
         }
 
     @property
-    def _most_tasks(self) -> int | None:
-        """Processes and threads of a branch and of its descendants, where they are not counted with the user's own."""
-        return self.launcher.most_tasks * _GENERATION if self.level.name == "namespaces" and counts_apart() else None
+    def _max_tasks(self) -> int | None:
+        """Limit on tasks of a branch and its descendants; `None` where the user's own tasks would count too."""
+        return (
+            self.launcher.max_tasks * _MAX_LIVE_DESCENDANTS
+            if self.level.name == "namespaces" and counts_processes_separately()
+            else None
+        )
 
     @property
     def _hidden(self) -> tuple[Path, ...]:
@@ -112,8 +116,8 @@ class Orders:
         return {"transport": "ipc", "ip": str(folder / "k" / "k"), "key": secrets.token_hex(16), **_PORTS}
 
     def _view(self) -> Order:
-        """The mounts before and after the working directory is shown."""
-        view = View(
+        """Return the mounts to make before and after the working directory."""
+        view = FileView(
             workdir=self.snapshot.source,
             readable=(*self.launcher.readable, self.snapshot.folder),
             borrowed=tuple(self.snapshot.source / path for path in self.snapshot.borrowed),
@@ -122,29 +126,31 @@ class Orders:
             private=self.launcher.folder,
             overlaid=True,
         )
-        steps = plan(view, network=self.launcher.sandbox.network)
+        steps = plan_mounts(view, network=self.launcher.sandbox.network)
         middle = next(number for number, step in enumerate(steps) if step.kind == "workdir")
         borrowed = set(map(str, view.borrowed))
         after = [step for step in steps[middle:] if step.target not in borrowed]
-        return {"plan": _written(steps[:middle]), "after": _written(after)}
+        return {"plan": _serialize_mounts(steps[:middle]), "after": _serialize_mounts(after)}
 
     def _landlock(self, home: Path) -> Order:
-        """What may be read and written; the folder of the run is readable only as far as the branch's own."""
+        """Return the paths that may be read and written; of the run's folder, only the branch's own is readable."""
         if self.level.name != "landlock":
             return {}
-        temporary = Path(gettempdir()).resolve()  # full of others' files, each of which would be listed
+        temporary = Path(gettempdir()).resolve()  # full of other programs' files, each of which would be listed
         hidden = (*self._hidden, *self.snapshot.hidden)
-        needed = [path for folder in self.launcher.readable for path in around(hidden, folder)]
+        needed = [path for folder in self.launcher.readable for path in paths_excluding(hidden, folder)]
         devices = [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")]
         return {
-            "readable": [str(path) for path in (*around((*hidden, temporary)), *needed, self.launcher.archive)],
+            "readable": [
+                str(path) for path in (*paths_excluding((*hidden, temporary)), *needed, self.launcher.archive)
+            ],
             "writable": [str(home), *devices],
             "network": self.launcher.sandbox.network,
         }
 
 
-def around(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
-    """The fewest files and folders that together are everything but what is hidden, as of now."""
+def paths_excluding(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
+    """Return the fewest existing files and folders that together cover everything except what is hidden."""
     if folder in hidden:
         return []
     if not any(path.is_relative_to(folder) for path in hidden):
@@ -153,10 +159,10 @@ def around(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:
         entries = sorted(folder.iterdir())
     except OSError:
         return []
-    return [path for entry in entries if not entry.is_symlink() for path in around(hidden, entry)]
+    return [path for entry in entries if not entry.is_symlink() for path in paths_excluding(hidden, entry)]
 
 
-def _written(steps: Sequence[Mount]) -> list[list[str]]:
+def _serialize_mounts(steps: Sequence[Mount]) -> list[list[str]]:
     written = []
     for step in steps:
         if step.kind in _OWN_STEPS or (step.kind, step.target) == ("tmpfs", "/run"):
@@ -166,9 +172,10 @@ def _written(steps: Sequence[Mount]) -> list[list[str]]:
     return written
 
 
-def _short(serial: int) -> str:
-    """Folder names in folders, for as many generations as there are: paths of sockets end at 107 characters."""
-    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # no name of a branch's own folders
+def _short_name(serial: int) -> str:
+    """Encode a serial number as a short folder name: folders nest by generation, and socket paths are limited to 107
+    characters."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # upper case: collides with none of a branch's own folders
     text = ""
     while serial:
         serial, digit = divmod(serial, len(digits))

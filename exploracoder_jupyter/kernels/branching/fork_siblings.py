@@ -1,8 +1,8 @@
-"""The siblings of one run where states are branched by forking, and what happens when a state cannot be forked.
+"""The siblings of one run where states are branched by forking, with the fallback for states that cannot be forked.
 
 The root is forked from the caller's live kernel, or from a fresh one that is started here, prepared, forked once and
-ended. When a library turns up that a fork does not carry, or a fork hangs, branches are made by re-running from then
-on: `fall_back` says why.
+ended. When a library appears that a fork does not carry, or a fork hangs, later branches are made by re-running; see
+`open_fallback`.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from anyio.abc import TaskStatus
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
-from exploracoder_jupyter.kernels.agent_programs import inspect, interpreter_facts
-from exploracoder_jupyter.kernels.branching.fork_blocklist import known_suspects
-from exploracoder_jupyter.kernels.branching.fork_branch import Branches, ForkBranch
+from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
+from exploracoder_jupyter.kernels.branching.fork_blocklist import blocked_libraries
+from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch, ForkBranches
 from exploracoder_jupyter.kernels.branching.fork_request import Orders
 from exploracoder_jupyter.kernels.branching.forker import Forker
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.processes.forked_process import Forked
-from exploracoder_jupyter.kernels.processes.resource_watchdog import Guard
-from exploracoder_jupyter.kernels.processes.spawned_process import Launch, start_sibling
+from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
+from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
 from exploracoder_jupyter.kernels.sandbox.sandbox_level import Level
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
-from exploracoder_jupyter.kernels.sandbox.syscall_filter import MISSING
-from exploracoder_jupyter.kernels.sibling_factory import set_up
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
+from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 from exploracoder_jupyter.kernels.zmq_context import end_context
 
@@ -46,10 +46,10 @@ _KERNEL_ARGUMENTS: Final = ("-f", "{connection_file}", "--HistoryManager.enabled
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the root comes from."""
+    """What the root is forked from."""
 
     live: LiveKernel | None = None
-    """The caller's kernel; `None`: a fresh one."""
+    """The caller's kernel; `None` for a fresh one."""
     setup: str = ""
     """Code that a fresh kernel runs first."""
     variables: Path | None = None
@@ -57,7 +57,7 @@ class Origin:
 
 
 class ForkSiblings:
-    """The siblings of one run. An async context manager; to be entered and left by the same task."""
+    """The siblings of one run. An async context manager; the same task must enter and leave it."""
 
     def __init__(self, sandbox: Sandbox, level: Level, *, workdir: Path, origin: Origin, state: str) -> None:
         """`state` is recorded as `Environment.state`."""
@@ -65,7 +65,7 @@ class ForkSiblings:
         self._origin, self._state = origin, state
         self._stack = AsyncExitStack()
         self._rerun: RerunSiblings | None = None
-        self._falling = anyio.Lock()
+        self._fallback_lock = anyio.Lock()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -74,8 +74,8 @@ class ForkSiblings:
             self._launcher: Launcher = await stack.enter_async_context(launcher)
             self._tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(self._tasks.cancel_scope.cancel)
-            await self._begin(stack)
-            self._environment = await self._ask_environment()
+            await self._start_branches(stack)
+            self._environment = await self._read_environment()
             self._stack = stack.pop_all()
         return self
 
@@ -86,7 +86,7 @@ class ForkSiblings:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the user: what experiments lack of the live kernel."""
+        """Sentences for the user: which parts of the live kernel experiments lack."""
         if self._origin.live is None:
             return ()
         clauses = [hazard.what for hazard in self._origin.live.hazards]
@@ -94,32 +94,32 @@ class ForkSiblings:
         return tuple(f"{clause[:1].upper()}{clause[1:]}." for clause in clauses)
 
     async def root(self) -> ForkBranch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         return self._branches.root()
 
     def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
-        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         return inspect(self._launcher, module, arguments, workdir=self._workdir)
 
     def environment(self) -> Environment:
-        """Where the siblings run, and how far they are isolated."""
+        """Return where the siblings run and how far they are isolated."""
         return self._environment
 
-    async def fall_back(self) -> RerunSiblings:
-        """The siblings that re-run, started at the first call."""
-        async with self._falling:
+    async def open_fallback(self) -> RerunSiblings:
+        """Return the siblings that re-run code, started on the first call."""
+        async with self._fallback_lock:
             if self._rerun is None:
-                self._rerun = await self._tasks.start(self._keep_rerunning)
+                self._rerun = await self._tasks.start(self._run_fallback)
             return self._rerun
 
-    async def _keep_rerunning(self, *, task_status: TaskStatus[RerunSiblings]) -> None:
+    async def _run_fallback(self, *, task_status: TaskStatus[RerunSiblings]) -> None:
         origin = self._origin
         siblings = RerunSiblings(self._sandbox, workdir=self._workdir, setup=origin.setup, variables=origin.variables)
         async with siblings:
             task_status.started(siblings)
             await anyio.sleep_forever()
 
-    async def _begin(self, stack: AsyncExitStack) -> None:
+    async def _start_branches(self, stack: AsyncExitStack) -> None:
         launcher, sandbox = self._launcher, self._sandbox
         context = zmq.asyncio.Context()
         stack.callback(end_context, context)
@@ -132,33 +132,33 @@ class ForkSiblings:
                 borrow=self._level.name == "namespaces",
             )
         )
-        self._forker = Forker(Orders(launcher, snapshot, self._level), context, known_suspects())
+        self._forker = Forker(Orders(launcher, snapshot, self._level), context, blocked_libraries())
         root = await self._fork_root(context)
-        guard = Guard(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
-        self._tasks.start_soon(guard.run)
+        watchdog = ResourceWatchdog(memory=launcher.memory, processes=sandbox.processes, disk=launcher.disk)
+        self._tasks.start_soon(watchdog.run)
         stack.push_async_callback(lambda: self._branches.close())
-        making = await stack.enter_async_context(anyio.create_task_group())
-        stack.callback(making.cancel_scope.cancel)  # what is being made is given up before the rest is ended
-        self._branches = Branches(
-            self._forker, root, guard, making, output_kb=sandbox.output_kb, fall_back=self.fall_back
+        forks = await stack.enter_async_context(anyio.create_task_group())
+        stack.callback(forks.cancel_scope.cancel)  # cancels unfinished forks before the rest is closed
+        self._branches = ForkBranches(
+            self._forker, root, watchdog, forks, output_kb=sandbox.output_kb, open_fallback=self.open_fallback
         )
 
     async def _fork_root(self, context: zmq.asyncio.Context) -> Forked:
-        """The live kernel's fork, or that of a fresh one, which is started, prepared, forked and ended."""
+        """Fork the root from the live kernel, or from a fresh one, which is started, prepared, forked and ended."""
         if self._origin.live is not None:
             return await self._forker.root(self._origin.live.fork, chdir=None)
         fresh = await self._start_fresh(context)
         try:
-            await set_up(fresh, self._origin.setup)
+            await run_setup(fresh, self._origin.setup)
             return await self._forker.root(
-                lambda address: set_up(fresh, f"get_ipython().explora_fork({address!r})"), chdir=self._workdir
+                lambda address: run_setup(fresh, f"get_ipython().explora_fork({address!r})"), chdir=self._workdir
             )
         finally:
             with anyio.CancelScope(shield=True):
                 await fresh.close()
 
     async def _start_fresh(self, context: zmq.asyncio.Context) -> Sibling:
-        """A kernel that is not confined, because it never runs anything that a model wrote."""
+        """Start a kernel without confinement, which is safe because it never runs code that a model wrote."""
         folder = self._launcher.folder / "z"
         for name in ("tmp", "ipython", "matplotlib"):
             (folder / name).mkdir(parents=True, mode=0o700)
@@ -178,13 +178,13 @@ class ForkSiblings:
             json.dumps(options),
             *_KERNEL_ARGUMENTS,
         ]
-        return await start_sibling(Launch(command, bare.environ(folder), folder, folder, supervised=False), context)
+        return await start_sibling(LaunchSpec(command, bare.environ(folder), folder, folder, supervised=False), context)
 
-    async def _ask_environment(self) -> Environment:
+    async def _read_environment(self) -> Environment:
         described = self._level.describe(network=self._sandbox.network)
-        unfiltered = "" if self._forker.orders.filter else MISSING
+        unfiltered = "" if self._forker.orders.filter else NO_FILTER_NOTE
         return Environment(
-            **await interpreter_facts(self.inspect),
+            **await read_interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(filter(None, [described, unfiltered, self._forker.orders.snapshot.note])),
             branching="fork",

@@ -1,4 +1,4 @@
-"""Makes forks: sends a process its order, waits until the child says that it is ready, connects to its kernel."""
+"""Makes forks: sends a process the request, waits until the child reports that it is ready, connects to its kernel."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from exploracoder_jupyter.core.errors import KernelError, unwrapped
 from exploracoder_jupyter.core.time_limits import scale
 from exploracoder_jupyter.kernel_agent.forking.fork_hazards import RISKY
-from exploracoder_jupyter.kernels.branching.branch_channel import Heard, Line, Listener
+from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, BranchMessage, ChannelListener
 from exploracoder_jupyter.kernels.branching.fork_request import Order, Orders
 from exploracoder_jupyter.kernels.processes.forked_process import Forked
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
-_SECONDS: Final = 20.0
-_MOST_NOTES: Final = 20
-_MOST_LETTERS: Final = 300
+_FORK_SECONDS: Final = 20.0
+_MAX_NOTES: Final = 20
+_MAX_CHARACTERS: Final = 300
 _PORTS: Final = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 
-Ask = Callable[[str], Coroutine[Any, Any, None]]
-"""Asks a kernel that is not confined to fork itself; the child calls at this address."""
+RequestFork = Callable[[str], Coroutine[Any, Any, None]]
+"""Asks an unconfined kernel to fork itself; the child connects to this address."""
 
 
 class ForkRefused(KernelError):
-    """This state cannot be forked: a kernel says so of itself, or its forks hang."""
+    """This state cannot be forked: its kernel refuses, or its forks hang."""
 
     def __init__(self, why: str, *, library: str = "") -> None:
-        """`why` is a clause; `library` is to blame, if one is."""
+        """`why` is a clause; `library` is the library that prevents it, if there is one."""
         super().__init__(f"This state cannot be forked: {why}.")
         self.why, self.library = why, library
 
@@ -48,33 +48,33 @@ class Forker:
 
     orders: Orders
     context: zmq.asyncio.Context
-    suspects: list[str] = field(default_factory=list)
-    """Libraries whose forks have hung before: a kernel that has one loaded is not forked."""
+    blocked_libraries: list[str] = field(default_factory=list)
+    """Libraries whose forks have hung before: a kernel that has loaded one is not forked."""
     notes: list[str] = field(default_factory=list)
-    """What the root has not got of the kernel that it was forked from, a clause each."""
+    """What the root lacks compared with the kernel that it was forked from, one clause each."""
     _serial: count[int] = field(default_factory=lambda: count(1))
 
-    async def root(self, ask: Ask, *, chdir: Path | None) -> Forked:
-        """The first fork, which is confined and only forked itself.
+    async def root(self, request_fork: RequestFork, *, chdir: Path | None) -> Forked:
+        """Make the first fork, which is confined and only serves to be forked.
 
         Raises:
-            KernelError: it could not be made.
+            KernelError: the fork could not be made.
         """
-        listener = Listener(self.orders.launcher.folder / "call")
+        listener = ChannelListener(self.orders.launcher.folder / "call")
         root: Forked | None = None
         try:
-            with anyio.fail_after(scale(_SECONDS)):
-                async with anyio.create_task_group() as asking:
-                    asking.start_soon(ask, str(listener.address))
-                    line = await listener.accept()
-                    root = await self._made(line, self.orders.root(chdir=chdir), parent=None)
+            with anyio.fail_after(scale(_FORK_SECONDS)):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(request_fork, str(listener.address))
+                    channel = await listener.accept()
+                    root = await self._await_child(channel, self.orders.root(chdir=chdir), parent=None)
         except BaseException as error:
             if root is not None:
                 with anyio.CancelScope(shield=True):
                     await root.end()
                     await root.release()
             if isinstance(error, TimeoutError):
-                raise KernelError("The kernel was asked to fork itself and did not answer.") from error
+                raise KernelError("The kernel did not answer the request to fork itself.") from error
             raise unwrapped(error) from None
         finally:
             listener.close()
@@ -82,114 +82,121 @@ class Forker:
         return root
 
     async def branch(self, parent: Forked) -> Sibling:
-        """A kernel that starts from exactly the state of the parent. Cancelling leaves nothing behind.
+        """Return a kernel that starts from exactly the parent's state. Cancelling leaves nothing behind.
 
         Raises:
-            ForkRefused: it cannot be made; the state can still be had by repeating what led to it.
+            ForkRefused: the fork could not be made; the state can still be reproduced by repeating its steps.
         """
         order = self.orders.branch(next(self._serial), parent.home)
         try:
-            body = await self.child(parent, order)
-            return await Sibling.connected(self._client(order, body), body)
+            process = await self.child(parent, order)
+            return await Sibling.connect(self._client(order, process), process)
         except KernelError as error:
             if isinstance(error, ForkRefused):
                 raise
             raise ForkRefused(error.message.rstrip(".")) from error
 
     async def child(self, parent: Forked, order: Order) -> Forked:
-        """A fork of the parent that carries out the order.
+        """Fork the parent; the child carries out the request.
 
         Raises:
-            ForkRefused: the parent says that it cannot be forked.
-            KernelError: it could not be made.
+            ForkRefused: the parent reports that it cannot be forked.
+            KernelError: the fork could not be made.
         """
         try:
-            ours, theirs = Line.pair()
+            ours, theirs = BranchChannel.pair()
         except OSError as error:
             raise KernelError(f"A kernel could not be forked: {error.strerror}.") from error
         try:
-            request = {"ask": "fork", "check": parent.parent is not None, "suspects": self.suspects}
-            parent.line.send(request, [theirs.fileno()])
+            request = {"ask": "fork", "check": parent.parent is not None, "suspects": self.blocked_libraries}
+            parent.channel.send(request, [theirs.fileno()])
         except OSError as error:
             ours.close()
-            raise KernelError("The state that was to be branched is gone.") from error
+            raise KernelError("The state to branch from no longer exists.") from error
         finally:
             theirs.close()
-        return await self._made(ours, order, parent=parent)
+        return await self._await_child(ours, order, parent=parent)
 
-    async def _made(self, line: Line, order: Order, *, parent: Forked | None) -> Forked:
-        """The process that was forked, once it says that it is ready. The line is closed if it does not."""
+    async def _await_child(self, channel: BranchChannel, order: Order, *, parent: Forked | None) -> Forked:
+        """Return the forked process once it reports that it is ready; otherwise the channel is closed."""
         with ExitStack() as undo:
-            undo.callback(line.close)
+            undo.callback(channel.close)
             try:
-                lifeline = self._send(line, order, parent)
+                lifeline = self._send(channel, order, parent)
                 undo.callback(os.close, lifeline)
-                with anyio.fail_after(scale(_SECONDS)):
-                    heard = await line.receive()
-                body = self._body(heard, line, lifeline, order, parent)
+                with anyio.fail_after(scale(_FORK_SECONDS)):
+                    message = await channel.receive()
+                process = self._accept_child(message, channel, lifeline, order, parent)
             except (EOFError, OSError, TimeoutError) as error:
-                raise KernelError("A kernel could not be forked: the child gave no answer.") from error
+                raise KernelError("A kernel could not be forked: the child process did not answer.") from error
             undo.pop_all()
-        return body
+        return process
 
-    def _send(self, line: Line, order: Order, parent: Forked | None) -> int:
-        """Send the order with the descriptors that it needs.
+    def _send(self, channel: BranchChannel, order: Order, parent: Forked | None) -> int:
+        """Send the request with the descriptors that it needs.
 
-        Returns one end of a socket whose other end ties the child to this process.
+        Returns one end of a socket; the child ends when it is closed.
         """
         ours, theirs = socket.socketpair()
         try:
-            with theirs, self._given(parent) as given:
-                given = {**given, "lifeline": theirs.fileno()}
-                line.send({**order, "given": list(given)}, list(given.values()))
+            with theirs, self._open_descriptors(parent) as passed:
+                passed = {**passed, "lifeline": theirs.fileno()}
+                channel.send({**order, "given": list(passed)}, list(passed.values()))
         except BaseException:
             ours.close()
             raise
         return ours.detach()
 
     @contextmanager
-    def _given(self, parent: Forked | None) -> Iterator[dict[str, int]]:
-        """Descriptors for a fork, by name, that are open as long as the block lasts."""
+    def _open_descriptors(self, parent: Forked | None) -> Iterator[dict[str, int]]:
+        """Yield the descriptors to pass to a fork, by name; they stay open until the block ends."""
         with ExitStack() as stack:
-            given = {}
+            passed = {}
             compiled = self.orders.filter
             if compiled is not None and parent is None:
-                given["filter"] = stack.enter_context(_in_memory(compiled.program))
+                passed["filter"] = stack.enter_context(_memory_file(compiled.program))
             if parent is not None and parent.proc is not None:
-                given["proc"] = parent.proc
+                passed["proc"] = parent.proc
                 if compiled is not None:
-                    given["permit"] = stack.enter_context(_in_memory(compiled.permit))
-            yield given
+                    passed["permit"] = stack.enter_context(_memory_file(compiled.permit))
+            yield passed
 
-    def _body(self, heard: Heard, line: Line, lifeline: int, order: Order, parent: Forked | None) -> Forked:
-        """The process that sent this. What it passes on is accepted only where it can be nobody else's."""
-        apart = self.orders.level.name == "namespaces"
-        expected = 0 if not apart else 2 if parent is None else 1
+    def _accept_child(
+        self, message: BranchMessage, channel: BranchChannel, lifeline: int, order: Order, parent: Forked | None
+    ) -> Forked:
+        """Return the process that sent this message.
+
+        Descriptors are accepted from it only at the level `namespaces`, where they cannot be another process's.
+        """
+        isolated = self.orders.level.name == "namespaces"
+        expected = 0 if not isolated else 2 if parent is None else 1
         with ExitStack() as unused:
-            for descriptor in heard.descriptors[expected:]:
+            for descriptor in message.descriptors[expected:]:
                 unused.callback(os.close, descriptor)
             with ExitStack() as undo:
-                for descriptor in heard.descriptors[:expected]:
+                for descriptor in message.descriptors[:expected]:
                     undo.callback(os.close, descriptor)
-                reaper, proc = [*heard.descriptors[:expected], None, None][:2]
-                answer = _understood(heard)
-                process = os.pidfd_open(heard.pid)
-                undo.callback(os.close, process)
+                reaper_pidfd, proc = [*message.descriptors[:expected], None, None][:2]
+                answer = _parse_answer(message)
+                pidfd = os.pidfd_open(message.pid)
+                undo.callback(os.close, pidfd)
                 home = self.orders.home_of(order)
                 loaded = tuple(name for name in answer.loaded if name in RISKY)
-                on_disk = None if apart else home
+                on_disk = None if isolated else home
                 proc = proc if parent is None else parent.proc
-                body = Forked(line, heard.pid, process, reaper, lifeline, home, on_disk, parent, proc, loaded)
+                process = Forked(
+                    channel, message.pid, pidfd, reaper_pidfd, lifeline, home, on_disk, parent, proc, loaded
+                )
                 undo.pop_all()
         if parent is None:
-            self.notes = [_short(note) for note in answer.notes[:_MOST_NOTES]]
-        return body
+            self.notes = [_one_line(note) for note in answer.notes[:_MAX_NOTES]]
+        return process
 
-    def _client(self, order: Order, body: Forked) -> AsyncKernelClient:
+    def _client(self, order: Order, process: Forked) -> AsyncKernelClient:
         connection = order["connection"]
         client = AsyncKernelClient(context=self.context)
         client.transport = "ipc"
-        client.ip = seen_from_here(connection["ip"], body)
+        client.ip = seen_from_here(connection["ip"], process)
         for name in _PORTS:
             setattr(client, name, connection[name])
         client.session.key = connection["key"].encode()
@@ -197,7 +204,7 @@ class Forker:
 
 
 class _Answer(BaseModel):
-    """What a child says of itself. It may be lying: code of a model may have run in its parent."""
+    """What a child reports about itself. It may be false: code from a model may have run in its parent."""
 
     model_config = ConfigDict(extra="ignore")
     ready: bool = False
@@ -208,27 +215,27 @@ class _Answer(BaseModel):
     error: str = ""
 
 
-def _understood(heard: Heard) -> _Answer:
-    """The answer of a child that is ready.
+def _parse_answer(message: BranchMessage) -> _Answer:
+    """Parse the answer of a child that is ready.
 
     Raises:
-        ForkRefused: its parent is not to be forked.
-        KernelError: it could not be made.
+        ForkRefused: its parent must not be forked.
+        KernelError: the fork could not be made.
     """
     try:
-        answer = _Answer.model_validate(heard.content)
+        answer = _Answer.model_validate(message.content)
     except ValidationError as error:
-        raise KernelError("A kernel could not be forked: it gave an answer that makes no sense.") from error
+        raise KernelError("A kernel could not be forked: the answer of the child process is invalid.") from error
     if answer.refused:
-        raise ForkRefused(_short(answer.refused), library=_short(answer.library))
+        raise ForkRefused(_one_line(answer.refused), library=_one_line(answer.library))
     if not answer.ready:
-        raise KernelError(f"A kernel could not be forked: {_short(_last_line(answer.error))}")
+        raise KernelError(f"A kernel could not be forked: {_one_line(_last_line(answer.error))}")
     return answer
 
 
 @contextmanager
-def _in_memory(content: bytes) -> Iterator[int]:
-    """A descriptor of a file in memory with this content."""
+def _memory_file(content: bytes) -> Iterator[int]:
+    """Yield the descriptor of an in-memory file with this content."""
     file = os.memfd_create("explora", os.MFD_CLOEXEC)
     try:
         os.write(file, content)
@@ -237,15 +244,15 @@ def _in_memory(content: bytes) -> Iterator[int]:
         os.close(file)
 
 
-def seen_from_here(path: str, body: Forked) -> str:
-    """A path of the branch as a path of this process."""
-    return path if body.folder is not None else f"/proc/{body.pid}/root{path}"
+def seen_from_here(path: str, process: Forked) -> str:
+    """Translate a path of the branch to a path of this process."""
+    return path if process.folder is not None else f"/proc/{process.pid}/root{path}"
 
 
 def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["no reason given"])[-1]
 
 
-def _short(text: str) -> str:
-    """The text as one line of a bounded length, without control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_LETTERS])
+def _one_line(text: str) -> str:
+    """Return the text as one line of limited length, without control characters."""
+    return "".join(letter if letter.isprintable() else " " for letter in text[:_MAX_CHARACTERS])

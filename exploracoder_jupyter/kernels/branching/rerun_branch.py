@@ -1,9 +1,9 @@
 """Branches by re-running: the implementation of the `Branch` port that works everywhere.
 
-A branch is the list of what was run in it. `fork` copies the list; the first `run` of a fork takes a warm sibling, in a
-fresh copy of the working directory, and repeats the list there, so that memory and files are again what they were. What
-the repetition prints is dropped. A list that cannot be repeated (a step had been cut off, or now ends otherwise) is an
-observation that says so.
+A branch is the list of steps that ran in it. `fork` copies the list; the first `run` of a fork takes a warm sibling, in
+a fresh copy of the working directory, and repeats the list there, which restores memory and files. Output of the
+repetition is dropped. When a list cannot be repeated (a step was cut off, or now ends differently), `run` returns an
+observation that reports it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ from anyio import to_thread
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment, Observation, Status
-from exploracoder_jupyter.kernels.agent_programs import inspect, interpreter_facts
+from exploracoder_jupyter.kernels.agent_programs import inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.launcher import Launcher, open_launcher
-from exploracoder_jupyter.kernels.observing.observation import explain_unseen, observe, unrun
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
-from exploracoder_jupyter.kernels.processes.resource_watchdog import Guard
+from exploracoder_jupyter.kernels.observing.observation import (
+    add_hidden_file_note,
+    build_observation,
+    state_lost_observation,
+)
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
+from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import take_snapshot
-from exploracoder_jupyter.kernels.sandbox.syscall_filter import MISSING
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory
@@ -35,66 +39,66 @@ from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
 from exploracoder_jupyter.kernels.zmq_context import end_context
 
-_AT_ONCE: Final = max(4, CORES)
+_MAX_CONCURRENT: Final = max(4, CORES)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that was run, and how it ended."""
+    """Code that was run, and how it ended."""
 
     code: str
     timeout: float
     status: Status
 
     @property
-    def repeatable(self) -> bool:
-        """Whether it came to an end of its own."""
+    def is_repeatable(self) -> bool:
+        """Whether the step finished by itself: it was neither interrupted nor did its kernel die."""
         return self.status in ("ok", "error")
 
 
-class Rerunning(Protocol):
-    """What a branch that repeats needs of the siblings of its run: `RerunSiblings`,
+class SiblingSource(Protocol):
+    """What a branch that re-runs needs from the siblings of its run: implemented by `RerunSiblings` and
     `remote_siblings.RemoteSiblings`."""
 
-    at_once: anyio.CapacityLimiter
+    run_limiter: anyio.CapacityLimiter
 
     @property
     def output_kb(self) -> int:
-        """Output of one execution that is kept."""
+        """Limit on the output kept from one execution."""
         ...
 
     @property
     def files(self) -> VisibleFiles | None:
-        """Which files of the user siblings see; `None` on another machine."""
+        """The user's files that siblings can see; `None` on another machine."""
         ...
 
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
-        """A branch in the state after these steps."""
+        """Return a branch in the state after these steps."""
         ...
 
-    def forget(self, branch: RerunBranch) -> None:
-        """The branch has been closed."""
+    def discard(self, branch: RerunBranch) -> None:
+        """Remove a branch that has been closed."""
         ...
 
     def expect(self) -> None:
-        """Start warm siblings that are missing; returns at once."""
+        """Start missing warm siblings in the background. Returns at once."""
         ...
 
     async def take(self) -> AnySibling:
-        """A fresh sibling, watched from now on, or KernelError."""
+        """Return a fresh sibling, watched from now on, or raise KernelError."""
         ...
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """End it for good. Idempotent; not cut short by cancellation."""
+        """End the sibling for good. Idempotent; not interrupted by cancellation."""
         ...
 
-    async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+    async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
         ...
 
 
 class RerunSiblings:
-    """The siblings of one run. An async context manager; to be entered and left by the same task.
+    """The siblings of one run. An async context manager; the same task must enter and leave it.
 
     `setup` is code that every sibling runs first; `variables` a folder written by
     `kernel_agent.variable_transfer.dump`.
@@ -111,12 +115,12 @@ class RerunSiblings:
     ) -> None:
         self._sandbox, self._workdir = sandbox, workdir.resolve()
         self.state = state
-        """Where experiments start, and why; recorded."""
+        """Where experiments start, and why; recorded as `Environment.state`."""
         self._setup, self._variables = setup, variables
         self._stack = AsyncExitStack()
         self._branches: set[RerunBranch] = set()
-        self.at_once = anyio.CapacityLimiter(_AT_ONCE)
-        """Executions at one time: more would only make each other time out."""
+        self.run_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
+        """Limits concurrent executions: with more, they would make each other time out."""
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -125,14 +129,16 @@ class RerunSiblings:
             )
             self.factory = await self._make_factory(stack)
             launcher = self._launcher
-            self.guard = Guard(memory=launcher.memory, processes=self._sandbox.processes, disk=launcher.disk)
+            self.watchdog = ResourceWatchdog(
+                memory=launcher.memory, processes=self._sandbox.processes, disk=launcher.disk
+            )
             stack.push_async_callback(self._close_branches)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
             self.pool = WarmPool(tasks, self.factory)
-            tasks.start_soon(self.guard.run)
+            tasks.start_soon(self.watchdog.run)
             self.pool.warm_up()
-            self._environment = await self._ask_environment()
+            self._environment = await self._read_environment()
             self._stack = stack.pop_all()
         return self
 
@@ -143,69 +149,69 @@ class RerunSiblings:
 
     @property
     def output_kb(self) -> int:
-        """Output of one execution that is kept."""
+        """Limit on the output kept from one execution."""
         return self._sandbox.output_kb
 
     @property
     def files(self) -> VisibleFiles:
-        """Which files of the user siblings see."""
+        """The user's files that siblings can see."""
         return self._launcher.files
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Sentences for the user: none, for everything is as usual here."""
+        """Sentences for the user: none, since re-running needs no explanation."""
         return ()
 
     async def root(self) -> RerunBranch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         return self.branch(())
 
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
-        """A branch in the state after these steps."""
+        """Return a branch in the state after these steps."""
         branch = RerunBranch(self, steps)
         self._branches.add(branch)
         return branch
 
-    def forget(self, branch: RerunBranch) -> None:
-        """The branch has been closed."""
+    def discard(self, branch: RerunBranch) -> None:
+        """Remove a branch that has been closed."""
         self._branches.discard(branch)
 
     def expect(self) -> None:
-        """Start warm siblings that are missing; returns at once."""
+        """Start missing warm siblings in the background. Returns at once."""
         self.pool.warm_up()
 
     async def take(self) -> AnySibling:
-        """A fresh sibling, watched from now on.
+        """Return a fresh sibling, watched from now on.
 
         Raises:
-            KernelError: none could be started.
+            KernelError: no sibling could be started.
         """
         sibling = await self.pool.take()
-        self.guard.watch(sibling)
+        self.watchdog.watch(sibling)
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """End it for good. Idempotent; not cut short by cancellation."""
+        """End the sibling for good. Idempotent; not interrupted by cancellation."""
         await self.factory.dispose(sibling)
 
-    async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+    async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Copy what was written in the sibling's working directory; see `Branch.files`."""
         work, snapshot = self.factory.workdir(sibling), self.factory.snapshot
         return await to_thread.run_sync(lambda: copy_written(work, snapshot, folder, most_mb=self._sandbox.copy_mb))
 
     def inspect(self, module: str, arguments: Sequence[str]) -> AsyncIterator[str]:
-        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         return inspect(self._launcher, module, arguments, workdir=self._workdir)
 
     def environment(self) -> Environment:
-        """Where the siblings run, and how far they are isolated."""
+        """Return where the siblings run and how far they are isolated."""
         return self._environment
 
-    async def _ask_environment(self) -> Environment:
+    async def _read_environment(self) -> Environment:
         described = self._launcher.isolation.description
-        unfiltered = "" if self._launcher.filter else MISSING
+        unfiltered = "" if self._launcher.filter else NO_FILTER_NOTE
         return Environment(
-            **await interpreter_facts(self.inspect),
+            **await read_interpreter_facts(self.inspect),
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(filter(None, [described, unfiltered, self.factory.snapshot.note])),
             branching="rerun",
@@ -235,83 +241,85 @@ class RerunSiblings:
 
 
 class RerunBranch:
-    """One state: a `Branch` that is made by repeating what led to it."""
+    """One state: a `Branch` that is reproduced by repeating its steps."""
 
-    def __init__(self, siblings: Rerunning, steps: tuple[Step, ...]) -> None:
+    def __init__(self, siblings: SiblingSource, steps: tuple[Step, ...]) -> None:
         self._siblings = siblings
         self._steps = steps
         self._sibling: AnySibling | None = None
-        self._lost = ""
-        self._turn = anyio.Lock()
+        self._lost_reason = ""
+        self._run_lock = anyio.Lock()
 
     async def run(self, code: str, *, timeout: float) -> Observation:
-        """Run code here, changing this state. One at a time: a second call waits for the first.
+        """Run code here, which changes this state. One call at a time: a second one waits for the first.
 
         Raises:
             KernelError: the sibling could not be started at all.
         """
-        async with self._turn, self._siblings.at_once:
-            sibling = await self._awake()
+        async with self._run_lock, self._siblings.run_limiter:
+            sibling = await self._ensure_sibling()
             if sibling is None:
-                return unrun(self._lost)
-            observed = await _run(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
-            observation = explain_unseen(observed, self._siblings.files)
+                return state_lost_observation(self._lost_reason)
+            observed = await _execute(sibling, code, timeout=timeout, output_kb=self._siblings.output_kb)
+            observation = add_hidden_file_note(observed, self._siblings.files)
             self._steps += (Step(code, timeout, observation.status),)
             if observation.status == "died":
-                self._lost = f"the state of this branch is lost: {observation.note}"
+                self._lost_reason = f"the state of this branch is lost: {observation.note}"
                 await self._siblings.dispose(sibling)
             return observation
 
     async def fork(self, n: int) -> Sequence[RerunBranch]:
-        """`n` branches that start from this state; it is made anew at the first run of each."""
+        """Return `n` branches that start from this state, which is reproduced at the first run of each."""
         return [self._siblings.branch(self._steps) for _ in range(n)]
 
     def expect(self, n: int) -> None:
-        """Start warm siblings that are missing: they are what forks are made from, whatever their state will be."""
+        """Start missing warm siblings: any fork can use one, whatever its state."""
         self._siblings.expect()
 
     async def files(self, folder: Path) -> tuple[str, ...]:
-        """Copy what was written in this branch since the root into a new folder; the relative paths of what was copied.
+        """Copy what was written in this branch since the root into a new folder; return the relative paths copied.
 
         Raises:
             OSError: the folder cannot be written.
         """
-        async with self._turn:
-            if self._sibling is None or self._lost:
+        async with self._run_lock:
+            if self._sibling is None or self._lost_reason:
                 return ()
-            return await self._siblings.written(self._sibling, folder)
+            return await self._siblings.copy_written_files(self._sibling, folder)
 
     async def close(self) -> None:
-        """End it, with every process that it started. Idempotent."""
-        self._lost = self._lost or "this branch was closed"
-        self._siblings.forget(self)
+        """End the kernel and every process that it started. Idempotent."""
+        self._lost_reason = self._lost_reason or "this branch was closed"
+        self._siblings.discard(self)
         if self._sibling is not None:
             await self._siblings.dispose(self._sibling)
 
-    async def _awake(self) -> AnySibling | None:
-        """The sibling in this branch's state; `None`, with `_lost` set, when that state cannot be had."""
-        if self._lost:
+    async def _ensure_sibling(self) -> AnySibling | None:
+        """Return the sibling in this branch's state; `None`, with `_lost_reason` set, when that is impossible."""
+        if self._lost_reason:
             return None
         if self._sibling is None:
-            cut_off = next((step for step in self._steps if not step.repeatable), None)
+            cut_off = next((step for step in self._steps if not step.is_repeatable), None)
             if cut_off is not None:
-                self._lost = f"the state before this cannot be repeated: a step of it ended with {cut_off.status!r}"
+                self._lost_reason = (
+                    f"the earlier state cannot be reproduced: one of its steps ended with {cut_off.status!r}"
+                )
                 return None
             self._sibling = await self._siblings.take()
-            self._lost = await self._repeat(self._sibling)
-        return None if self._lost else self._sibling
+            self._lost_reason = await self._repeat(self._sibling)
+        return None if self._lost_reason else self._sibling
 
     async def _repeat(self, sibling: AnySibling) -> str:
-        """Repeat the steps; the reason when one of them does not end as it did."""
+        """Repeat the steps. Return an empty string, or the reason when a step ends differently than before."""
         for number, step in enumerate(self._steps, 1):
-            again = await _run(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
+            again = await _execute(sibling, step.code, timeout=step.timeout, output_kb=self._siblings.output_kb)
             if again.status != step.status:
                 why = again.error.headline if again.error else again.note or f"it ended with {again.status!r}"
-                return f"the state before this cannot be repeated: step {number} of {len(self._steps)} gave {why}"
+                return f"the earlier state cannot be reproduced: step {number} of {len(self._steps)} gave {why}"
         return ""
 
 
-async def _run(sibling: AnySibling, code: str, *, timeout: float, output_kb: int) -> Observation:
-    collector = Collector(output_kb * 1000)
-    ending = await sibling.execute(code, timeout=timeout, collector=collector)
-    return observe(ending, collector, timeout=timeout)
+async def _execute(sibling: AnySibling, code: str, *, timeout: float, output_kb: int) -> Observation:
+    collector = OutputCollector(output_kb * 1000)
+    result = await sibling.execute(code, timeout=timeout, collector=collector)
+    return build_observation(result, collector, timeout=timeout)

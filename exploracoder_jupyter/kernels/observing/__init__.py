@@ -1,1 +1,1 @@
-"""From the messages of a kernel to an `Observation`."""
+"""Turns the messages of a kernel into an `Observation`."""

@@ -1,6 +1,6 @@
-"""What a sibling tells after each cell (`kernel_agent.reporting.cell_report`), read as if anybody had written it.
+"""Parses the report that a sibling sends after each cell (`kernel_agent.reporting.cell_report`) as untrusted input.
 
-Whatever is malformed is left out, and every text and list is bounded.
+Malformed parts are dropped, and every text and list is limited in length.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import Final, NamedTuple
 from exploracoder_jupyter.core.types import Change
 from exploracoder_jupyter.kernels.observing.output_text import TEXT_BUDGET, cut_middle, strip_ansi
 
-_HOW: Final = ("new", "rebound", "mutated")
-_MOST_CHANGES: Final = 60
-_MOST_LINES: Final = 20
-_MOST_FILES: Final = 60
+_CHANGE_KINDS: Final = ("new", "rebound", "mutated")
+_MAX_CHANGES: Final = 60
+_MAX_LINES: Final = 20
+_MAX_FILES: Final = 60
 _LONGEST_NAME: Final = 200
 _LONGEST_SUMMARY: Final = 1000
 _LONGEST_LINE: Final = 300
-_ROOM: Final = 20_000
-"""Characters of all summaries together, of which a part is shown at a time."""
+_SUMMARY_BUDGET: Final = 20_000
+"""Characters of all summaries together, of which only a part is shown at a time."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 class Failure(NamedTuple):
-    """Why a cell failed, as a model is told it."""
+    """Why a cell failed, in the form sent to the model."""
 
     report: str = ""
     schema: str = ""
@@ -38,8 +38,8 @@ _NO_FAILURE: Final = Failure()
 
 
 @dataclass(frozen=True, slots=True)
-class Aftermath:
-    """What a cell did, beside its outputs."""
+class CellOutcome:
+    """What a cell did besides producing outputs."""
 
     changes: tuple[Change, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -54,34 +54,34 @@ class Aftermath:
         return tuple((change.name, change.type) for change in self.changes if change.how != "mutated")
 
 
-def read(content: object) -> Aftermath:
-    """The message's content, as far as it has the agreed form."""
+def parse_cell_outcome(content: object) -> CellOutcome:
+    """Parse the content of the message, as far as it has the expected form."""
     found = content if isinstance(content, dict) else {}
     memory = found.get("memory")
-    return Aftermath(
+    return CellOutcome(
         tuple(_changes(found.get("changes"))),
         tuple(_lines(found.get("warnings"))),
         tuple(_lines(found.get("logs"))),
-        tuple(_lines(found.get("files"), _MOST_FILES)),
+        tuple(_lines(found.get("files"), _MAX_FILES)),
         memory if type(memory) is int and 0 < memory < 2**53 else 0,
         _failure(found.get("failure")),
     )
 
 
 def _changes(found: object) -> Iterator[Change]:
-    room = _ROOM
-    for item in found[:_MOST_CHANGES] if isinstance(found, list) else []:
-        if not isinstance(item, dict) or item.get("how") not in _HOW:
+    remaining = _SUMMARY_BUDGET
+    for item in found[:_MAX_CHANGES] if isinstance(found, list) else []:
+        if not isinstance(item, dict) or item.get("how") not in _CHANGE_KINDS:
             continue
         name, type_, before = (_text(item.get(key), _LONGEST_NAME) for key in ("name", "type", "before"))
-        summary, schema = (_text(item.get(key), min(room, _LONGEST_SUMMARY)) for key in ("summary", "schema"))
-        room = max(0, room - len(summary) - len(schema))
+        summary, schema = (_text(item.get(key), min(remaining, _LONGEST_SUMMARY)) for key in ("summary", "schema"))
+        remaining = max(0, remaining - len(summary) - len(schema))
         if name:
             yield Change(name, item["how"], type_, summary, schema, before)
 
 
-def _lines(found: object, most: int = _MOST_LINES) -> Iterator[str]:
-    for item in found[:most] if isinstance(found, list) else []:
+def _lines(found: object, limit: int = _MAX_LINES) -> Iterator[str]:
+    for item in found[:limit] if isinstance(found, list) else []:
         if line := _text(item, _LONGEST_LINE):
             yield " ".join(line.split())
 
@@ -93,7 +93,7 @@ def _failure(found: object) -> Failure:
     return Failure(report, schema, tuple(_lines(found.get("nearest"))))
 
 
-def _text(value: object, most: int) -> str:
-    if not isinstance(value, str) or most <= 0:
+def _text(value: object, limit: int) -> str:
+    if not isinstance(value, str) or limit <= 0:
         return ""
-    return cut_middle(_CONTROLS.sub("", strip_ansi(value)).strip(), most)
+    return cut_middle(_CONTROLS.sub("", strip_ansi(value)).strip(), limit)

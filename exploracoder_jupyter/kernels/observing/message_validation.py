@@ -1,7 +1,7 @@
-"""From what a sibling sent to a message that can be relied on.
+"""Validates the messages that a sibling sends.
 
-Code in a sibling has the key of its connection and can send anything. What passes here has the shape that Jupyter's
-protocol gives its kind, and texts that can be encoded; everything else is dropped.
+Code in a sibling has the key of its connection and can send anything. Messages that pass have the shape that Jupyter's
+protocol defines for their type, and text that can be encoded; everything else is dropped.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a kernel."""
+    """One message from a kernel."""
 
     request: str
-    """Id of the request that it belongs to; empty when it says none."""
+    """Id of the request that it answers; empty if it has none."""
     kind: str
     content: dict[str, Any]
 
 
-def understand(raw: Any) -> Message | None:
-    """The message; `None` for what is none."""
+def parse_message(raw: Any) -> Message | None:
+    """Return the validated message; `None` if it is invalid."""
     try:
         content = _clean(raw["content"])
         kind = str(raw["msg_type"])
         check = _CHECKS.get(kind, dict)
         return Message(str(raw["parent_header"].get("msg_id", "")), kind, check(content))
-    except Exception:  # whatever is wrong with it, it is the sibling's doing
+    except Exception:  # invalid in any way: code in the sibling controls the content
         return None
 
 
-def encodable(text: str) -> str:
-    """The text with a question mark for each surrogate that stands alone: it has no encoding."""
+def replace_surrogates(text: str) -> str:
+    """Replace each lone surrogate, which cannot be encoded, with a question mark."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _clean(value: Any) -> Any:
     if isinstance(value, str):
-        return encodable(value)
+        return replace_surrogates(value)
     if isinstance(value, dict):
-        return {encodable(key): _clean(item) for key, item in value.items()}
+        return {replace_surrogates(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
@@ -70,8 +70,8 @@ def _reply(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-def _require(holds: bool) -> None:
-    if not holds:
+def _require(condition: bool) -> None:
+    if not condition:
         raise ValueError
 
 

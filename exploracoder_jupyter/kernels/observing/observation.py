@@ -1,4 +1,4 @@
-"""From how an execution ended and what was collected to the `Observation` that the pipeline sees."""
+"""Builds the `Observation` that the pipeline sees from how an execution ended and what it printed."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation, Status
 from exploracoder_jupyter.kernels.observing.cell_outcome import Failure
-from exploracoder_jupyter.kernels.observing.output_collector import Collector
+from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import (
-    for_people,
     schema_text,
     short_traceback,
     shown_text,
     strip_ansi,
+    without_model_texts,
 )
 from exploracoder_jupyter.kernels.sandbox.visible_files import VisibleFiles
-from exploracoder_jupyter.kernels.sibling_kernel import Ending
+from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
 
 _PATH: Final = re.compile(r"""['"]([^'"\n\0]*/[^'"\n\0]+)['"]""")
-_MOST_LETTERS, _MOST_PATHS = 4000, 5
-_UNSEEN: Final = (
-    "that file exists, but experiments do not see it: of the home folder they see this project only; "
-    "the option --allow-read PATH shows more"
+_MAX_CHARACTERS, _MAX_PATHS = 4000, 5
+_HIDDEN_FILE_NOTE: Final = (
+    "that file exists, but experiments cannot see it: in the home folder they see only this project; "
+    "the option --allow-read PATH makes more visible"
 )
 
 
-def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observation:
-    """The observation of one execution that had `timeout` seconds."""
-    status = _status(ending)
-    outputs, after = collector.outputs(), collector.aftermath
+def build_observation(result: ExecutionResult, collector: OutputCollector, *, timeout: float) -> Observation:
+    """Build the observation of one execution that was given `timeout` seconds."""
+    status = _status(result)
+    outputs, after = collector.outputs(), collector.outcome
     return Observation(
         status=status,
-        outputs=tuple(map(for_people, outputs)),
-        error=_explained(_error(status, ending, collector, timeout), after.failure),
+        outputs=tuple(map(without_model_texts, outputs)),
+        error=_with_failure(_error(status, result, collector, timeout), after.failure),
         text=shown_text(outputs),
-        seconds=ending.seconds,
+        seconds=result.seconds,
         names=after.names,
-        note=_note(status, ending, collector, timeout),
+        note=_note(status, result, collector, timeout),
         changes=after.changes,
         schema=schema_text(outputs),
         warnings=after.warnings,
@@ -49,26 +49,26 @@ def observe(ending: Ending, collector: Collector, *, timeout: float) -> Observat
     )
 
 
-def explain_unseen(observation: Observation, files: VisibleFiles | None) -> Observation:
-    """The observation, with a note where the error names a file of the user's that experiments do not see.
+def add_hidden_file_note(observation: Observation, files: VisibleFiles | None) -> Observation:
+    """Add a note to the observation where its error names a file of the user that experiments cannot see.
 
-    The note does not repeat the path: not everything that people are shown is sent to the model.
+    The note does not repeat the path, because not everything the user sees may be sent to the model.
     """
     if files is None or observation.status != "error" or observation.error is None:
         return observation
-    named = islice(_PATH.findall(observation.error.message[:_MOST_LETTERS]), _MOST_PATHS)
+    named = islice(_PATH.findall(observation.error.message[:_MAX_CHARACTERS]), _MAX_PATHS)
     if not any(files.covers(path) for path in named):
         return observation
-    return replace(observation, note=_joined(_UNSEEN, observation.note))
+    return replace(observation, note=_join_notes(_HIDDEN_FILE_NOTE, observation.note))
 
 
-def unrun(why: str) -> Observation:
-    """The observation of code that could not be run because its state is gone."""
+def state_lost_observation(why: str) -> Observation:
+    """Return the observation of code that could not run because its state is lost."""
     return Observation("died", error=ErrorInfo("StateLost", why), note=why)
 
 
-def _status(ending: Ending) -> Status:
-    match ending.cause:
+def _status(result: ExecutionResult) -> Status:
+    match result.cause:
         case "timeout":
             return "timeout"
         case "flooded":
@@ -76,55 +76,55 @@ def _status(ending: Ending) -> Status:
         case "died":
             return "died"
         case "finished":
-            if _asked_to_exit(ending):
+            if _asked_to_exit(result):
                 return "died"
-            return "ok" if ending.reply.get("status") == "ok" else "error"
+            return "ok" if result.reply.get("status") == "ok" else "error"
 
 
-def _asked_to_exit(ending: Ending) -> bool:
-    payload = ending.reply.get("payload") or []
+def _asked_to_exit(result: ExecutionResult) -> bool:
+    payload = result.reply.get("payload") or []
     return any(isinstance(item, dict) and item.get("source") == "ask_exit" for item in payload)
 
 
-def _note(status: Status, ending: Ending, collector: Collector, timeout: float) -> str:
+def _note(status: Status, result: ExecutionResult, collector: OutputCollector, timeout: float) -> str:
     match status:
         case "timeout":
-            return _joined(f"did not end within {timeout:g} s", ending.note)
+            return _join_notes(f"did not finish within {timeout:g} s", result.note)
         case "interrupted":
-            return _joined(f"printed {collector.received:,} characters and was stopped", ending.note)
+            return _join_notes(f"printed {collector.received:,} characters and was stopped", result.note)
         case "died":
-            return "the code asked the kernel to exit" if _asked_to_exit(ending) else ending.note
+            return "the code asked the kernel to exit" if _asked_to_exit(result) else result.note
         case "ok" | "error":
             return f"{collector.cut:,} characters of output were cut" if collector.cut else ""
 
 
-def _joined(what: str, more: str) -> str:
+def _join_notes(what: str, more: str) -> str:
     return f"{what}; {more}" if more else what
 
 
-def _error(status: Status, ending: Ending, collector: Collector, timeout: float) -> ErrorInfo | None:
+def _error(status: Status, result: ExecutionResult, collector: OutputCollector, timeout: float) -> ErrorInfo | None:
     at = collector.error.traceback if collector.error else ""
     match status:
         case "ok":
             return None
         case "error":
-            return collector.error or _replied(ending)
+            return collector.error or _reply_error(result)
         case "timeout":
-            return ErrorInfo("Timeout", _note(status, ending, collector, timeout), at)
+            return ErrorInfo("Timeout", _note(status, result, collector, timeout), at)
         case "interrupted":
-            return ErrorInfo("OutputLimit", _note(status, ending, collector, timeout), at)
+            return ErrorInfo("OutputLimit", _note(status, result, collector, timeout), at)
         case "died":
-            return ErrorInfo("KernelDied", _note(status, ending, collector, timeout), at)
+            return ErrorInfo("KernelDied", _note(status, result, collector, timeout), at)
 
 
-def _explained(error: ErrorInfo | None, failure: Failure) -> ErrorInfo | None:
+def _with_failure(error: ErrorInfo | None, failure: Failure) -> ErrorInfo | None:
     if error is None:
         return None
     return replace(error, report=failure.report, schema=failure.schema, nearest=failure.nearest)
 
 
-def _replied(ending: Ending) -> ErrorInfo:
-    reply = ending.reply
+def _reply_error(result: ExecutionResult) -> ErrorInfo:
+    reply = result.reply
     frames = [str(frame) for frame in reply.get("traceback") or []]
     name = str(reply.get("ename") or reply.get("status") or "Error")
     return ErrorInfo(name, strip_ansi(str(reply.get("evalue", ""))), short_traceback(frames))

@@ -1,7 +1,7 @@
 """Collects the outputs of one execution from kernel messages, within a budget.
 
-`Collector` folds the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of what is
-printed, and says what was cut; it knows nothing of sockets.
+`OutputCollector` converts the IOPub messages of one execution into nbformat outputs. It keeps the head and the tail of
+what is printed and reports how much was cut; it does not depend on sockets.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Any, Final
 
 from exploracoder_jupyter.core.types import ErrorInfo, Output
 from exploracoder_jupyter.kernel_agent.reporting.bounded_output import MUCH, encoded_size, shorten_lines
-from exploracoder_jupyter.kernels.observing.cell_outcome import Aftermath, read
+from exploracoder_jupyter.kernels.observing.cell_outcome import CellOutcome, parse_cell_outcome
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle, short_traceback, strip_ansi
 
 CELL_MIME: Final = "application/vnd.exploracoder.cell+json"
-"""A display message of this type tells what a cell did (`kernel_agent.reporting.cell_report`); it is no output."""
+"""MIME type of the display message that reports what a cell did (`kernel_agent.reporting.cell_report`).
+
+Such a message is not an output."""
 
 FLOOD_FACTOR: Final = 16
 """An execution that prints this many times its budget is stopped."""
@@ -27,11 +29,11 @@ _LONGEST_NAME: Final = 200
 _OUTPUTS = frozenset(["stream", "execute_result", "display_data", "error"])
 
 
-class Collector:
-    """Outputs of one execution.
+class OutputCollector:
+    """The outputs of one execution.
 
-    At most `budget` characters are kept: the first half as they come, and the last half of what follows. An image, or
-    an output that is updated, may take more, up to a few times the budget in all.
+    Keeps at most `budget` characters: the first half as they arrive, and the last half of the rest. An image, or an
+    updated output, may take more, up to a few times the budget in total.
     """
 
     def __init__(self, budget: int) -> None:
@@ -40,7 +42,7 @@ class Collector:
         self._head: list[Output] = []
         self._tail: deque[Output] = deque()
         self._head_size = self._tail_size = 0
-        self._shown: dict[str, list[Output]] = {}
+        self._by_display_id: dict[str, list[Output]] = {}
         self._clear_next = False
         self._limit = budget * FLOOD_FACTOR
         self.received = 0
@@ -48,7 +50,7 @@ class Collector:
         self.cut = 0
         """Characters of output that were not kept."""
         self.error: ErrorInfo | None = None
-        self.aftermath = Aftermath()
+        self.outcome = CellOutcome()
 
     @property
     def flooded(self) -> bool:
@@ -56,15 +58,14 @@ class Collector:
         return self.received > self._limit
 
     def add(self, kind: str, content: Mapping[str, Any]) -> None:
-        """Take one IOPub message. Messages that are no outputs (status, comms, widgets) are ignored."""
+        """Add one IOPub message. Messages that carry no output (status, comms, widgets) are ignored."""
         if self._clear_next and kind in _OUTPUTS:
             self._clear(wait=False)
         match kind:
             case "stream":
                 self._append_stream(str(content["name"]), str(content["text"]))
-                self.cut += int(
-                    content.get("cut", 0)
-                )  # cut by the sibling itself, see `kernel_agent.reporting.bounded_output`
+                # Cut by the sibling itself, see `kernel_agent.reporting.bounded_output`.
+                self.cut += int(content.get("cut", 0))
             case "execute_result" | "display_data":
                 self._append_rich(kind, content)
             case "update_display_data":
@@ -77,17 +78,17 @@ class Collector:
                 pass
 
     def outputs(self) -> tuple[Output, ...]:
-        """What was kept, in order, with a line where something was cut; neighbouring streams joined."""
+        """Return the kept outputs in order, with a line where text was cut; adjacent streams are joined."""
         note: list[Output] = []
         if self.cut:
             note = [_stream("stderr", f"\n[{self.cut:,} characters of output were cut here]\n")]
-        return tuple(_joined([*self._head, *note, *self._tail]))
+        return tuple(_join_streams([*self._head, *note, *self._tail]))
 
     def _append_stream(self, name: str, text: str) -> None:
-        room = self._half - self._head_size
-        if room > 0 and not self._tail:
-            self._append(_stream(name, text[:room]))
-            text = text[room:]
+        remaining = self._half - self._head_size
+        if remaining > 0 and not self._tail:
+            self._append(_stream(name, text[:remaining]))
+            text = text[remaining:]
         if text:
             lost = max(0, len(text) - self._half)
             self.cut += lost
@@ -97,7 +98,7 @@ class Collector:
     def _append_rich(self, kind: str, content: Mapping[str, Any]) -> None:
         data = dict(content.get("data") or {})
         if CELL_MIME in data:
-            self.aftermath = read(data[CELL_MIME])
+            self.outcome = parse_cell_outcome(data[CELL_MIME])
             return
         output: Output = {"output_type": kind, "data": data, "metadata": dict(content.get("metadata") or {})}
         if kind == "execute_result":
@@ -105,17 +106,17 @@ class Collector:
         self._append(output)
         display_id = (content.get("transient") or {}).get("display_id")
         if isinstance(display_id, str) and len(display_id) <= _LONGEST_NAME:
-            self._shown.setdefault(display_id, []).append(output)
+            self._by_display_id.setdefault(display_id, []).append(output)
 
     def _update(self, content: Mapping[str, Any]) -> None:
         data, metadata = dict(content.get("data") or {}), dict(content.get("metadata") or {})
-        for output in self._shown.get(str((content.get("transient") or {}).get("display_id")), []):
+        for output in self._by_display_id.get(str((content.get("transient") or {}).get("display_id")), []):
             before = _size(output)
             output.update(data=data, metadata=metadata)
             growth = _size(output) - before
             self.received += max(0, growth)
             if growth > 0 and self._head_size + self._tail_size + growth > self._largest:
-                self._replace_by_note(output)
+                self._replace_with_note(output)
                 growth = _size(output) - before
             if any(output is kept for kept in self._head):
                 self._head_size += growth
@@ -123,7 +124,7 @@ class Collector:
                 self._tail_size += growth
         self._trim_tail()
 
-    def _replace_by_note(self, output: Output) -> None:
+    def _replace_with_note(self, output: Output) -> None:
         size = _size(output)
         self.cut += size
         output.update(data={"text/plain": f"[an output of {size:,} characters was cut here]"}, metadata={})
@@ -138,8 +139,8 @@ class Collector:
     def _append(self, output: Output) -> None:
         size = _size(output)
         self.received += size
-        if size > self._largest:  # only an image or the like: streams and errors have been cut already
-            self._replace_by_note(output)
+        if size > self._largest:  # an image or similar: streams and errors have been cut already
+            self._replace_with_note(output)
             size = _size(output)
         if not self._tail and self._head_size + size <= self._half:
             self._head.append(output)
@@ -157,13 +158,13 @@ class Collector:
                 self._tail[0] = _stream(str(oldest["name"]), str(oldest["text"])[excess:])
                 lost = excess
             else:
-                self._forget(self._tail.popleft())
+                self._stop_updating(self._tail.popleft())
             self._tail_size -= lost
             self.cut += lost
 
-    def _forget(self, output: Output) -> None:
-        """It is not updated from now on, and not held."""
-        for shown in self._shown.values():
+    def _stop_updating(self, output: Output) -> None:
+        """Stop updating the output and release it."""
+        for shown in self._by_display_id.values():
             shown[:] = [other for other in shown if other is not output]
 
     def _clear(self, *, wait: bool) -> None:
@@ -171,7 +172,7 @@ class Collector:
         if not wait:
             self._head.clear()
             self._tail.clear()
-            self._shown.clear()
+            self._by_display_id.clear()
             self._head_size = self._tail_size = self.cut = 0
 
 
@@ -185,7 +186,7 @@ def _size(output: Output) -> int:
     return sum(encoded_size(value) for name, value in output.items() if name != "output_type")
 
 
-def _joined(outputs: Iterable[Output]) -> list[Output]:
+def _join_streams(outputs: Iterable[Output]) -> list[Output]:
     joined: list[Output] = []
     for output in outputs:
         last = joined[-1] if joined else None

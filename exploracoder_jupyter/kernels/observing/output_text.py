@@ -1,4 +1,4 @@
-"""From outputs to the texts that a model is shown of them."""
+"""Renders outputs as the text that a model receives."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Final
 from exploracoder_jupyter.core.types import Output
 
 TEXT_BUDGET: Final = 4000
-"""Characters of one observation that a model is shown."""
+"""Characters of one observation that are sent to a model."""
 
 LLM_MIME: Final = "text/llm+plain"
-"""What a value offers for models, preferred to `text/plain`."""
+"""Text that a value provides for models, preferred to `text/plain`."""
 
-SHORT: Final = 400
-"""Characters of a value's `text/plain` up to which it is shown beside that, if it says something else."""
+SHORT_VALUE: Final = 400
+"""Characters of a value's `text/plain` up to which it is sent as well, if it adds something."""
 
 SCHEMA_MIME: Final = "application/vnd.exploracoder.schema+plain"
-"""The same without anything of the data."""
+"""Like `LLM_MIME`, without any data values."""
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
-_NO_WORDS = re.compile(
+_UNINFORMATIVE = re.compile(
     r"<Figure size .*>|<\S+ (?:object )?at 0x[0-9a-f]+>| at 0x[0-9a-f]+|^\s*\d+(?=\s)|\b(?:Name|Length|dtype|array)\b",
     re.MULTILINE,
 )
-"""Of a `text/plain`: types and addresses, numbers of rows, and what stands around values."""
+"""Parts of a `text/plain` that add no information: types and addresses, row numbers, words around the values."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 _WORD = re.compile(r"[^\W\d]\w*")
 _FRAME = re.compile(r"(Cell In\b|Input In\b|File )")
@@ -34,14 +34,14 @@ _OWN_FRAME = re.compile(r"(Cell In\b|Input In\b|File <ipython-input|File <string
 
 
 def strip_ansi(text: str) -> str:
-    """The text without terminal colours and other escape sequences."""
+    """Remove terminal colours and other escape sequences."""
     return _ANSI.sub("", text)
 
 
 def short_traceback(frames: Sequence[str]) -> str:
-    """IPython's traceback (a list of frames and headings) as plain text: user code whole, of libraries the last frame.
+    """Return IPython's traceback (a list of frames and headings) as plain text: all user code, one frame of libraries.
 
-    Frames left out are counted in their place.
+    Of consecutive library frames only the last is kept; those left out are counted in their place.
     """
     plain = [strip_ansi(frame).strip("\n") for frame in frames]
     kept: list[str] = []
@@ -60,21 +60,21 @@ def short_traceback(frames: Sequence[str]) -> str:
 
 
 def shown_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
-    """What a model is shown of the outputs: streams and plain-text results, errors apart; head and tail if too long."""
+    """Return the outputs as text for a model: streams and plain-text results, no errors; shortened in the middle."""
     parts = [strip_ansi(text).strip("\n") for text in map(_text_of, outputs) if text]
     return cut_middle("\n".join(parts), budget)
 
 
 def schema_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
-    """What a model is shown of the outputs where no value is shared: how much was printed, and results by their schema.
+    """Return the outputs as text for a model where no values are shared: the amount printed, and the schema of results.
 
-    A result that has none is left out.
+    A result without a schema is left out.
     """
     return cut_middle("\n".join(filter(None, map(_schema_of, outputs))), budget)
 
 
-def for_people(output: Output) -> Output:
-    """The output without the texts that are meant for models."""
+def without_model_texts(output: Output) -> Output:
+    """Return the output without the texts intended for models."""
     data = output.get("data")
     if not isinstance(data, dict) or not {LLM_MIME, SCHEMA_MIME} & data.keys():
         return output
@@ -82,7 +82,7 @@ def for_people(output: Output) -> Output:
 
 
 def cut_middle(text: str, budget: int) -> str:
-    """The text, or its first and last parts with a note between them that says how much is missing."""
+    """Shorten the text to its first and last parts with a note of how much is missing, if it exceeds the budget."""
     if len(text) <= budget:
         return text
     head = budget * 3 // 5
@@ -93,29 +93,29 @@ def cut_middle(text: str, budget: int) -> str:
 def _text_of(output: Output) -> str:
     if output["output_type"] == "stream":
         return overwritten(str(output["text"]))
-    told, plain = _told(output, LLM_MIME), _told(output, "text/plain")
-    if told and plain and (len(plain) > SHORT or not _adds(plain, told)):
-        return told
-    return "\n".join(filter(None, (told, plain)))
+    summary, plain = _mime_text(output, LLM_MIME), _mime_text(output, "text/plain")
+    if summary and plain and (len(plain) > SHORT_VALUE or not _adds_information(plain, summary)):
+        return summary
+    return "\n".join(filter(None, (summary, plain)))
 
 
-def _adds(plain: str, told: str) -> bool:
-    """Whether a word or a number of the text is missing in the other one, or has fewer digits there."""
-    kept = _NO_WORDS.sub(" ", plain)
-    if {*_WORD.findall(kept.lower())} - {*_WORD.findall(told.lower())}:
+def _adds_information(plain: str, summary: str) -> bool:
+    """Whether the text has a word that the other lacks, or a number that it lacks or has with fewer digits."""
+    kept = _UNINFORMATIVE.sub(" ", plain)
+    if {*_WORD.findall(kept.lower())} - {*_WORD.findall(summary.lower())}:
         return True
-    numbers = [float(one) for one in _NUMBER.findall(told)]
-    return any(not _is_among(one, numbers) for one in _NUMBER.findall(kept))
+    numbers = [float(one) for one in _NUMBER.findall(summary)]
+    return any(not _contains_number(one, numbers) for one in _NUMBER.findall(kept))
 
 
-def _is_among(number: str, others: Sequence[float]) -> bool:
+def _contains_number(number: str, others: Sequence[float]) -> bool:
     places = len(number.partition(".")[2])
     return any(round(other, places) == float(number) for other in others)
 
 
 def _schema_of(output: Output) -> str:
     if output["output_type"] != "stream":
-        return strip_ansi(_told(output, SCHEMA_MIME)).strip("\n")
+        return strip_ansi(_mime_text(output, SCHEMA_MIME)).strip("\n")
     text = strip_ansi(overwritten(str(output["text"]))).strip("\n")
     return f"[printed {_count(len(text), 'character')} in {_count(text.count(chr(10)) + 1, 'line')}]" if text else ""
 
@@ -124,12 +124,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _told(output: Output, mime: str) -> str:
+def _mime_text(output: Output, mime: str) -> str:
     data = output.get("data")
     value = data.get(mime) if isinstance(data, dict) else None
     return value if isinstance(value, str) else ""
 
 
 def overwritten(text: str) -> str:
-    """The text as a terminal leaves it when lines are rewritten after a carriage return (progress bars)."""
+    """Apply carriage returns as a terminal does: a rewritten line (progress bars) keeps only its last version."""
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))

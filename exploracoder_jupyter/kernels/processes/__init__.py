@@ -1,1 +1,1 @@
-"""Processes of siblings: started or forked, watched, measured, ended."""
+"""Processes of siblings: spawning, forking, watching, measuring, ending."""

@@ -1,7 +1,8 @@
-"""Process trees: who belongs to one, what it uses, and its end.
+"""Process trees: finds their members, measures what they use, ends them.
 
-A tree is found by walking down from its root; bubblewrap's process namespace and, elsewhere, the kernel's adoption of
-orphans keep daemons within it. `Census` remembers whom it has seen, so that what a dead root leaves is ended too.
+A tree is found by walking down from its root; bubblewrap's process namespace or, elsewhere, adoption of orphans by the
+kernel keeps daemons within it. `Census` remembers the processes it has seen, so that those left by a dead root are
+ended too.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _POLL_SECONDS: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class TreeUse:
-    """What a tree uses now."""
+class TreeUsage:
+    """What a process tree uses at one moment."""
 
     processes: int
     memory: int
@@ -38,38 +39,39 @@ class Census:
     """The processes of one tree, as last seen."""
 
     def __init__(self, root: int, *, adopter: int | None = None, others: Callable[[], Iterable[int]] = tuple) -> None:
-        """`adopter` is a process to which orphans go; it does not belong to the tree itself. `others` are processes
-        within the tree that do not belong to it, nor do those below them."""
-        self._root, self._adopter = _process(root), adopter
+        """`adopter` is a process that adopts orphans; it does not belong to the tree itself. `others` returns processes
+        within the tree that are excluded from it, together with those below them."""
+        self._root, self._adopter = _find_process(root), adopter
         self._seen: dict[int, psutil.Process] = {}
         self._others = others
 
-    def take(self, *, most: int, doubtful: float = math.inf) -> TreeUse:
-        """Look at the tree; stops looking when more than `most` processes have been found.
+    def measure(self, *, max_processes: int, recount_above: float = math.inf) -> TreeUsage:
+        """Measure the tree; stop after finding more than `max_processes` processes.
 
-        Memory beyond `doubtful` bytes is measured again, slowly, with what forks share counted once.
+        Memory beyond `recount_above` bytes is measured again with a slower method that counts pages shared by forks
+        once.
         """
-        found = self._members(most)
+        found = self._members(max_processes)
         memory = sum(map(private_memory, found))
-        if memory > doubtful:
+        if memory > recount_above:
             memory = sum(map(_proportional_memory, found))
         for pid in found:
-            if pid not in self._seen and (process := _process(pid)):
+            if pid not in self._seen and (process := _find_process(pid)):
                 self._seen[pid] = process
         for pid in self._seen.keys() - set(found):
             if not self._seen[pid].is_running():
                 del self._seen[pid]
-        return TreeUse(len(found), memory)
+        return TreeUsage(len(found), memory)
 
-    def owned(self) -> int:
-        """Bytes of memory that no other process has mapped, of the processes seen at the last look."""
+    def unshared_memory(self) -> int:
+        """Bytes of memory that no other process maps, for the processes found by the last measurement."""
         return sum(_unshared_memory(pid) for pid in tuple(self._seen))
 
-    def _members(self, most: int) -> list[int]:
+    def _members(self, max_processes: int) -> list[int]:
         others = set(self._others())
-        found = _descendants(self._root.pid, most=most, but=others) if self._root else []
+        found = _descendants(self._root.pid, max_processes=max_processes, excluding=others) if self._root else []
         if self._adopter is not None:
-            adopted = _descendants(self._adopter, most=most, but={*others, *found})
+            adopted = _descendants(self._adopter, max_processes=max_processes, excluding={*others, *found})
             found += (pid for pid in adopted if pid != self._adopter)
         for pid in others:
             self._seen.pop(pid, None)
@@ -78,38 +80,38 @@ class Census:
     async def end(self, *, root_follows: bool) -> None:
         """Kill every process of the tree and wait until they are gone.
 
-        `root_follows`: the root is a supervisor that ends by itself, and reaps, once those below it are gone.
+        `root_follows`: the root is a supervisor that reaps, and ends by itself once the processes below it are gone.
         """
-        for _ in range(5):  # what is started between the look and the kill is caught by the next round
-            self.take(most=100_000)
+        for _ in range(5):  # a process started between the measurement and the kill is caught in the next round
+            self.measure(max_processes=100_000)
             below = [process for process in self._seen.values() if process != self._root and _is_living(process)]
             if not below:
                 break
             _signal_all(below, signal.SIGSTOP)
             _signal_all(below, signal.SIGKILL)
-            await _gone(below, seconds=_END_SECONDS)
+            await _wait_until_gone(below, seconds=_END_SECONDS)
         if self._root:
-            await _gone([self._root], seconds=_FOLLOW_SECONDS if root_follows else 0)
+            await _wait_until_gone([self._root], seconds=_FOLLOW_SECONDS if root_follows else 0)
             _signal_all([self._root], signal.SIGKILL)
-            await _gone([self._root], seconds=_END_SECONDS)
+            await _wait_until_gone([self._root], seconds=_END_SECONDS)
         self._seen.clear()
 
 
-def _descendants(root: int, *, most: int, but: Collection[int]) -> list[int]:
-    """The root's descendants and itself, deepest last, but for some of them; empty when the root is gone."""
+def _descendants(root: int, *, max_processes: int, excluding: Collection[int]) -> list[int]:
+    """Return the root and its descendants, deepest last, without those in `excluding`; empty when the root is gone."""
     found: list[int] = []
     waiting = [root]
-    while waiting and len(found) <= most:
+    while waiting and len(found) <= max_processes:
         pid = waiting.pop()
         children = _children(pid)
         if children is not None:
             found.append(pid)
-            waiting += (child for child in children if child not in but)
+            waiting += (child for child in children if child not in excluding)
     return found
 
 
 def _children(pid: int) -> list[int] | None:
-    """Child processes; `None` when the process is gone. From /proc where it can be: psutil looks at all processes."""
+    """Return the child processes; `None` when the process is gone. Prefers /proc: psutil scans all processes."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
@@ -122,18 +124,18 @@ def _children(pid: int) -> list[int] | None:
 
 
 def _proportional_memory(pid: int) -> int:
-    """Anonymous memory of a process, pages shared with others divided among them."""
-    found = _rolled_up(pid, "Pss_Anon")
+    """Anonymous memory of a process; pages shared with others are divided among them."""
+    found = _memory_total(pid, "Pss_Anon")
     return private_memory(pid) if found is None else found
 
 
 def _unshared_memory(pid: int) -> int:
-    """Memory that only this process has mapped."""
-    return _rolled_up(pid, "Private_Dirty") or 0
+    """Memory that only this process maps."""
+    return _memory_total(pid, "Private_Dirty") or 0
 
 
-def _rolled_up(pid: int, field: str) -> int | None:
-    """A sum over all mappings of a process, in bytes; `None` where the system does not tell."""
+def _memory_total(pid: int, field: str) -> int | None:
+    """Return a sum over all mappings of a process, in bytes; `None` where the system does not provide it."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
@@ -143,7 +145,7 @@ def _rolled_up(pid: int, field: str) -> int | None:
 
 
 def private_memory(pid: int) -> int:
-    """Memory of a process that is no file; pages shared with forks count as if they were its own."""
+    """Memory of a process that is not backed by files; pages shared with forks count in full."""
     try:
         _, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
         return (int(resident) - int(shared)) * _PAGE
@@ -155,7 +157,7 @@ def private_memory(pid: int) -> int:
         return 0
 
 
-def _process(pid: int) -> psutil.Process | None:
+def _find_process(pid: int) -> psutil.Process | None:
     try:
         return psutil.Process(pid)
     except psutil.Error:
@@ -175,7 +177,7 @@ def _signal_all(processes: Iterable[psutil.Process], signum: signal.Signals) -> 
             process.send_signal(signum)
 
 
-async def _gone(processes: Iterable[psutil.Process], *, seconds: float) -> None:
+async def _wait_until_gone(processes: Iterable[psutil.Process], *, seconds: float) -> None:
     with anyio.move_on_after(seconds):
         while any(_is_living(process) for process in processes):
             await anyio.sleep(_POLL_SECONDS)

@@ -1,8 +1,8 @@
-"""Ends siblings that use more than they may: memory, processes and disk of a whole tree, which no limit on one covers.
+"""Ends siblings that exceed their limits on memory, processes or disk: totals of a tree, which no process limit covers.
 
-Looks several times a second at the siblings that have run something, whether or not they are running now: threads and
-daemons go on after their cell. When the machine itself runs out of memory or disk, the sibling that uses most is ended
-before the system chooses a victim.
+Checks several times a second all siblings that have run something, whether or not they are running now: threads and
+daemons continue after their cell. When the machine itself runs out of memory or disk, the sibling that uses most is
+ended before the system chooses a victim.
 """
 
 from __future__ import annotations
@@ -15,90 +15,90 @@ import anyio
 import psutil
 from anyio import to_thread
 
-from exploracoder_jupyter.kernels.processes.process_tree import TreeUse
-from exploracoder_jupyter.kernels.sandbox.disk_usage import disk_is_full, disk_use
+from exploracoder_jupyter.kernels.processes.process_tree import TreeUsage
+from exploracoder_jupyter.kernels.sandbox.disk_usage import disk_is_full, disk_usage
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
-_SECONDS: Final = 0.15
+_TREE_SECONDS: Final = 0.15
 _DISK_SECONDS: Final = 1.0
 _MEMORY_SLACK: Final = 1.1
-_SPARE: Final = 0.03
-_MOST_OF_MACHINE: Final = 0.8
-"""Share of the memory that is free at the start which all siblings together may use."""
+_SPARE_SHARE: Final = 0.03
+_SHARE_OF_FREE_MEMORY: Final = 0.8
+"""Share of the memory free at the start that all siblings together may use."""
 _MEGABYTE: Final = 1 << 20
 
 
-class Guard:
+class ResourceWatchdog:
     """Watches siblings until its task is cancelled."""
 
     def __init__(self, *, memory: int, processes: int, disk: int) -> None:
-        """Each for one sibling: bytes of memory, processes, bytes on disk."""
+        """Limits for one sibling: bytes of memory, number of processes, bytes on disk."""
         self._memory, self._processes, self._disk = memory, processes, disk
-        self._total = int(psutil.virtual_memory().available * _MOST_OF_MACHINE)
+        self._total_memory = int(psutil.virtual_memory().available * _SHARE_OF_FREE_MEMORY)
         self._watched: set[Sibling] = set()
 
     def watch(self, sibling: Sibling) -> None:
-        """Begin to watch a sibling; it is forgotten when it is dead."""
+        """Start watching a sibling, until it is dead."""
         self._watched.add(sibling)
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        looks = (
-            (self._look_at_trees, _SECONDS),
-            (self._look_at_disk, _DISK_SECONDS),
-            (self._look_at_all, _DISK_SECONDS),
+        checks = (
+            (self._check_trees, _TREE_SECONDS),
+            (self._check_disk, _DISK_SECONDS),
+            (self._check_unshared_memory, _DISK_SECONDS),
         )
         async with anyio.create_task_group() as tasks:
-            for look, seconds in looks:
-                tasks.start_soon(self._repeat, look, seconds)
+            for check, seconds in checks:
+                tasks.start_soon(self._repeat, check, seconds)
 
-    async def _repeat(self, look: Callable[[], Awaitable[None]], seconds: float) -> None:
+    async def _repeat(self, check: Callable[[], Awaitable[None]], seconds: float) -> None:
         while True:
             await anyio.sleep(seconds)
-            with suppress(OSError):  # without descriptors nothing can be looked at; the next look may be luckier
-                await look()
+            with suppress(OSError):  # without free descriptors nothing can be checked; the next check may succeed
+                await check()
 
-    async def _look_at_trees(self) -> None:
+    async def _check_trees(self) -> None:
         self._watched = {sibling for sibling in self._watched if sibling.is_alive}
-        uses = {sibling: self._use(sibling) for sibling in self._watched}
-        for sibling, use in uses.items():
-            if reason := self._excess(use.processes, use.memory):
+        usages = {sibling: self._usage(sibling) for sibling in self._watched}
+        for sibling, usage in usages.items():
+            if reason := self._excess(usage.processes, usage.memory):
                 await sibling.end(reason)
-        if uses and _machine_is_full():
-            greedy = max(uses, key=lambda sibling: uses[sibling].memory)
-            await greedy.end("the machine ran out of memory and this kernel, the largest, was ended")
+        if usages and _memory_is_full():
+            largest = max(usages, key=lambda sibling: usages[sibling].memory)
+            await largest.end("the machine ran out of memory and this kernel, the largest, was ended")
 
-    async def _look_at_disk(self) -> None:
-        """Less often, and aside: it looks at every file."""
+    async def _check_disk(self) -> None:
+        """Check disk usage, less often and in a thread, because every file is examined."""
         watched = {sibling: sibling.folder for sibling in self._watched if sibling.folder}
-        uses = {sibling: await to_thread.run_sync(disk_use, folder) for sibling, folder in watched.items()}
-        for sibling, use in uses.items():
-            if use > self._disk:
+        usages = {sibling: await to_thread.run_sync(disk_usage, folder) for sibling, folder in watched.items()}
+        for sibling, usage in usages.items():
+            if usage > self._disk:
                 await sibling.end(f"it wrote more than {self._disk // _MEGABYTE} MB and its kernel was ended")
-        if uses and disk_is_full(next(iter(watched.values())).parent):
-            await max(watched, key=uses.__getitem__).end(
+        if usages and disk_is_full(next(iter(watched.values())).parent):
+            await max(watched, key=usages.__getitem__).end(
                 "the disk ran full and this kernel, which had written most, was ended"
             )
 
-    async def _look_at_all(self) -> None:
-        """Less often, and aside: what forks share is told apart from what they own by a look at every page."""
+    async def _check_unshared_memory(self) -> None:
+        """Check memory owned, less often and in a thread: separating it from shared memory examines every page."""
         watched = tuple(self._watched)
-        owned = {sibling: await to_thread.run_sync(sibling.body.owned) for sibling in watched}
+        owned = {sibling: await to_thread.run_sync(sibling.process.unshared_memory) for sibling in watched}
         for sibling, bytes_ in owned.items():
             if bytes_ > self._memory * _MEMORY_SLACK:
                 await sibling.end(self._too_much_memory)
-        if sum(owned.values()) > self._total:
+        if sum(owned.values()) > self._total_memory:
             await max(watched, key=owned.__getitem__).end(
-                f"all experiments together used more than {self._total // _MEGABYTE} MB of memory and this kernel, the "
-                "largest, was ended"
+                f"all experiments together used more than {self._total_memory // _MEGABYTE} MB of memory and this "
+                "kernel, the largest, was ended"
             )
 
     @property
     def _too_much_memory(self) -> str:
         return f"it used more than {self._memory // _MEGABYTE} MB of memory and its kernel was ended"
 
-    def _use(self, sibling: Sibling) -> TreeUse:
-        return sibling.use(most=self._processes + 2, doubtful=self._memory * _MEMORY_SLACK)
+    def _usage(self, sibling: Sibling) -> TreeUsage:
+        return sibling.usage(max_processes=self._processes + 2, recount_above=self._memory * _MEMORY_SLACK)
 
     def _excess(self, processes: int, memory: int) -> str:
         if processes > self._processes + 1:
@@ -108,6 +108,6 @@ class Guard:
         return ""
 
 
-def _machine_is_full() -> bool:
+def _memory_is_full() -> bool:
     memory = psutil.virtual_memory()
-    return bool(memory.available < memory.total * _SPARE)
+    return bool(memory.available < memory.total * _SPARE_SHARE)

@@ -1,4 +1,4 @@
-"""A sibling's process that was started: by bubblewrap or bare, in a folder of its own, tied to this process."""
+"""The process of a spawned sibling: started with or without bubblewrap in its own folder; it ends with this process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUse
+from exploracoder_jupyter.kernels.processes.process_tree import Census, TreeUsage
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 
 _REAP_SECONDS: Final = 5.0
@@ -26,56 +26,56 @@ _POLL_SECONDS: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
-    """How to start one sibling."""
+class LaunchSpec:
+    """The parameters for starting one sibling."""
 
     command: Sequence[str]
-    """Confinement, interpreter and start-up; `{connection_file}` is filled in."""
+    """Confinement, interpreter and start-up module; `{connection_file}` is a placeholder."""
     environ: dict[str, str]
     cwd: Path
     folder: Path
-    """The sibling's own folder, with a short path: sockets, connection file, log."""
+    """The sibling's own folder, with a short path; contains sockets, connection file and log."""
     supervised: bool
     """Whether a supervisor (bubblewrap) is the root of the tree."""
 
 
-async def start_sibling(launch: Launch, context: zmq.asyncio.Context) -> Sibling:
+async def start_sibling(launch: LaunchSpec, context: zmq.asyncio.Context) -> Sibling:
     """Start a kernel and wait until it answers.
 
     Raises:
-        KernelError: it did not start; the message has the last line of its log.
+        KernelError: the kernel did not start; the message contains the last line of its log.
     """
-    manager = _manager(launch, context)
-    with anyio.CancelScope(shield=True):  # cut short in here, a process would be left that nobody knows
-        lifeline = await _launch(launch, manager)
-    return await Sibling.connected(manager.client(context=context), Started(launch, manager, lifeline))
+    manager = _make_manager(launch, context)
+    with anyio.CancelScope(shield=True):  # a cancellation in here would leave a process that nothing ends
+        lifeline = await _start_process(launch, manager)
+    return await Sibling.connect(manager.client(context=context), SpawnedProcess(launch, manager, lifeline))
 
 
-class Started:
-    """The process, its tree and what ties it to this one. See `sibling_kernel.Body`."""
+class SpawnedProcess:
+    """A spawned process with its tree and its lifeline to this process; implements `sibling_kernel.SiblingProcess`."""
 
-    def __init__(self, launch: Launch, manager: AsyncKernelManager, lifeline: int) -> None:
+    def __init__(self, launch: LaunchSpec, manager: AsyncKernelManager, lifeline: int) -> None:
         self._launch, self._manager, self._lifeline = launch, manager, lifeline
         self._process: subprocess.Popen[bytes] = getattr(manager.provisioner, "process")  # noqa: B009
         self._census = Census(self._process.pid)
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     @property
     def folder(self) -> Path:
-        """Its own folder, which holds all that it can write."""
+        """Its own folder, which contains everything that it can write."""
         return self._launch.folder
 
-    def use(self, *, most: int, doubtful: float) -> TreeUse:
-        """What its process tree uses; see `Census.take`."""
-        return self._census.take(most=most, doubtful=doubtful)
+    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
+        """Measure its process tree; see `Census.measure`."""
+        return self._census.measure(max_processes=max_processes, recount_above=recount_above)
 
-    def owned(self) -> int:
-        """Bytes of memory that would be free without it."""
-        return self._census.owned()
+    def unshared_memory(self) -> int:
+        """Bytes of memory that ending it would free."""
+        return self._census.unshared_memory()
 
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone."""
@@ -89,21 +89,21 @@ class Started:
         os.close(self._lifeline)
         await self._manager.cleanup_resources()
 
-    def death(self) -> str:
-        """How it ended, in words."""
+    def describe_end(self) -> str:
+        """Describe how it ended."""
         return describe_exit(self._process.poll(), supervised=self._launch.supervised)
 
-    def last_words(self) -> str:
-        """The last line of its log."""
+    def start_failure(self) -> str:
+        """Return the last line of its log."""
         with suppress(OSError):
             lines = (self._launch.folder / "log").read_text(errors="replace").strip().splitlines()
             if lines:
                 return lines[-1]
-        return "it gave no answer in time."
+        return "it did not answer in time."
 
 
-class _OneKernel(KernelSpecManager):
-    """Knows the one kernel that is to be started."""
+class _SingleKernelSpec(KernelSpecManager):
+    """Provides the spec of the one kernel to start."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         super().__init__()
@@ -113,10 +113,10 @@ class _OneKernel(KernelSpecManager):
         return self._spec
 
 
-def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager:
+def _make_manager(launch: LaunchSpec, context: zmq.asyncio.Context) -> AsyncKernelManager:
     return AsyncKernelManager(
         kernel_name="sibling",
-        kernel_spec_manager=_OneKernel(launch.command),
+        kernel_spec_manager=_SingleKernelSpec(launch.command),
         transport="ipc",
         ip=str(launch.folder / "k"),
         connection_file=str(launch.folder / "c.json"),
@@ -124,10 +124,10 @@ def _manager(launch: Launch, context: zmq.asyncio.Context) -> AsyncKernelManager
     )
 
 
-async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
-    """Start the process; the descriptor that it is tied to (`kernel_agent.confinement.lifeline`) and that is never
+async def _start_process(launch: LaunchSpec, manager: AsyncKernelManager) -> int:
+    """Start the process and return the descriptor of its lifeline (`kernel_agent.confinement.lifeline`), which is never
     written to."""
-    theirs, ours = socket.socketpair()  # no pipe: anybody who sees one in `/proc` can open its other end
+    theirs, ours = socket.socketpair()  # not a pipe: any process that sees one in `/proc` can open its other end
     try:
         with (launch.folder / "log").open("wb") as log:
             await manager.start_kernel(
@@ -142,12 +142,12 @@ async def _launch(launch: Launch, manager: AsyncKernelManager) -> int:
 
 
 def describe_exit(status: int | None, *, supervised: bool) -> str:
-    """How a kernel process ended, in words. A supervisor reports signal `n` as status `128 + n`."""
+    """Describe how a kernel process ended. A supervisor reports signal `n` as status `128 + n`."""
     if status is None:
         return "the kernel is gone"
     number = -status if status < 0 else status - 128 if supervised and status > 128 else 0
     if number == signal.SIGXCPU:
-        return "the kernel used up its CPU seconds and was ended"
+        return "the kernel exceeded its limit on CPU time and was ended"
     if number in set(signal.Signals):
         return f"the kernel process was ended by {signal.Signals(number).name}"
     return f"the kernel process exited with status {status}"

@@ -1,10 +1,11 @@
-"""Tells a process that hangs since it was forked from one that waits for something.
+"""Distinguishes a process that hangs because it was forked from one that waits for something.
 
-After a fork, code can wait for a thread that exists only in the parent: the main thread then sleeps on a futex, for
-ever, and nothing else in the process gets on. Sleeping, polling, reading, waiting for a child are other system calls;
-waiting for a worker is told by the worker, which works, sleeps otherwise than on a futex, or is a child process. Looks
-are taken from outside through `/proc`, at some 50 microseconds each; where `/proc` hides the system call's arguments
-(Yama), a wait with a time limit looks like one without, and the verdict takes five times as long.
+After a fork, code can wait for a thread that exists only in the parent: the main thread then sleeps on a futex forever,
+and nothing else in the process makes progress. Sleeping, polling, reading and waiting for a child are other system
+calls; waiting for a worker is recognized by the worker, which runs, sleeps on something other than a futex, or is a
+child process. The process is sampled from outside through `/proc`, which takes about 50 microseconds. Where `/proc`
+hides the arguments of the system call (Yama), a wait with a time limit looks like one without, and the detection takes
+five times as long.
 """
 
 from __future__ import annotations
@@ -19,75 +20,75 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-Sleep = Literal["for ever", "on a lock", "otherwise"]
-"""How a thread sleeps: on a futex with no time limit; on a futex, limit unknown; or not so, or not at all."""
+Sleep = Literal["forever", "on a lock", "otherwise"]
+"""How a thread sleeps: on a futex with no time limit; on a futex, time limit unknown; or otherwise, or not at all."""
 _FUTEX: Final = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
-_WORKING: Final = 0.1
+_TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
+_WORKING_SHARE: Final = 0.1
 _BLIND_FACTOR: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """A process at one moment."""
+class _Sample:
+    """The state of a process at one moment."""
 
     at: float
     cpu: float
-    """Seconds used by all of its threads."""
+    """CPU seconds used by all of its threads."""
     main: Sleep
     switches: tuple[tuple[int, int], ...]
-    """Of the main thread and those begun since, how often each was switched away from: one that woke has more."""
+    """Context switches of the main thread and of threads started since: a thread that woke has more than before."""
     busy: bool
-    """Whether a thread begun since waits otherwise than on a futex, or there is a new child."""
+    """Whether a thread started since waits on something other than a futex, or there is a new child."""
 
 
-class Stall:
-    """Watches one process. Make it when the process has been forked and serves, before it runs code that could hang.
+class StallDetector:
+    """Watches one process. Create it when the forked process serves requests, before it runs code that could hang.
 
-    Threads and children that exist by then are its housekeeping: what they wait for is no sign of life.
+    Threads and children that exist by then are its housekeeping: their waits are not signs of progress.
     """
 
     def __init__(self, pid: int, *, seconds: float = 2.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._pid, self._seconds, self._clock = pid, seconds, clock
         self._threads, self._children = set(_threads(pid)), _children(pid)
-        self._first: _Look | None = None
+        self._first: _Sample | None = None
 
-    def look(self) -> bool:
-        """Look once, best a few times a second; True when it has hung for `seconds`. False when it is gone."""
+    def is_stalled(self) -> bool:
+        """Sample once, ideally a few times a second; True when it has hung for `seconds`. False when it is gone."""
         try:
-            now = self._take()
-        except (OSError, ValueError, IndexError, TypeError):  # it ended meanwhile
+            now = self._sample()
+        except (OSError, ValueError, IndexError, TypeError):  # the process ended meanwhile
             self._first = None
             return False
-        if self._first is None or _got_on(self._first, now):
+        if self._first is None or _made_progress(self._first, now):
             self._first = now
         if now.main == "otherwise" or now.busy:
             self._first = None
             return False
-        return now.at - self._first.at >= self._seconds * (1 if now.main == "for ever" else _BLIND_FACTOR)
+        return now.at - self._first.at >= self._seconds * (1 if now.main == "forever" else _BLIND_FACTOR)
 
-    def _take(self) -> _Look:
+    def _sample(self) -> _Sample:
         main = _sleep(self._pid, self._pid)
         if main == "otherwise":
-            return _Look(self._clock(), 0.0, main, (), False)
-        begun = [thread for thread in _threads(self._pid) if thread not in self._threads]
-        busy = any(_sleep(self._pid, thread) == "otherwise" for thread in begun)
-        switches = tuple((thread, _switches(self._pid, thread)) for thread in [self._pid, *begun])
+            return _Sample(self._clock(), 0.0, main, (), False)
+        new_threads = [thread for thread in _threads(self._pid) if thread not in self._threads]
+        busy = any(_sleep(self._pid, thread) == "otherwise" for thread in new_threads)
+        switches = tuple((thread, _switches(self._pid, thread)) for thread in [self._pid, *new_threads])
         busy = busy or bool(_children(self._pid) - self._children)
-        return _Look(self._clock(), _cpu(self._pid), main, switches, busy)
+        return _Sample(self._clock(), _cpu(self._pid), main, switches, busy)
 
 
 def sleeping_on_lock(pid: int) -> bool:
-    """Whether the main thread of a process sleeps on a futex, without a time limit as far as can be seen, now."""
+    """Whether the main thread of a process sleeps on a futex now, without a time limit as far as can be seen."""
     try:
         return _sleep(pid, pid) != "otherwise"
     except (OSError, ValueError, IndexError):
         return False
 
 
-def _got_on(first: _Look, now: _Look) -> bool:
-    """Whether a thread woke since, or the housekeeping did the work of one: pools of earlier code are part of it."""
-    return now.switches != first.switches or now.cpu - first.cpu > _WORKING * max(now.at - first.at, 0.1)
+def _made_progress(first: _Sample, now: _Sample) -> bool:
+    """Whether a thread woke since, or the housekeeping used as much CPU as one: it includes pools of earlier code."""
+    return now.switches != first.switches or now.cpu - first.cpu > _WORKING_SHARE * max(now.at - first.at, 0.1)
 
 
 def _sleep(pid: int, thread: int) -> Sleep:
@@ -99,7 +100,7 @@ def _sleep(pid: int, thread: int) -> Sleep:
         number, *arguments = (folder / "syscall").read_text().split()
         if number != "running":
             endless = int(number) == _FUTEX and int(arguments[3], 16) == 0
-            return "for ever" if endless else "otherwise"
+            return "forever" if endless else "otherwise"
     return "on a lock" if "futex" in (folder / "wchan").read_text() else "otherwise"
 
 
@@ -124,4 +125,4 @@ def _switches(pid: int, thread: int) -> int:
 
 def _cpu(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND

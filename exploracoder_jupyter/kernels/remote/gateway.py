@@ -1,8 +1,8 @@
-"""The server behind `Sandbox.gateway`, as HTTP: its kernelspecs, and what is known of a kernel of it.
+"""The HTTP server behind `Sandbox.gateway`: its kernelspecs and the state of its kernels.
 
-The requests are those of jupyter_server's own gateway client, which is imported when a gateway is opened and not
-before: it is an optional dependency. That client is configured by a singleton, so a process has one gateway at a time.
-Every fault of the server is one of our errors, with one sentence; the token is in none of them.
+Requests use jupyter_server's own gateway client, which is an optional dependency and therefore imported only when a
+gateway is opened. That client is configured by a singleton, so a process has one gateway at a time. Every failure of
+the server becomes one of our errors, with one sentence; none of them contains the token.
 """
 
 from __future__ import annotations
@@ -28,65 +28,65 @@ TOKEN_VARIABLE: Final = "EXPLORACODER_GATEWAY_TOKEN"
 
 _KERNELS: Final = "/api/kernels"
 _CONNECT_SECONDS: Final = 10.0
-_REFUSED: Final = (401, 403)
-_GONE: Final = 404
+_UNAUTHORIZED: Final = (401, 403)
+_NOT_FOUND: Final = 404
 
 
 def gateway_token(environ: Mapping[str, str] | None = None) -> SecretStr | None:
-    """The token for the gateway, from the environment alone: never a setting, never recorded."""
+    """Return the gateway token from the environment; it is never a setting and never recorded."""
     token = (os.environ if environ is None else environ).get(TOKEN_VARIABLE)
     return SecretStr(token) if token else None
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
-    """How the server is spoken to."""
+class ServerAccess:
+    """Headers and TLS options for requests to the server."""
 
     headers: Mapping[str, str] = field(repr=False)
-    """Of every request; the token is in them."""
+    """Sent with every request; they include the token."""
     verify: bool
-    """Whether the server's certificate is checked."""
+    """Whether to verify the server's certificate."""
     ca: str | None
-    """File with certificates of authorities; none: the system's."""
+    """File with certificates of authorities; `None` for the system's."""
     certificate: str | None
-    """File with a certificate of the client's own."""
+    """File with a client certificate."""
     key: str | None
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON, token included: for a pipe, and for nothing else."""
+    def as_json(self) -> dict[str, Any]:
+        """Return the options as JSON, token included; use it only for the pipe to the reaper."""
         return {**asdict(self), "headers": dict(self.headers)}
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """A server that answered and has the kernelspec; made by `open_gateway`."""
+    """A server that answered and has the kernelspec; created by `open_gateway`."""
 
     url: str
     kernel: str
     """Name of the kernelspec on the server."""
-    access: Access
+    access: ServerAccess
 
     @property
     def kernels(self) -> str:
-        """Address of the list of its kernels."""
+        """URL of its list of kernels."""
         return f"{self.url}{_KERNELS}"
 
     @property
     def host(self) -> str:
-        """Host and port, for people."""
+        """Host and port, for messages."""
         return urlsplit(self.url).netloc
 
     @property
     def is_exposed(self) -> bool:
-        """Whether what is sent can be read on the way: no encryption, to another machine."""
+        """Whether the traffic can be read in transit: unencrypted, to another machine."""
         parts = urlsplit(self.url)
         return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
 
-    async def manage(self, kernel: str) -> GatewayKernelManager:
-        """The manager of a kernel that was started.
+    async def connect_manager(self, kernel: str) -> GatewayKernelManager:
+        """Return the manager of a kernel that was started.
 
         Raises:
-            KernelError: the server does not say that it has it.
+            KernelError: the server does not confirm that it has the kernel.
         """
         from jupyter_server.gateway.managers import GatewayKernelManager
 
@@ -97,14 +97,14 @@ class Gateway:
         except Exception as error:
             raise KernelError(f"{self.host} does not answer: {_reason(error)}.") from error
         if not manager.has_kernel:
-            raise KernelError(f"{self.host} does not know the kernel that it has just started.")
+            raise KernelError(f"{self.host} does not know the kernel that it just started.")
         return manager
 
-    async def look(self, manager: GatewayKernelManager) -> str | None:
-        """The state that the server gives the kernel (`idle`, `busy`, `dead`, ...); `None` when it has it no more.
+    async def kernel_state(self, manager: GatewayKernelManager) -> str | None:
+        """Return the kernel's state on the server (`idle`, `busy`, `dead`, ...); `None` when it no longer exists.
 
         Raises:
-            KernelError: the server cannot be asked.
+            KernelError: the server does not answer.
         """
         try:
             model = await manager.refresh_model()
@@ -114,47 +114,47 @@ class Gateway:
 
 
 async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None) -> Gateway:
-    """Ask the server for its kernelspecs, and find the one that is wanted (none: the server's default).
+    """Request the server's kernelspecs and choose the wanted one (`None`: the server's default).
 
     Raises:
-        UsageError: this is no address of a server, or it holds a credential.
+        UsageError: `url` is not the address of a server, or contains a credential.
         MissingMeans: jupyter-server is not installed; the server cannot be reached, refuses the token, or has no such
             kernelspec.
     """
-    url = _checked(url)
+    url = _validate_url(url)
     if importlib.util.find_spec("jupyter_server") is None:
         raise MissingMeans(
-            "A gateway needs the package jupyter-server, which is not installed here.",
+            "A gateway needs the package jupyter-server, which is not installed.",
             remedy="Install it: pip install 'exploracoder-jupyter[remote]'.",
         )
     access = _configure(url, token)
-    found = await _kernelspecs(url, given=token is not None)
-    return Gateway(url, _chosen(found, kernel, urlsplit(url).netloc), access)
+    found = await _kernelspecs(url, has_token=token is not None)
+    return Gateway(url, _choose_kernelspec(found, kernel, urlsplit(url).netloc), access)
 
 
-def _checked(url: str) -> str:
+def _validate_url(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError("The gateway is not an http:// or https:// address.", remedy="E.g. http://localhost:8888.")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UsageError(
-            "The address of the gateway holds more than a server and a path, perhaps a token.",
-            remedy=f"Leave that away; the token belongs into the environment variable {TOKEN_VARIABLE}.",
+            "The gateway address contains more than a server and a path, possibly a token.",
+            remedy=f"Remove that; put the token into the environment variable {TOKEN_VARIABLE}.",
         )
     return url.rstrip("/")
 
 
-def _configure(url: str, token: SecretStr | None) -> Access:
-    """Point jupyter_server's client at the server; it knows certificates and further headers from its environment."""
+def _configure(url: str, token: SecretStr | None) -> ServerAccess:
+    """Configure jupyter_server's client for the server; certificates and further headers come from the environment."""
     from jupyter_server.gateway.gateway_client import GatewayClient
 
-    for name in ("ServerApp", "tornado.application"):  # they print what we say in our own words
+    for name in ("ServerApp", "tornado.application"):  # they print failures that we report ourselves
         if not logging.getLogger(name).handlers:
             logging.getLogger(name).addHandler(logging.NullHandler())
     GatewayClient.clear_instance()
     client = GatewayClient.instance(
         url=url,
-        ws_url=f"ws{url.removeprefix('http')}",  # its default puts the whole path into lower case
+        ws_url=f"ws{url.removeprefix('http')}",  # its default converts the whole path to lower case
         auth_token=token.get_secret_value() if token else "",
         kernels_endpoint=_KERNELS,
         auth_scheme="token",
@@ -164,10 +164,10 @@ def _configure(url: str, token: SecretStr | None) -> Access:
     headers: dict[str, str] = json.loads(client.headers or "{}")
     if token:
         headers["Authorization"] = f"token {token.get_secret_value()}"
-    return Access(headers, client.validate_cert, client.ca_certs, client.client_cert, client.client_key)
+    return ServerAccess(headers, client.validate_cert, client.ca_certs, client.client_cert, client.client_key)
 
 
-async def _kernelspecs(url: str, *, given: bool) -> dict[str, Any]:
+async def _kernelspecs(url: str, *, has_token: bool) -> dict[str, Any]:
     from jupyter_server.gateway.gateway_client import gateway_request
 
     try:
@@ -175,26 +175,26 @@ async def _kernelspecs(url: str, *, given: bool) -> dict[str, Any]:
         if not isinstance(answer, dict) or not isinstance(answer["kernelspecs"], dict):
             raise KeyError
     except Exception as error:
-        raise _unusable(error, urlsplit(url).netloc, given=given) from error
+        raise _explain_failure(error, urlsplit(url).netloc, has_token=has_token) from error
     return answer
 
 
-def _unusable(error: Exception, host: str, *, given: bool) -> ExploraError:
+def _explain_failure(error: Exception, host: str, *, has_token: bool) -> ExploraError:
     if isinstance(error, (KeyError, ValueError)) or (
-        _code(error) == _GONE and not isinstance(error.__cause__, OSError)
+        _status_code(error) == _NOT_FOUND and not isinstance(error.__cause__, OSError)
     ):
         return MissingMeans(
-            f"{host} does not answer as a Jupyter Server or Kernel Gateway does.", remedy="Check the address."
+            f"{host} does not answer like a Jupyter Server or Kernel Gateway.", remedy="Check the address."
         )
-    if _code(error) in _REFUSED:
-        what = "refuses the token" if given else "wants a token"
+    if _status_code(error) in _UNAUTHORIZED:
+        what = "refuses the token" if has_token else "requires a token"
         return MissingMeans(f"{host} {what}.", remedy=f"Set {TOKEN_VARIABLE} to a token of that server.")
     return MissingMeans(
         f"{host} cannot be reached: {_reason(error)}.", remedy="Start it, or check the address and the network."
     )
 
 
-def _chosen(found: Mapping[str, Any], kernel: str | None, host: str) -> str:
+def _choose_kernelspec(found: Mapping[str, Any], kernel: str | None, host: str) -> str:
     specs = found["kernelspecs"]
     name = kernel or str(found.get("default") or "python3")
     installed = ", ".join(sorted(specs)) or "none"
@@ -204,17 +204,17 @@ def _chosen(found: Mapping[str, Any], kernel: str | None, host: str) -> str:
     if language.lower() != "python":
         raise MissingMeans(
             f"The kernel {name!r} at {host} runs {language}, not Python.",
-            remedy=f"Name another with --kernel: {installed}.",
+            remedy=f"Choose another with --kernel: {installed}.",
         )
     return name
 
 
-def _code(error: Exception) -> int:
+def _status_code(error: Exception) -> int:
     return int(getattr(error, "status_code", 0))
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, for people; of jupyter_server's long sentences only what tells something."""
+    """Return what went wrong, for the user; long sentences of jupyter_server are reduced to the informative part."""
     cause = error.__cause__ or error
     if isinstance(cause, OSError):
         return cause.strerror or type(cause).__name__

@@ -1,10 +1,10 @@
-"""Starts remote kernels, and deletes them when this process is gone, however it went: a process that outlives it.
+"""Starts remote kernels, and deletes them when this process ends for any reason: runs as a process that outlives it.
 
-The server gives a kernel its id in the answer to the request that starts it. Whoever waits for that answer must live
-longer than the run, or a kernel is left that nobody knows. So a small process asks, and reads a pipe whose other end
-only this process holds; at the pipe's end it has the server delete the kernels that were not deleted before. This file
-is also its program, run by path with nothing but the standard library; address and token come through the pipe, where
-no list of processes shows them.
+The server returns a kernel's id in the response to the request that starts it. The process that waits for this response
+must outlive the run, or a kernel would remain that nothing deletes. So a small process sends the request, and reads a
+pipe whose other end only this process has open; when the pipe ends, it asks the server to delete the remaining kernels.
+This file is also its program, run by path with nothing but the standard library; address and token go through the pipe,
+because arguments would show up in the list of processes.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 _START_SECONDS: Final = 60.0
 _DELETE_SECONDS: Final = 15.0
-_TRIES: Final = 3
-_GONE: Final = 404
+_ATTEMPTS: Final = 3
+_NOT_FOUND: Final = 404
 
 Row = dict[str, Any]
 
 
 class CannotStart(Exception):
-    """The server did not start a kernel. The message says why, in a few words."""
+    """The server did not start a kernel. The message gives the reason in a few words."""
 
 
-class Steward:
-    """The handle of that process. To be made in a running event loop."""
+class KernelReaper:
+    """Handle of the reaper process. Must be created in a running event loop."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._process = subprocess.Popen(
@@ -52,42 +52,42 @@ class Steward:
         self._loop = asyncio.get_running_loop()
         self._numbers = count()
         self._waiting: dict[int, asyncio.Future[Row]] = {}
-        self._reader = threading.Thread(target=self._read, daemon=True, name="steward")
+        self._reader = threading.Thread(target=self._read, daemon=True, name="kernel-reaper")
         self._reader.start()
-        self._say({"url": gateway.url, "kernel": gateway.kernel, **gateway.access.plain()})
+        self._send({"url": gateway.url, "kernel": gateway.kernel, **gateway.access.as_json()})
 
     async def start(self) -> str:
-        """Have a kernel started; its id.
+        """Start a kernel and return its id.
 
         Raises:
-            CannotStart: the server did not start one, or the process is gone.
+            CannotStart: the server did not start one, or the reaper process has ended.
         """
         number = next(self._numbers)
         future = self._waiting[number] = self._loop.create_future()
         if self._reader.is_alive():
-            self._say({"start": number})
+            self._send({"start": number})
         else:
-            self._answer({"number": number, "why": "the process that starts kernels is gone"})
+            self._resolve({"number": number, "why": "the process that starts kernels has ended"})
         answer = await future
         if "id" not in answer:
             raise CannotStart(str(answer["why"]))
         return str(answer["id"])
 
-    def forget(self, kernel: str) -> None:
-        """The kernel was deleted."""
-        self._say({"deleted": kernel})
+    def mark_deleted(self, kernel: str) -> None:
+        """Report that the kernel was deleted."""
+        self._send({"deleted": kernel})
 
     def close(self) -> None:
-        """End it; blocks while it deletes what was not deleted."""
+        """End the process; blocks while it deletes the remaining kernels."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
         self._reader.join()
         self._process.wait()
 
-    def _say(self, row: Row) -> None:
+    def _send(self, row: Row) -> None:
         assert self._process.stdin is not None
-        with suppress(OSError):  # somebody has killed it: kernels end themselves after a while
+        with suppress(OSError):  # the process was killed: kernels end themselves after a while
             self._process.stdin.write(json.dumps(row) + "\n")
             self._process.stdin.flush()
 
@@ -95,21 +95,21 @@ class Steward:
         assert self._process.stdout is not None
         with self._process.stdout as lines, suppress(RuntimeError):  # the loop is closed
             for line in lines:
-                self._loop.call_soon_threadsafe(self._answer, json.loads(line))
-            self._loop.call_soon_threadsafe(self._give_up)
+                self._loop.call_soon_threadsafe(self._resolve, json.loads(line))
+            self._loop.call_soon_threadsafe(self._fail_waiting)
 
-    def _answer(self, row: Row) -> None:
+    def _resolve(self, row: Row) -> None:
         future = self._waiting.pop(row["number"], None)
         if future is not None and not future.done():
             future.set_result(row)
 
-    def _give_up(self) -> None:
+    def _fail_waiting(self) -> None:
         for number in tuple(self._waiting):
-            self._answer({"number": number, "why": "the process that starts kernels is gone"})
+            self._resolve({"number": number, "why": "the process that starts kernels has ended"})
 
 
-class Service:
-    """What the process does."""
+class ReaperProgram:
+    """The program that runs in the reaper process."""
 
     def __init__(self, server: Row, answers: TextIO) -> None:
         self._server, self._answers = server, answers
@@ -125,7 +125,7 @@ class Service:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), https)
 
     def serve(self, lines: TextIO) -> None:
-        """Do what the lines say; at their end, delete what is left."""
+        """Handle the requests on these lines; when they end, delete the remaining kernels."""
         for line in lines:
             row = json.loads(line)
             if "start" in row:
@@ -134,8 +134,9 @@ class Service:
                 with self._lock:
                     self._kernels.discard(row["deleted"])
         with self._lock:
-            self._ending, left = True, tuple(self._kernels)
-        for kernel in left:  # the process ends when all threads have: those that still start a kernel delete it
+            self._ending, remaining = True, tuple(self._kernels)
+        # The process ends after all of its threads: those that are still starting a kernel delete it themselves.
+        for kernel in remaining:
             threading.Thread(target=self._delete, args=(kernel,)).start()
 
     def _start(self, number: int) -> None:
@@ -150,21 +151,21 @@ class Service:
         else:
             row = {"number": number, "id": kernel}
         with self._lock:
-            late = self._ending
+            was_ending = self._ending
             if "id" in row:
                 self._kernels.add(row["id"])
-            with suppress(OSError):  # nobody may be there to hear it
+            with suppress(OSError):  # the reader may be gone
                 print(json.dumps(row), file=self._answers, flush=True)
-        if late and "id" in row:
+        if was_ending and "id" in row:
             self._delete(row["id"])
 
     def _delete(self, kernel: str) -> None:
-        for attempt in range(_TRIES):
+        for attempt in range(_ATTEMPTS):
             try:
                 self._open(f"/api/kernels/{kernel}", "DELETE", None, _DELETE_SECONDS).close()
                 return
             except urllib.error.HTTPError as error:
-                if error.code == _GONE:
+                if error.code == _NOT_FOUND:
                     return
             except OSError:
                 pass
@@ -177,4 +178,4 @@ class Service:
 
 
 if __name__ == "__main__":
-    Service(json.loads(sys.stdin.readline()), sys.stdout).serve(sys.stdin)
+    ReaperProgram(json.loads(sys.stdin.readline()), sys.stdout).serve(sys.stdin)

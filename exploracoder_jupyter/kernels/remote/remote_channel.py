@@ -1,8 +1,8 @@
-"""The WebSocket of one remote kernel: jupyter_server's client for one, with what it lacks.
+"""The WebSocket of one remote kernel: jupyter_server's client with its gaps filled.
 
-The original sends no token, takes forty seconds of silence and any message with binary parts (widgets) for the end of
-the connection, and waits for messages by asking all the time. Here the token goes along, silence is silence, binary
-messages are let pass, and each message is handed to a function in the event loop as it comes.
+The original sends no token, treats forty seconds of silence and any message with binary parts (widgets) as the end of
+the connection, and polls for messages. This one sends the token, accepts silence, ignores binary messages, and passes
+each message to a callback in the event loop as it arrives.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import Any, Final
 import websocket
 from jupyter_server.gateway.managers import GatewayKernelClient, GatewayKernelManager
 
-from exploracoder_jupyter.kernels.remote.gateway import Access, Gateway
+from exploracoder_jupyter.kernels.remote.gateway import Gateway, ServerAccess
 
 _CONNECT_SECONDS: Final = 15.0
-_ALIVE_SECONDS: Final = 20
+_KEEPALIVE_SECONDS: Final = 20
 
 
-class Channel(GatewayKernelClient):
-    """Sends requests to one kernel, and hands its messages to `take`; `None` is the last one."""
+class RemoteChannel(GatewayKernelClient):
+    """Sends requests to one kernel, and passes its messages to `on_message`; `None` marks the end of the connection."""
 
     def __init__(
-        self, gateway: Gateway, manager: GatewayKernelManager, take: Callable[[dict[str, Any] | None], None]
+        self, gateway: Gateway, manager: GatewayKernelManager, on_message: Callable[[dict[str, Any] | None], None]
     ) -> None:
         super().__init__(manager.kernel_id, session=manager.session)  # type: ignore[no-untyped-call, unused-ignore]
-        self._access, self._take = gateway.access, take
+        self._access, self._on_message = gateway.access, on_message
         self._loop = asyncio.get_running_loop()
         self._address = f"ws{gateway.kernels.removeprefix('http')}/{manager.kernel_id}/channels"
 
@@ -40,49 +40,55 @@ class Channel(GatewayKernelClient):
         """Connect; blocks.
 
         Raises:
-            OSError, websocket.WebSocketException: there is no connection.
+            OSError, websocket.WebSocketException: the connection failed.
         """
         self.channel_socket = websocket.create_connection(
             self._address,
             timeout=_CONNECT_SECONDS,
             header=dict(self._access.headers),
             enable_multithread=True,
-            sslopt=_tls(self._access),
+            sslopt=_tls_options(self._access),
             sockopt=_socket_options(),
         )
-        self.channel_socket.settimeout(None)  # a cell may be silent for long
-        self.response_router = Thread(target=self._hand_on, args=(self.channel_socket,), daemon=True, name="channel")
+        self.channel_socket.settimeout(None)  # a cell may be silent for a long time
+        self.response_router = Thread(
+            target=self._forward_messages, args=(self.channel_socket,), daemon=True, name="channel"
+        )
         self.response_router.start()
 
     def close(self) -> None:
         """Disconnect; blocks for a moment. Idempotent."""
         if self.channel_socket is not None:
-            self.channel_socket.abort()  # else the reading thread would wait for ever
+            self.channel_socket.abort()  # otherwise the reading thread would wait forever
             assert self.response_router is not None
             self.response_router.join()
             self.channel_socket.shutdown()
             self.channel_socket = self.response_router = None
 
-    def _hand_on(self, line: websocket.WebSocket) -> None:
-        with suppress(OSError, websocket.WebSocketException, RuntimeError):  # the line, or the loop, is closed
+    def _forward_messages(self, line: websocket.WebSocket) -> None:
+        with suppress(OSError, websocket.WebSocketException, RuntimeError):  # the socket or the event loop is closed
             while raw := line.recv():
                 if isinstance(raw, str):
                     with suppress(ValueError):
-                        self._loop.call_soon_threadsafe(self._take, json.loads(raw))
+                        self._loop.call_soon_threadsafe(self._on_message, json.loads(raw))
         with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._take, None)
+            self._loop.call_soon_threadsafe(self._on_message, None)
 
 
-def _tls(access: Access) -> dict[str, Any]:
+def _tls_options(access: ServerAccess) -> dict[str, Any]:
     given = {"ca_certs": access.ca, "certfile": access.certificate, "keyfile": access.key}
     options: dict[str, Any] = {name: path for name, path in given.items() if path}
     return options if access.verify else {**options, "cert_reqs": ssl.CERT_NONE, "check_hostname": False}
 
 
 def _socket_options() -> list[tuple[int, int, int]]:
-    """The system is to notice that the other machine is gone, where it can, and to send small messages at once."""
+    """Make the system detect that the other machine is gone, where supported, and send small messages at once."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
-    for name, value in (("TCP_KEEPIDLE", _ALIVE_SECONDS), ("TCP_KEEPINTVL", _ALIVE_SECONDS), ("TCP_KEEPCNT", 3)):
+    for name, value in (
+        ("TCP_KEEPIDLE", _KEEPALIVE_SECONDS),
+        ("TCP_KEEPINTVL", _KEEPALIVE_SECONDS),
+        ("TCP_KEEPCNT", 3),
+    ):
         if hasattr(socket, name):
             options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
     return options

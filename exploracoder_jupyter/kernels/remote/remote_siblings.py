@@ -1,10 +1,10 @@
-"""Siblings on another machine: branches by re-running, over the URL of a Jupyter Server or Kernel Gateway.
+"""Siblings on another machine: branches by re-running, through the URL of a Jupyter Server or Kernel Gateway.
 
-Nothing of ours is installed there. Each sibling is a kernel that the server starts; it is sent our code, a bounded copy
-of the working directory and the variables (`remote_parcel`), and works in a fresh folder of its own. How far it is
-isolated is that server's affair: here there are limits on memory, CPU seconds and file size, and no more. The kernels
-are deleted at the end; by a process that outlives this one if this one is killed (`remote_steward`); and if this
-machine is lost, they end themselves (`kernel_agent.adopted_kernel`).
+Nothing has to be installed there. Each sibling is a kernel that the server starts; it receives our code, a limited copy
+of the working directory and the variables (`remote_payload`), and works in a fresh folder of its own. Its isolation is
+up to that server: this side only limits memory, CPU seconds and file size. The kernels are deleted when the run ends;
+by a process that outlives this one if this one is killed (`kernel_reaper`); and if this machine is lost, they end
+themselves (`kernel_agent.adopted_kernel`).
 """
 
 from __future__ import annotations
@@ -24,65 +24,65 @@ from pydantic import SecretStr
 from exploracoder_jupyter.core.errors import KernelError, MissingMeans, UsageError
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
-from exploracoder_jupyter.kernels.agent_programs import Inspect, interpreter_facts
+from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, Step
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
-from exploracoder_jupyter.kernels.remote.kernel_reaper import Steward
-from exploracoder_jupyter.kernels.remote.remote_payload import MOST_MB, Parcel, pack, unpack_written
-from exploracoder_jupyter.kernels.remote.remote_sibling import PATIENCE_SECONDS, RemoteSibling
-from exploracoder_jupyter.kernels.sibling_factory import set_up
+from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
+from exploracoder_jupyter.kernels.remote.remote_payload import MAX_MB, Payload, build_payload, unpack_written
+from exploracoder_jupyter.kernels.remote.remote_sibling import SILENCE_LIMIT_SECONDS, RemoteSibling
+from exploracoder_jupyter.kernels.sibling_factory import run_setup
 from exploracoder_jupyter.kernels.sibling_protocol import AnySibling
 from exploracoder_jupyter.kernels.warm_pool import WarmPool
 
-_AT_ONCE: Final = 4
-_WARM: Final = 3
+_MAX_CONCURRENT: Final = 4
+_WARM_SIBLINGS: Final = 3
 
 
 @dataclass(slots=True)
 class RemoteFactory:
-    """Starts remote siblings and disposes of them; see `warm_pool.Factory`."""
+    """Starts and disposes of remote siblings; see `warm_pool.Factory`."""
 
     gateway: Gateway
-    steward: Steward
-    parcel: Parcel
+    reaper: KernelReaper
+    payload: Payload
     setup: str = ""
     """Code that every sibling runs first."""
     living: set[RemoteSibling] = field(default_factory=set)
 
     async def start(self) -> RemoteSibling:
-        """A fresh sibling, its files and variables in place and its setup run.
+        """Start a fresh sibling with its files and variables in place, and run the setup.
 
         Raises:
             KernelError: it did not start, or could not be prepared.
         """
-        sibling = await RemoteSibling.start(self.gateway, self.parcel, self.steward)
+        sibling = await RemoteSibling.start(self.gateway, self.payload, self.reaper)
         self.living.add(sibling)
         try:
-            await set_up(sibling, self.setup)
+            await run_setup(sibling, self.setup)
         except BaseException:
             await self.dispose(sibling)
             raise
         return sibling
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """Delete the kernel. Idempotent; not cut short by cancellation."""
+        """Delete the kernel. Idempotent; not interrupted by cancellation."""
         self.living = {other for other in self.living if other is not sibling}
         with anyio.CancelScope(shield=True):
             await sibling.close()
 
     async def keep_alive(self) -> None:
-        """Tell the kernels that the run is still there, until cancelled."""
+        """Notify the kernels that the run is still active, until cancelled."""
         while True:
-            await anyio.sleep(PATIENCE_SECONDS / 4)
+            await anyio.sleep(SILENCE_LIMIT_SECONDS / 4)
             for sibling in tuple(self.living):
-                await sibling.touch()
+                await sibling.notify_alive()
 
 
 class RemoteSiblings:
-    """The siblings of one run, on the server of `sandbox.gateway`. An async context manager, as `RerunSiblings` is.
+    """The siblings of one run on the server of `sandbox.gateway`. An async context manager, like `RerunSiblings`.
 
-    Entering raises UsageError or MissingMeans when the server cannot be used as the settings say, and KernelError when
-    it starts no kernel. `token` is that of the server, by default what the environment has.
+    Entering raises UsageError or MissingMeans when the server cannot be used with these settings, and KernelError when
+    it starts no kernel. `token` is the server's token, by default from the environment.
     """
 
     def __init__(
@@ -98,21 +98,21 @@ class RemoteSiblings:
         self._setup, self._variables, self._token = setup, variables, token
         self._stack = AsyncExitStack()
         self._branches: set[RerunBranch] = set()
-        self.at_once = anyio.CapacityLimiter(_AT_ONCE)
-        """Executions at one time."""
+        self.run_limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
+        """Limits concurrent executions."""
 
     async def __aenter__(self) -> Self:
-        _require(self._sandbox)
+        _check_supported(self._sandbox)
         async with AsyncExitStack() as stack:
-            factory = _opened(self._sandbox, self._workdir, self._variables, self._setup, self._token)
+            factory = _open_factory(self._sandbox, self._workdir, self._variables, self._setup, self._token)
             self.factory = await stack.enter_async_context(factory)
             stack.push_async_callback(self._close_branches)
             tasks = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(tasks.cancel_scope.cancel)
-            self.pool = WarmPool(tasks, self.factory, size=_WARM)
+            self.pool = WarmPool(tasks, self.factory, size=_WARM_SIBLINGS)
             tasks.start_soon(self.factory.keep_alive)
             self.pool.warm_up()
-            self._environment = await self._ask_environment()
+            self._environment = await self._read_environment()
             self._stack = stack.pop_all()
         return self
 
@@ -123,84 +123,84 @@ class RemoteSiblings:
 
     @property
     def output_kb(self) -> int:
-        """Output of one execution that is kept."""
+        """Limit on the output kept from one execution."""
         return self._sandbox.output_kb
 
     @property
     def files(self) -> None:
-        """They see the files of another machine."""
+        """`None`: siblings see the files of another machine."""
         return None
 
     @property
     def notices(self) -> tuple[str, ...]:
         """Sentences for the user."""
         gateway = self.factory.gateway
-        sent = f"The working directory is sent to {gateway.host}, at most {self._most_mb} MB of it."
+        sent = f"The working directory is sent to {gateway.host}, at most {self._max_mb} MB of it."
         return (f"{sent} The connection is not encrypted." if gateway.is_exposed else sent,)
 
     async def root(self) -> RerunBranch:
-        """A branch in the initial state."""
+        """Return a branch in the initial state."""
         return self.branch(())
 
     def branch(self, steps: tuple[Step, ...]) -> RerunBranch:
-        """A branch in the state after these steps."""
+        """Return a branch in the state after these steps."""
         branch = RerunBranch(self, steps)
         self._branches.add(branch)
         return branch
 
-    def forget(self, branch: RerunBranch) -> None:
-        """The branch has been closed."""
+    def discard(self, branch: RerunBranch) -> None:
+        """Remove a branch that has been closed."""
         self._branches.discard(branch)
 
     def expect(self) -> None:
-        """Start warm siblings that are missing; returns at once."""
+        """Start missing warm siblings in the background. Returns at once."""
         self.pool.warm_up()
 
     async def take(self) -> AnySibling:
-        """A fresh sibling.
+        """Return a fresh sibling.
 
         Raises:
-            KernelError: none could be started.
+            KernelError: no sibling could be started.
         """
         return await self.pool.take()
 
     async def dispose(self, sibling: AnySibling) -> None:
-        """Delete its kernel. Idempotent; not cut short by cancellation."""
+        """Delete the sibling's kernel. Idempotent; not interrupted by cancellation."""
         await self.factory.dispose(sibling)
 
-    async def written(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
+    async def copy_written_files(self, sibling: AnySibling, folder: Path) -> tuple[str, ...]:
         """Fetch what was written in the sibling's working directory; see `Branch.files`."""
         assert isinstance(sibling, RemoteSibling)
-        most = self._most_mb * 1_000_000
+        max_bytes = self._max_mb * 1_000_000
         try:
-            archive = await sibling.written(most)
-        except KernelError:  # there is nothing that could be copied
+            archive = await sibling.fetch_written(max_bytes)
+        except KernelError:  # the kernel is lost, with its files
             return ()
-        return await to_thread.run_sync(lambda: unpack_written(archive, folder, most=most))
+        return await to_thread.run_sync(lambda: unpack_written(archive, folder, max_bytes=max_bytes))
 
     async def inspect(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-        """Run a module of `inside` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         sibling = await self.pool.take()
         try:
-            async with aclosing(_lines(sibling, module, arguments)) as lines:
+            async with aclosing(_program_lines(sibling, module, arguments)) as lines:
                 async for line in lines:
                     yield line
         finally:
             await self.factory.dispose(sibling)
 
     def environment(self) -> Environment:
-        """Where the siblings run, and what is known of their isolation."""
+        """Return where the siblings run, and what is known of their isolation."""
         return self._environment
 
     @property
-    def _most_mb(self) -> int:
-        return min(self._sandbox.copy_mb, MOST_MB)
+    def _max_mb(self) -> int:
+        return min(self._sandbox.copy_mb, MAX_MB)
 
-    async def _ask_environment(self) -> Environment:
+    async def _read_environment(self) -> Environment:
         return Environment(
-            **await interpreter_facts(self.inspect),
+            **await read_interpreter_facts(self.inspect),
             kernel=self.factory.gateway.kernel,
-            isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.parcel.note])),
+            isolation="; ".join(filter(None, [_isolation(self.factory.gateway), self.factory.payload.note])),
             branching="rerun (remote)",
             state="fresh: the siblings are on another machine",
         )
@@ -214,13 +214,13 @@ class RemoteSiblings:
 
 
 def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Inspect:
-    """An `Inspect` of the environment behind `sandbox.gateway` that needs no siblings: each call starts one kernel."""
+    """Return an `Inspect` for the environment behind `sandbox.gateway`; each call starts one kernel."""
 
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-        async with _opened(sandbox, None, None, "", token) as factory:
+        async with _open_factory(sandbox, None, None, "", token) as factory:
             sibling = await factory.start()
             try:
-                async with aclosing(_lines(sibling, module, arguments)) as lines:
+                async with aclosing(_program_lines(sibling, module, arguments)) as lines:
                     async for line in lines:
                         yield line
             finally:
@@ -230,39 +230,39 @@ def remote_inspector(sandbox: Sandbox, *, token: SecretStr | None = None) -> Ins
 
 
 @asynccontextmanager
-async def _opened(
+async def _open_factory(
     sandbox: Sandbox, workdir: Path | None, variables: Path | None, setup: str, token: SecretStr | None
 ) -> AsyncIterator[RemoteFactory]:
     if not sandbox.gateway:
-        raise UsageError("No gateway is named.", remedy="Name one: --gateway URL.")
+        raise UsageError("No gateway is given.", remedy="Add --gateway URL.")
     gateway = await open_gateway(sandbox.gateway, kernel=sandbox.kernel, token=token or gateway_token())
-    parcel = await to_thread.run_sync(lambda: pack(workdir, sandbox, variables=variables, patience=PATIENCE_SECONDS))
-    steward = Steward(gateway)
+    payload = await to_thread.run_sync(
+        lambda: build_payload(workdir, sandbox, variables=variables, silence_limit=SILENCE_LIMIT_SECONDS)
+    )
+    reaper = KernelReaper(gateway)
     try:
-        yield RemoteFactory(gateway, steward, parcel, setup)
+        yield RemoteFactory(gateway, reaper, payload, setup)
     finally:
         with anyio.CancelScope(shield=True):
-            await to_thread.run_sync(steward.close)
+            await to_thread.run_sync(reaper.close)
 
 
-def _require(sandbox: Sandbox) -> None:
-    """Refuse what no server can promise."""
+def _check_supported(sandbox: Sandbox) -> None:
+    """Reject settings that cannot be met on a remote server."""
     if sandbox.isolation == "require":
-        raise MissingMeans(
-            "Nothing is known here of how a remote kernel is isolated.", remedy="Leave --isolation require away."
-        )
+        raise MissingMeans("The isolation of a remote kernel is unknown.", remedy="Omit --isolation require.")
     if sandbox.state == "live" or sandbox.branching == "fork":
         raise MissingMeans(
             "Experiments on another machine start in fresh kernels, which are not forked.",
-            remedy="Leave --gateway away, or --state live.",
+            remedy="Omit --gateway or --state live.",
         )
 
 
-async def _lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
+async def _program_lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
     decoder, rest = codecs.getincrementaldecoder("utf-8")(errors="replace"), ""
-    async with aclosing(sibling.program(module, arguments)) as pieces:
-        async for piece in pieces:
-            *whole, rest = (rest + decoder.decode(piece)).split("\n")
+    async with aclosing(sibling.run_program(module, arguments)) as chunks:
+        async for chunk in chunks:
+            *whole, rest = (rest + decoder.decode(chunk)).split("\n")
             for line in whole:
                 yield line
     if rest:
@@ -270,5 +270,5 @@ async def _lines(sibling: RemoteSibling, module: str, arguments: Sequence[str]) 
 
 
 def _isolation(gateway: Gateway) -> str:
-    said = f"remote kernel at {gateway.host}: its isolation is that server's; limits only"
-    return f"{said}; the connection is not encrypted" if gateway.is_exposed else said
+    description = f"remote kernel at {gateway.host}: its isolation is up to that server; limits only"
+    return f"{description}; the connection is not encrypted" if gateway.is_exposed else description

@@ -1,1 +1,1 @@
-"""What siblings may see, use and reach on this machine."""
+"""What siblings can see, use and reach on this machine."""

@@ -1,4 +1,4 @@
-"""What a sibling takes on disk: everything in its own folder, its copy of the working directory included."""
+"""Measures a sibling's disk usage: all files in its own folder, including its copy of the working directory."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Final
 
 _BLOCK: Final = 512
-_MOST_FOLDERS: Final = 20_000
+_MAX_FOLDERS: Final = 20_000
 _SPARE_SHARE: Final = 0.03
 _SPARE_BYTES: Final = 500 << 20
 
 
-def disk_use(folder: Path) -> int:
-    """Bytes that the files below the folder take, as far as they can be seen in a short time. Blocks."""
+def disk_usage(folder: Path) -> int:
+    """Bytes used by the files below the folder, as far as a limited number of folders shows. Blocks."""
     total, waiting, seen = 0, [str(folder)], 0
-    while waiting and seen < _MOST_FOLDERS:
+    while waiting and seen < _MAX_FOLDERS:
         seen += 1
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
@@ -29,7 +29,7 @@ def disk_use(folder: Path) -> int:
 
 
 def disk_is_full(folder: Path) -> bool:
-    """Whether hardly any space is left where the folder is."""
+    """Whether almost no space is left on the file system of the folder."""
     usage = shutil.disk_usage(folder)
     return usage.free < min(usage.total * _SPARE_SHARE, _SPARE_BYTES)
 

@@ -1,7 +1,7 @@
-"""What a sibling may know of its surroundings: environment variables by allow-list, and the credentials hidden from it.
+"""What a sibling may read of its environment: an allow-list of variables, and the credential files hidden from it.
 
-The lists are data. A variable passes if it is named here and neither its name nor its value looks like a secret; a
-path is hidden if it is named here and exists, whatever else of the home folder is shown (see `visible_files`).
+The lists are data. A variable passes if it is listed and neither its name nor its value looks like a secret; a path is
+hidden if it is listed and exists, whatever else of the home folder is shown (see `visible_files`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PROXIES: Final = re.compile(r"(HTTP|HTTPS|NO|ALL)_PROXY", re.IGNORECASE)
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|SESSION", re.IGNORECASE)
 _SECRET_VALUE: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@|^(sk|ghp|gho|glpat|hf|xox[bp])[-_]\w{8,}|-----BEGIN")
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-_MOST_THREADS: Final = 4
+_MAX_THREADS: Final = 4
 
 # fmt: off
 _HIDDEN: Final = (
@@ -47,12 +47,12 @@ _HIDDEN: Final = (
     "snap/chromium", ".local/share/keyrings", ".local/share/kwalletd", ".local/share/jupyter/runtime", ".var/app",
 )
 # fmt: on
-"""Below the home folder. Jupyter's runtime folder holds the keys of running kernels, its history what was typed."""
+"""Below the home folder. Jupyter's runtime folder has the keys of running kernels, its history has the user's input."""
 
-_MOVED: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
-"""Variables that name another folder for one below the home folder."""
+_FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
+"""Variables that move a folder which is usually below the home folder."""
 
-_NAMED: Final = {
+_CREDENTIAL_VARIABLES: Final = {
     **dict.fromkeys(
         ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "GNUPGHOME", "KUBECONFIG", "NETRC", "PGPASSFILE", "PGSERVICEFILE"), ("",)
     ),
@@ -67,32 +67,32 @@ _NAMED: Final = {
     "HF_HOME": ("token", "stored_tokens"),
     "CARGO_HOME": ("credentials", "credentials.toml"),
 }
-"""Variables that name a file or a folder with credentials, or a folder in which these files hold them."""
+"""Variables that name a file or folder with credentials, or (with a file list) a folder that contains such files."""
 
 
 def allowed_environment(environ: Mapping[str, str], *, network: bool) -> dict[str, str]:
-    """The variables that a sibling gets, with few threads for numerical libraries unless the user says otherwise.
+    """Return the variables that a sibling gets; numerical libraries use few threads unless the user sets more.
 
     Several siblings run at once, and each thread of a numerical library reserves memory that counts as used.
     """
-    passed = {name: value for name, value in environ.items() if _allowed(name, value, network=network)}
-    threads = str(max(1, min(_MOST_THREADS, os.cpu_count() or 1)))
+    passed = {name: value for name, value in environ.items() if _is_allowed(name, value, network=network)}
+    threads = str(max(1, min(_MAX_THREADS, os.cpu_count() or 1)))
     return {**dict.fromkeys(_THREADS, threads), **passed}
 
 
-def _allowed(name: str, value: str, *, network: bool) -> bool:
-    if not harmless(name, value):
+def _is_allowed(name: str, value: str, *, network: bool) -> bool:
+    if not is_harmless(name, value):
         return False
     return bool(_ALLOWED.fullmatch(name)) or (network and bool(_PROXIES.fullmatch(name)))
 
 
-def harmless(name: str, value: str) -> bool:
-    """Whether neither the variable's name nor its value looks like a secret."""
+def is_harmless(name: str, value: str) -> bool:
+    """Whether neither the name nor the value of the variable looks like a secret."""
     return not _SECRET_NAME.search(name) and not _SECRET_VALUE.search(value)
 
 
 def hidden_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """Existing files and folders that hold credentials, symbolic links resolved, none of them twice."""
+    """Return the existing files and folders that contain credentials, symbolic links resolved, without duplicates."""
     homes = home_folders(environ)
     found = {path.resolve() for path in _candidates(environ) if _exists(path)}
     found = {path for path in found if not any(home.is_relative_to(path) for home in homes)}
@@ -105,27 +105,27 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield config_path()
     yield config_path().parent if config_path().parent.name == "exploracoder_jupyter" else config_path()
     yield Path(jupyter_runtime_dir())
-    yield from _moved(environ)
-    for name, files in _NAMED.items():
+    yield from _relocated(environ)
+    for name, files in _CREDENTIAL_VARIABLES.items():
         for place in filter(None, environ.get(name, "").split(os.pathsep)):
             yield from (Path(place, file) for file in files)
 
 
-def _moved(environ: Mapping[str, str]) -> Iterator[Path]:
-    for variable, usual in _MOVED.items():
+def _relocated(environ: Mapping[str, str]) -> Iterator[Path]:
+    for variable, usual in _FOLDER_VARIABLES.items():
         if environ.get(variable):
             beside = (name for name in _HIDDEN if name.startswith(f"{usual}/"))
             yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)
 
 
 def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """The user's home folders, symbolic links resolved: what `HOME` says, and what the account says."""
+    """Return the user's home folders, symbolic links resolved: the one in `HOME`, and the one of the account."""
     return tuple(sorted({home.resolve() for home in _homes(environ)}))
 
 
 def _homes(environ: Mapping[str, str]) -> set[Path]:
     homes = {Path(environ["HOME"])} if environ.get("HOME") else set()
-    with suppress(KeyError):  # a user id without an account, as containers have
+    with suppress(KeyError):  # a user id without an account, as in containers
         homes.add(Path(pwd.getpwuid(os.getuid()).pw_dir))
     return {home for home in homes if home != Path("/")}
 

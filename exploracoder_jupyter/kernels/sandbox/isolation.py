@@ -1,9 +1,9 @@
-"""How far a sibling is kept from the rest of the machine, and the command that does it.
+"""How far spawned siblings are isolated from the machine, and the commands that isolate them.
 
-Two levels. `bubblewrap`: own processes, own network or none, everything read-only but a copy of the working directory
-mounted at its own path, a private `/tmp`, home folder hidden, capabilities dropped. `limits`: a scrubbed environment,
-resource limits and a copied working directory, no more. `find_isolation` tries the first by really running it, and says
-what was reached. It is damage control, not a promise against a hostile author.
+Two levels. `bubblewrap`: own processes, own network or none, everything read-only except a copy of the working
+directory mounted at its own path, a private `/tmp`, home folder hidden, capabilities dropped. `limits`: a filtered
+environment, resource limits and a copied working directory, nothing else. `find_isolation` tests the first by running
+it, and reports the level reached. Isolation limits damage; it does not promise protection against a hostile author.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _BASE: Final = (
     "ALL",
 )
 _STRICT: Final = ("--unshare-user", "--disable-userns")
-# For root, inside as outside, what is below /proc/sys is the machine's and writable whatever capabilities are dropped.
+# Root, inside as outside, can write below /proc/sys, which affects the machine, whatever capabilities are dropped.
 _READ_ONLY_PROC: Final = ("--proc", "/proc", "--remount-ro", "/proc")
 _COVERED_PROC: Final = (
     *("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"),
@@ -45,34 +45,34 @@ _SYSTEM_IN_RUN: Final = ("/run/current-system", "/run/opengl-driver", "/run/host
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """The files that one process gets to see."""
+class FileView:
+    """The files that one process can see."""
 
     workdir: Path
-    """Where the working directory appears: its real path."""
+    """The real path of the working directory, where it appears."""
     copy: Path | None = None
-    """The folder that appears there, writable; `None`: the working directory itself, read-only."""
+    """The folder shown there, writable; `None` shows the working directory itself, read-only."""
     temporary: Path | None = None
-    """The folder that appears as `/tmp`, writable; `None` where forks bring their own."""
+    """The folder shown as `/tmp`, writable; `None` where forks provide their own."""
     writable: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
-    """What must stay readable even below a path that is hidden or replaced."""
+    """Paths that stay readable even below a path that is hidden or replaced."""
     borrowed: tuple[Path, ...] = ()
-    """Paths within the working directory that are shown read-only, as they are outside."""
+    """Paths within the working directory that are shown read-only, directly from the original."""
     hidden: tuple[Path, ...] = ()
     """Files and folders that appear empty."""
     covered: tuple[Path, ...] = ()
-    """Folders of which nothing appears but what is named otherwise and lies within them: the home folder."""
+    """Folders that appear empty except for paths listed in the other fields: the home folder."""
     private: Path | None = None
-    """A folder of which nothing appears but what is named as readable or writable: siblings do not see one another."""
+    """A folder that shows only the paths listed as readable or writable, so that siblings do not see one another."""
     shared_memory: int = 1 << 30
-    """Bytes of `/dev/shm`: they are memory that no process is charged for."""
+    """Size of `/dev/shm` in bytes: its memory is not charged to any process."""
     overlaid: bool = False
-    """Whether forks show a copy of the working directory there, of their own making."""
+    """Whether forks mount their own copy of the working directory there."""
 
     @property
     def copied(self) -> bool:
-        """Whether a copy of the working directory is shown in its place."""
+        """Whether a copy replaces the working directory."""
         return self.overlaid or self.copy is not None
 
 
@@ -81,7 +81,7 @@ MountKind = Literal["root", "dev", "device", "proc", "tmpfs", "shm", "temporary"
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """One step in making a view: for bubblewrap an option, for a fork a system call
+    """One step in building a view: an option of bubblewrap, or a system call in a fork
     (`kernel_agent.confinement.confine`)."""
 
     kind: MountKind
@@ -91,15 +91,15 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """A level, ready to be applied."""
+    """An isolation level, ready to be applied."""
 
     description: str
-    """One line for people: what is kept apart, and, where little is, why."""
+    """One line for the user: what is isolated, and why if that is little."""
     bubblewrap: tuple[str, ...] = ()
-    """The program and the options that were found to work; empty at the level of limits."""
+    """The program and the options that work on this machine; empty at the level of limits."""
     network: bool = False
     proc: tuple[str, ...] = _READ_ONLY_PROC
-    """What makes a `/proc` in which nothing of the machine can be set."""
+    """Options for a `/proc` through which no setting of the machine can be changed."""
 
     @property
     def mounts(self) -> bool:
@@ -108,21 +108,21 @@ class Isolation:
 
     @property
     def counts_processes(self) -> bool:
-        """Whether a limit on processes counts those of this sibling alone and not all of the user's."""
-        return "--unshare-user" in self.bubblewrap and counts_apart()
+        """Whether a limit on processes counts only those of this sibling, not all processes of the user."""
+        return "--unshare-user" in self.bubblewrap and counts_processes_separately()
 
-    def command(self, program: Iterable[str], view: View) -> list[str]:
-        """The program's command line, confined to the view."""
+    def command(self, program: Iterable[str], view: FileView) -> list[str]:
+        """Return the program's command line, confined to the view."""
         if not self.mounts:
             return [*program]
-        steps = plan(view, network=self.network)
-        mounts = [word for step in steps for word in _words(step, view, self.proc)]
+        steps = plan_mounts(view, network=self.network)
+        mounts = [word for step in steps for word in _bubblewrap_options(step, view, self.proc)]
         empty = [word for step in steps if step.kind == "tmpfs" for word in ("--remount-ro", step.target)]
         return [*self.bubblewrap, *mounts, *empty, "--chdir", str(view.workdir), "--", *program]
 
 
 def find_isolation(*, network: bool) -> Isolation:
-    """The best level that works on this machine. Runs a probe of about 30 ms; blocks."""
+    """Return the best level that works on this machine. Runs a probe that takes about 30 ms; blocks."""
     program = shutil.which("bwrap") if sys.platform.startswith("linux") else None
     if program is None:
         return _limits_only("bubblewrap is not installed")
@@ -130,13 +130,13 @@ def find_isolation(*, network: bool) -> Isolation:
     problem = ""
     for proc, extra in product((_READ_ONLY_PROC, _COVERED_PROC), (_STRICT, ("--unshare-user",), ())):
         options = (program, *_BASE, *extra, *net, "--unsetenv", "JPY_PARENT_PID")
-        problem = _problem_of([*options, "--ro-bind", "/", "/", "--dev", "/dev", *proc, "--", "true"])
+        problem = _probe_error([*options, "--ro-bind", "/", "/", "--dev", "/dev", *proc, "--", "true"])
         if not problem:
             return Isolation(_describe(network=network), options, network, proc)
     return _limits_only(f"bubblewrap is refused here: {problem}")
 
 
-def _problem_of(command: list[str]) -> str:
+def _probe_error(command: list[str]) -> str:
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=scale(_PROBE_SECONDS), stdin=subprocess.DEVNULL
@@ -157,18 +157,18 @@ def _limits_only(why: str) -> Isolation:
     return Isolation(f"limits and a copied working directory only ({why}): files and network are within reach")
 
 
-def plan(view: View, *, network: bool) -> list[Mount]:
-    """The mounts that make a view, in order: what lies within something else is mounted after it, and over it."""
+def plan_mounts(view: FileView, *, network: bool) -> list[Mount]:
+    """Return the mounts that make a view, in order: inner paths are mounted after, and over, outer ones."""
     steps = [Mount("root", "/", "/"), Mount("dev", "", "/dev"), *_devices(), Mount("proc", "", "/proc")]
     steps += [*_run_folder(network=network), Mount("shm", "", "/dev/shm")]
-    places = _Places(view)
+    places = _MountPlanner(view)
     return [*steps, *places.mounts(), *(Mount("write", str(path), str(path)) for path in view.writable)]
 
 
-class _Places:
-    """What is at which path of a view, and which of it needs a mount."""
+class _MountPlanner:
+    """The content at each path of a view, and which paths need a mount."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: FileView) -> None:
         self._view = view
         temporary = [path for path in map(Path, _TEMPORARY) if path.is_dir() and not path.is_symlink()]
         self._kinds: dict[Path, MountKind] = {Path("/"): "root", Path("/run"): "tmpfs"}
@@ -181,7 +181,7 @@ class _Places:
             self._kinds[view.private] = "tmpfs"
 
     def mounts(self) -> Iterator[Mount]:
-        """The steps, those of outer paths first. The copy of the working directory may come from anywhere."""
+        """Yield the mounts, outer paths first, the working directory last: its copy may come from anywhere."""
         workdir = self._view.workdir
         for path in sorted(self._kinds, key=lambda path: (path.is_relative_to(workdir), len(path.parts), path)):
             if path not in (Path("/"), Path("/run")) and self._is_needed(path):
@@ -189,7 +189,7 @@ class _Places:
                 yield Mount(kind, str(path) if kind == "bind" else "", str(path))
 
     def _is_needed(self, path: Path) -> bool:
-        """Nothing has to be shown where all is shown already, nor hidden where nothing is."""
+        """Whether a mount is needed: not to show a path in a visible folder, nor to hide one in an empty folder."""
         around = next(self._kinds[parent] for parent in path.parents if parent in self._kinds)
         filled = around in ("root", "bind") or (around == "workdir" and not self._view.copied)
         match self._kinds[path]:
@@ -201,8 +201,8 @@ class _Places:
                 return True
 
 
-def _words(step: Mount, view: View, proc: Sequence[str]) -> list[str]:
-    """The step as options of bubblewrap."""
+def _bubblewrap_options(step: Mount, view: FileView, proc: Sequence[str]) -> list[str]:
+    """Return the step as options of bubblewrap."""
     source, target = step.source, step.target
     match step.kind:
         case "root":
@@ -235,15 +235,15 @@ def _devices() -> list[Mount]:
 
 
 def _run_folder(*, network: bool) -> list[Mount]:
-    """An empty `/run`: sockets in it (containers, desktop, agents) are reachable through a read-only mount as well."""
+    """Return mounts for an empty `/run`: its sockets (containers, desktop, agents) work even if mounted read-only."""
     if not Path("/run").is_dir():
         return []
     kept = [*_SYSTEM_IN_RUN, *(_NETWORK_FILES if network else ())]
     return [Mount("tmpfs", "", "/run"), *(Mount("bind", path, path) for path in kept)]
 
 
-def counts_apart() -> bool:
-    """Whether Linux counts the processes of a user namespace apart from the user's others."""
+def counts_processes_separately() -> bool:
+    """Whether Linux counts the processes of a user namespace separately from the user's others."""
     return _kernel_version() >= (5, 14)
 
 
@@ -252,7 +252,7 @@ def _kernel_version() -> tuple[int, ...]:
 
 
 def needed_by_interpreter(paths: Iterable[str]) -> tuple[Path, ...]:
-    """The existing folders of an interpreter (prefixes, import path), outermost only."""
+    """Return the existing folders of an interpreter (prefixes, import path), outermost only."""
     found = {Path(path).absolute() for path in paths if path and Path(path).exists()}
     found |= {path.resolve() for path in found}
     return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))

@@ -1,8 +1,8 @@
-"""How far a fork can be confined on this machine, found by trying it.
+"""Finds by probing how far a fork can be confined on this machine.
 
 Three levels, from strongest to weakest: `namespaces` (own view of files, own processes, own network), `landlock` (a
-copied working directory and rights taken away), `limits` (a copied working directory, a scrubbed environment, limits).
-Kernels that are started, not forked, are confined by bubblewrap: see `isolation`.
+copied working directory and restricted rights), `limits` (a copied working directory, a filtered environment, limits).
+Spawned kernels are confined by bubblewrap instead: see `isolation`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from typing import Final, Literal
 from exploracoder_jupyter.core.time_limits import scale
 
 LevelName = Literal["namespaces", "landlock", "limits", "open"]
-"""`open` is never found, only asked for: a fork that may do whatever the kernel that it is forked from may do."""
+"""`open` is never detected, only requested: the fork has all rights of the kernel that it is forked from."""
 
 _PROBE_SECONDS: Final = 20
 _USEFUL_LANDLOCK: Final = 3
-"""Version of the interface from which truncation, too, can be forbidden."""
+"""First version of Landlock's interface that can also forbid truncation."""
 _SCOPED_LANDLOCK: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What was found."""
+    """A confinement level, as detected."""
 
     name: LevelName
     overlay: bool = False
-    """Whether the working directory can be overlaid; else each branch copies it."""
+    """Whether the working directory can be overlaid; otherwise each branch copies it."""
     why: str = ""
-    """Why it is not a stronger one."""
+    """Why no stronger level is available."""
     scoped: bool = False
-    """Landlock only: whether signals to other processes can be forbidden."""
+    """For Landlock only: whether signals to other processes can be forbidden."""
 
     def describe(self, *, network: bool) -> str:
-        """One line for people."""
+        """Describe the level in one line for the user."""
         net = "network allowed" if network else "no network"
         match self.name:
             case "namespaces":
@@ -61,9 +61,9 @@ class Level:
 
 
 def find_level(archive: Path) -> Level:
-    """The best level that works here. Runs a probe of about 50 ms from the zip of `inside`; blocks."""
+    """Return the best level that works here. Runs a probe of about 50 ms from the zip of `kernel_agent`; blocks."""
     if not sys.platform.startswith("linux"):
-        return Level("limits", why="namespaces are Linux's")
+        return Level("limits", why="namespaces exist only on Linux")
     command = [sys.executable, str(archive), "{}", "confinement.sandbox_probe"]
     try:
         done = subprocess.run(
@@ -71,7 +71,7 @@ def find_level(archive: Path) -> Level:
         )
         found = json.loads(done.stdout)
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        return Level("limits", why=f"they could not be tried: {error}")
+        return Level("limits", why=f"stronger levels could not be tested: {error}")
     if not found["namespaces"]:
         return Level("namespaces", overlay=found["overlay"])
     why = f"namespaces are refused here: {found['namespaces']}"

@@ -1,9 +1,9 @@
-"""A scratch view of the working directory: one snapshot of it a run, one copy of that a sibling.
+"""Copies the working directory: one snapshot per run, and one copy of the snapshot per sibling.
 
-The snapshot is taken at the moment of the call, so that every branch starts from the same files whatever happens
-outside. What is copied is bounded in bytes and entries, small and near things first; what is left over (large files,
-environments, `.git`) is shown read-only where mounts are possible. Elsewhere it is left out and named, as are links
-that lead out of the copy: a candidate would write through them to the user's own files.
+The snapshot is taken at the call, so that every branch starts from the same files whatever changes later. Its bytes and
+entries are limited; small files and upper folders come first. What is not copied (large files, environments, `.git`) is
+shown read-only where mounts are possible. Elsewhere it is left out and listed, as are links that point out of the copy:
+a candidate would write through them to the user's own files.
 """
 
 from __future__ import annotations
@@ -17,79 +17,79 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from exploracoder_jupyter.kernels.sandbox.credential_files import credentials_below, holds_credentials
+from exploracoder_jupyter.kernels.sandbox.credential_files import find_credential_files, is_credential_file
 
-_MOST_ENTRIES: Final = 20_000
-_MOST_BORROWED: Final = 200
-_MOST_NAMED: Final = 5
+_MAX_ENTRIES: Final = 20_000
+_MAX_BORROWED: Final = 200
+_MAX_LISTED: Final = 5
 _BORROWED_NAMES: Final = frozenset([".git", ".hg", "node_modules", ".tox", ".nox", ".mypy_cache", ".cache"])
 _LEFT_OUT: Final = frozenset(["__pycache__", ".ipynb_checkpoints"])
-_ENVIRONMENT_MARKS: Final = ("pyvenv.cfg", "conda-meta")
+_ENVIRONMENT_MARKERS: Final = ("pyvenv.cfg", "conda-meta")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The working directory as it was."""
+    """The working directory at one moment."""
 
     source: Path
     """The real working directory."""
     folder: Path
-    """The copy; never changed."""
+    """The copy, which is never changed."""
     borrowed: tuple[Path, ...]
-    """Relative paths that were not copied, to be shown read-only."""
+    """Relative paths that were not copied and are shown read-only."""
     missing: tuple[Path, ...]
-    """Relative paths that are neither copied nor borrowed."""
+    """Relative paths that are neither copied nor shown."""
     hidden: tuple[Path, ...] = ()
-    """Files with credentials within what is borrowed, not to be shown."""
+    """Files with credentials below the borrowed paths, to be hidden."""
 
     @property
     def note(self) -> str:
-        """What siblings do not see, for people; empty when that is nothing."""
+        """Which files siblings do not see, for the user; empty if there are none."""
         if not self.missing:
             return ""
-        rest = len(self.missing) - _MOST_NAMED
-        names = ", ".join(map(str, self.missing[:_MOST_NAMED])) + (f" and {rest} more" if rest > 0 else "")
+        rest = len(self.missing) - _MAX_LISTED
+        names = ", ".join(map(str, self.missing[:_MAX_LISTED])) + (f" and {rest} more" if rest > 0 else "")
         return f"not visible: {names}"
 
 
 def take_snapshot(
     source: Path, folder: Path, *, most_mb: int, hidden: Iterable[Path] = (), borrow: bool = True
 ) -> Snapshot:
-    """Copy the working directory into the new folder, but for special files, credentials and what cannot be read.
+    """Copy the working directory into the new folder, except special files, credentials and unreadable files.
 
-    `borrow`: whether what is not copied can be shown read-only.
+    `borrow`: whether files that are not copied can be shown read-only.
     """
     folder.mkdir(parents=True)
-    if source == Path(source.anchor):  # nobody works in the root of the file system on purpose
+    if source == Path(source.anchor):  # the root of the file system is never the intended working directory
         return Snapshot(source, folder, (), ())
-    return _Copying(source, folder, most_mb * 1_000_000, frozenset(hidden), _MOST_BORROWED if borrow else 0).run()
+    return _SnapshotCopier(source, folder, most_mb * 1_000_000, frozenset(hidden), _MAX_BORROWED if borrow else 0).run()
 
 
 def copy_snapshot(snapshot: Snapshot, folder: Path) -> None:
-    """A sibling's own copy, in a new folder."""
+    """Copy the snapshot into a new folder for one sibling."""
     shutil.copytree(snapshot.folder, folder, symlinks=True)
 
 
-class _Copying:
-    """One walk, breadth first, so that what is near the top is copied before what is deep."""
+class _SnapshotCopier:
+    """One breadth-first walk, which copies upper folders before deeper ones."""
 
-    def __init__(self, source: Path, folder: Path, room: int, hidden: frozenset[Path], most_borrowed: int) -> None:
+    def __init__(self, source: Path, folder: Path, bytes_left: int, hidden: frozenset[Path], max_borrowed: int) -> None:
         self._source, self._folder, self._hidden = source, folder, hidden
-        self._room, self._entries, self._most_borrowed = room, _MOST_ENTRIES, most_borrowed
+        self._bytes_left, self._entries, self._max_borrowed = bytes_left, _MAX_ENTRIES, max_borrowed
         self._borrowed: list[Path] = []
         self._missing: list[Path] = []
 
     def run(self) -> Snapshot:
         waiting = deque([Path()])
         while waiting:
-            waiting.extend(self._folder_of(waiting.popleft()))
-        hidden = credentials_below(self._source / path for path in self._borrowed)
+            waiting.extend(self._copy_folder(waiting.popleft()))
+        hidden = find_credential_files(self._source / path for path in self._borrowed)
         return Snapshot(self._source, self._folder, tuple(self._borrowed), tuple(self._missing), tuple(hidden))
 
-    def _folder_of(self, relative: Path) -> list[Path]:
-        """Copy one folder's files; its subfolders are for later."""
+    def _copy_folder(self, relative: Path) -> list[Path]:
+        """Copy the files of one folder and return its subfolders."""
         try:
-            entries = [entry for entry in os.scandir(self._source / relative) if self._wanted(entry)]
+            entries = [entry for entry in os.scandir(self._source / relative) if self._is_wanted(entry)]
         except OSError:
             self._missing.append(relative)
             return []
@@ -103,16 +103,16 @@ class _Copying:
             self._copy(entry, relative / entry.name)
         return [relative / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
-    def _wanted(self, entry: os.DirEntry[str]) -> bool:
+    def _is_wanted(self, entry: os.DirEntry[str]) -> bool:
         kind = entry.stat(follow_symlinks=False).st_mode
-        usual = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
+        copyable = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
         path = Path(entry.path)
-        secret = path in self._hidden or (not stat.S_ISDIR(kind) and holds_credentials(path))
-        return usual and not secret and entry.name not in _LEFT_OUT
+        secret = path in self._hidden or (not stat.S_ISDIR(kind) and is_credential_file(path))
+        return copyable and not secret and entry.name not in _LEFT_OUT
 
     def _copy(self, entry: os.DirEntry[str], relative: Path) -> None:
         size = entry.stat(follow_symlinks=False).st_size
-        if size > self._room or (not self._most_borrowed and _leads_out(entry)):
+        if size > self._bytes_left or (not self._max_borrowed and _points_outside(entry)):
             self._borrow(relative)
             return
         try:
@@ -120,17 +120,17 @@ class _Copying:
         except OSError:
             self._missing.append(relative)
             return
-        self._room -= size
+        self._bytes_left -= size
 
     def _borrow(self, relative: Path) -> None:
-        known = self._borrowed if len(self._borrowed) < self._most_borrowed else self._missing
+        known = self._borrowed if len(self._borrowed) < self._max_borrowed else self._missing
         known.append(relative)
 
 
-def _leads_out(entry: os.DirEntry[str]) -> bool:
-    """Whether this is a link that would lead from the copy to the original files; relative ones stay in the copy."""
+def _points_outside(entry: os.DirEntry[str]) -> bool:
+    """Whether the entry is a link from the copy to the original files; relative links stay within the copy."""
     return entry.is_symlink() and Path(entry.path).readlink().is_absolute()
 
 
 def _is_environment(relative: Path, entries: Iterable[os.DirEntry[str]]) -> bool:
-    return relative.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKS for entry in entries)
+    return relative.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKERS for entry in entries)

@@ -1,13 +1,13 @@
 """Compiles the system call filter (seccomp) under which experiments run.
 
-Namespaces, mounts and Landlock leave calls that reach beyond them: keyrings, sockets of other families, limits and
-priorities of other processes, and calls that are common ways out of a container. libseccomp writes the program, once a
-run; the process that is to be confined installs it (`kernel_agent.confinement.syscalls.install_filter`). What is not
-named is allowed.
+Namespaces, mounts and Landlock do not cover every call that reaches beyond them: keyrings, sockets of other families,
+limits and priorities of other processes, and common escapes from containers. libseccomp generates the program once per
+run; the confined process installs it (`kernel_agent.confinement.syscalls.install_filter`). Calls that are not listed
+are allowed.
 
-A branch in namespaces must be able to fork a branch in further ones, and a filter cannot distinguish our code from a
-candidate's. So it allows `unshare` only where the unused registers of the call hold a *permit*: words that are random
-in each run, and that only the process in the middle of a fork is given, for the moment of the call.
+A branch in namespaces must be able to fork a branch in further namespaces, and a filter cannot distinguish our code
+from a candidate's. It therefore allows `unshare` only if the unused registers of the call contain a *permit*: words
+that are random in each run, and are passed only to the intermediate process of a fork, for the moment of the call.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import Any, Final, Literal
 
 from exploracoder_jupyter.kernel_agent.confinement.syscalls import PERMIT_WORDS
 
-MISSING: Final = "no system call filter, for libseccomp is not installed or not supported here"
-"""What people are shown of processes without a filter."""
+NO_FILTER_NOTE: Final = "no system call filter because libseccomp is not installed or not supported here"
+"""Shown to the user for processes without a filter."""
 
 Confinement = Literal["bubblewrap", "namespaces", "landlock", "limits"]
 
 _PR_GET_SECCOMP: Final = 21
 _INT: Final = 0xFFFFFFFF
-"""What the kernel looks at of an argument that is an `int`: the other half of the register may hold anything."""
+"""The part of an `int` argument that the kernel reads: the other half of the register may contain anything."""
 _NEW_NAMESPACES: Final = tuple(1 << bit for bit in (7, 17, 25, 26, 27, 28, 29, 30))
 _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 _OTHER_FAMILIES: Final = (*range(3, _INET6), *range(_INET6 + 1, _NETLINK))
@@ -39,7 +39,7 @@ _NOT_STREAMS: Final = (2, 3, 4, 5, 6, 10)
 _STREAM_MASK, _TCP, _MPTCP = 0xF, 6, 262
 
 # fmt: off
-_NEVER: Final = (
+_FORBIDDEN: Final = (
     "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd", "ptrace", "process_vm_readv",
     "process_vm_writev", "process_madvise", "pidfd_getfd", "open_by_handle_at", "fanotify_init", "setns", "chroot",
     "pivot_root", "fsopen", "fsconfig", "fsmount", "fspick", "kexec_load", "kexec_file_load", "init_module",
@@ -47,40 +47,40 @@ _NEVER: Final = (
     "iopl", "ioperm", "lookup_dcookie", "nfsservctl", "vhangup", "settimeofday", "clock_settime", "clock_adjtime",
     "adjtimex",
 )
-_UNKNOWN: Final = ("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register")
-"""Answered as by a kernel that has no such call, for programs then do without. Flags of `clone3` lie in memory."""
+_UNIMPLEMENTED: Final = ("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register")
+"""Fail as on a kernel without the call, so that programs use alternatives. Flags of `clone3` are in memory."""
 _MOUNTS: Final = ("mount", "umount2", "open_tree", "move_mount", "mount_setattr")
 _SYSTEM_V: Final = (
     "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv", "msgctl",
     "mq_open", "mq_unlink",
 )
-_OF_OTHERS: Final = {"setpriority": 1, "ioprio_set": 1, "migrate_pages": 0, "move_pages": 0}
-"""Calls that change a process, with the argument that names it; 0 is the process itself. Not `sched_setscheduler` and
-its like: ZeroMQ calls them for its own threads by their numbers."""
-_MARKS: Final = (
+_PROCESS_ARGUMENTS: Final = {"setpriority": 1, "ioprio_set": 1, "migrate_pages": 0, "move_pages": 0}
+"""Calls that change a process, with the argument that identifies it; 0 is the process itself. `sched_setscheduler` and
+similar calls are missing because ZeroMQ uses them with the ids of its own threads."""
+_METADATA_CALLS: Final = (
     "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr",
     "lremovexattr", "fremovexattr", "removexattrat",
 )
-"""What Landlock leaves of changing files; `chmod` and `utimensat` are needed to copy one's own."""
+"""File changes that Landlock does not cover; `chmod` and `utimensat` are needed to copy one's own files."""
 # fmt: on
 _TERMINAL_INPUT: Final = (0x5412, 0x541C)
-_WATCHES: Final = (1024, 1026)
-"""`F_SETLEASE` and `F_NOTIFY`: they hold up whoever opens the file."""
+_FILE_LEASES: Final = (1024, 1026)
+"""`F_SETLEASE` and `F_NOTIFY`, which delay other processes that open the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyscallFilter:
-    """A filter, ready to be installed."""
+    """A compiled filter, ready to be installed."""
 
     program: bytes
-    """Instructions of the kernel's packet filter, eight bytes each."""
+    """Instructions for the kernel's packet filter, eight bytes each."""
     permit: bytes
-    """The words with which `unshare` is let through at the level of namespaces."""
+    """The words that allow `unshare` at the level of namespaces."""
 
 
 def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter | None:
-    """The filter for processes that are confined in this way; `None` where this system has none."""
-    pyseccomp = _library()
+    """Return the filter for processes confined in this way; `None` where this system has none."""
+    pyseccomp = _load_pyseccomp()
     if pyseccomp is None:
         return None
     permit = secrets.token_bytes(8 * PERMIT_WORDS)
@@ -93,56 +93,58 @@ def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter 
     if confinement in ("landlock", "limits"):
         _add_shared_machine(rules)
     if confinement == "landlock":
-        rules.deny(errno.EPERM, *_MARKS)
+        rules.deny(errno.EPERM, *_METADATA_CALLS)
         if not network:
             _add_only_tcp(rules)
-    return SyscallFilter(rules.compiled(), permit)
+    return SyscallFilter(rules.compile(), permit)
 
 
-def _library() -> Any:
-    """pyseccomp, where it and libseccomp are installed and Linux has filters."""
+def _load_pyseccomp() -> Any:
+    """Import pyseccomp; `None` unless it and libseccomp are installed and Linux supports filters."""
     if not sys.platform.startswith("linux") or sys.maxsize < 1 << 32:
         return None
     try:
-        import pyseccomp  # looks for the library at once, with a program
+        import pyseccomp  # its import searches for the library by running a program
     except (ImportError, RuntimeError, OSError, AttributeError):
         return None
     return pyseccomp if ctypes.CDLL(None).prctl(_PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 else None
 
 
 class _Rules:
-    """Collects what is denied."""
+    """Collects the denied calls."""
 
     def __init__(self, pyseccomp: Any) -> None:
         self._seccomp = pyseccomp
         self._filter = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
 
     def deny(self, error: int, *calls: str) -> None:
-        """Let these calls fail with the error. Calls that this system does not have are passed over."""
+        """Make these calls fail with the error. Calls that this system does not have are skipped."""
         for call in calls:
             self._add(error, call)
 
     def deny_if(self, error: int, call: str, *arguments: tuple[int, int, int]) -> None:
-        """Let the call fail if each of these arguments (its position), looked at through a mask, has the value."""
+        """Make the call fail if each of these arguments (position, mask, value) has the value under the mask."""
         masked = self._seccomp.MASKED_EQ
-        self._add(error, call, *(self._seccomp.Arg(at, masked, mask, value) for at, mask, value in arguments))
+        self._add(
+            error, call, *(self._seccomp.Arg(position, masked, mask, value) for position, mask, value in arguments)
+        )
 
-    def deny_above(self, error: int, call: str, at: int, most: int, *arguments: tuple[int, int, int]) -> None:
-        """Let the call fail if the argument is larger; further arguments as for `deny_if`."""
+    def deny_above(self, error: int, call: str, position: int, maximum: int, *arguments: tuple[int, int, int]) -> None:
+        """Make the call fail if the argument exceeds `maximum`; further arguments as for `deny_if`."""
         masked = (self._seccomp.Arg(a, self._seccomp.MASKED_EQ, mask, value) for a, mask, value in arguments)
-        self._add(error, call, self._seccomp.Arg(at, self._seccomp.GT, most), *masked)
+        self._add(error, call, self._seccomp.Arg(position, self._seccomp.GT, maximum), *masked)
 
-    def deny_unless_zero(self, error: int, call: str, *at: int) -> None:
-        """Let the call fail if none of these arguments is zero."""
-        self._add(error, call, *(self._seccomp.Arg(position, self._seccomp.NE, 0) for position in at))
+    def deny_unless_zero(self, error: int, call: str, *positions: int) -> None:
+        """Make the call fail if none of these arguments is zero."""
+        self._add(error, call, *(self._seccomp.Arg(position, self._seccomp.NE, 0) for position in positions))
 
     def require(self, call: str, words: Sequence[int]) -> None:
-        """Let the call fail unless the registers behind its first argument hold these words."""
-        for at, word in enumerate(words, start=1):
-            self._add(errno.EPERM, call, self._seccomp.Arg(at, self._seccomp.NE, word))
+        """Make the call fail unless the registers after its first argument contain these words."""
+        for position, word in enumerate(words, start=1):
+            self._add(errno.EPERM, call, self._seccomp.Arg(position, self._seccomp.NE, word))
 
-    def compiled(self) -> bytes:
-        """The program."""
+    def compile(self) -> bytes:
+        """Return the compiled program."""
         with tempfile.TemporaryFile() as file:
             self._filter.export_bpf(file)
             file.seek(0)
@@ -155,13 +157,13 @@ class _Rules:
 
 
 def _add_common(rules: _Rules) -> None:
-    rules.deny(errno.EPERM, *_NEVER)
-    rules.deny(errno.ENOSYS, *_UNKNOWN)
+    rules.deny(errno.EPERM, *_FORBIDDEN)
+    rules.deny(errno.ENOSYS, *_UNIMPLEMENTED)
     for flag in _NEW_NAMESPACES:
         rules.deny_if(errno.EPERM, "clone", (0, flag, flag))
     for request in _TERMINAL_INPUT:
         rules.deny_if(errno.EPERM, "ioctl", (1, _INT, request))
-    for command in _WATCHES:
+    for command in _FILE_LEASES:
         rules.deny_if(errno.EPERM, "fcntl", (1, _INT, command))
     rules.deny_above(errno.EAFNOSUPPORT, "socket", 0, _NETLINK)
     for family in _OTHER_FAMILIES:
@@ -171,15 +173,15 @@ def _add_common(rules: _Rules) -> None:
 
 
 def _add_shared_machine(rules: _Rules) -> None:
-    """For processes that see those of others."""
+    """Add rules for processes that can see those of others."""
     rules.deny(errno.EPERM, *_SYSTEM_V)
     rules.deny_unless_zero(errno.EPERM, "prlimit64", 0, 2)
-    for call, at in _OF_OTHERS.items():
-        rules.deny_unless_zero(errno.EPERM, call, at)
+    for call, position in _PROCESS_ARGUMENTS.items():
+        rules.deny_unless_zero(errno.EPERM, call, position)
 
 
 def _add_only_tcp(rules: _Rules) -> None:
-    """TCP alone is left, which Landlock forbids."""
+    """Deny all protocols but TCP, which Landlock denies itself."""
     for family in (_INET, _INET6):
         for kind in _NOT_STREAMS:
             rules.deny_if(errno.EACCES, "socket", (0, _INT, family), (1, _STREAM_MASK, kind))

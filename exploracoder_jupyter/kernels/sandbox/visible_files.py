@@ -1,9 +1,9 @@
-"""Which files of the user experiments see: the home folder is covered, but for what they need.
+"""Decides which of the user's files experiments can see: the home folder is covered, except for what they need.
 
-They need the interpreter with its packages (editable ones lie anywhere), what environment variables that they have
-name, what libraries have downloaded, the project around the working directory, and what the user names by
-`--allow-read`. Within all of that, files that usually hold credentials stay hidden. Where the working directory is the
-home folder itself, nothing in it that begins with a dot is shown, with the same exceptions.
+They need the interpreter with its packages (editable ones may be anywhere), paths in their environment variables, data
+that libraries have downloaded, the project around the working directory, and the paths given with `--allow-read`.
+Within all of these, files that usually contain credentials stay hidden. Where the working directory is the home folder
+itself, entries that begin with a dot are not shown, with the same exceptions.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from exploracoder_jupyter.kernels.sandbox.credential_files import holds_credentials
+from exploracoder_jupyter.kernels.sandbox.credential_files import is_credential_file
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, hidden_paths, home_folders
 
-_PROJECT_MARKS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
-_MOST_FOLDERS: Final = 5_000
-"""A project with more is not shown: it cannot be searched for credentials in a short time."""
-_NO_FILES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
+_PROJECT_MARKERS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
+_MAX_FOLDERS: Final = 5_000
+"""A project with more folders is not shown, because it cannot be searched for credentials quickly."""
+_IGNORED_VARIABLES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
 
 # fmt: off
 _DOWNLOADED: Final = (
@@ -33,24 +33,24 @@ _DOWNLOADED: Final = (
     ".keras/models", "nltk_data", "scikit_learn_data", "seaborn-data", "tensorflow_datasets",
 )
 # fmt: on
-"""Below the home folder: models, data sets and fonts that libraries load, which have no network to load them from."""
+"""Below the home folder: models, data sets and fonts that libraries load and cannot download without a network."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleFiles:
-    """What is shown and what is not. Of folders in one another, the innermost counts."""
+    """The shown and hidden paths. For nested folders, the innermost entry applies."""
 
     covered: tuple[Path, ...]
-    """Folders that appear empty but for what is shown in them."""
+    """Folders that appear empty except for shown paths in them."""
     shown: tuple[Path, ...]
     hidden: tuple[Path, ...]
     """Files and folders that appear empty, wherever they are."""
     workdir: Path = Path()
 
     def covers(self, path: str) -> bool:
-        """Whether there is something at this path, relative to the working directory, that experiments do not see.
+        """Whether something exists at this path, relative to the working directory, that experiments cannot see.
 
-        What begins with a dot is nobody's business, its existence included.
+        Always false for paths that begin with a dot, because even their existence is private.
         """
         place = Path(os.path.normpath(self.workdir / path))
         if any(part.startswith(".") for part in place.parts):
@@ -63,15 +63,15 @@ class VisibleFiles:
 def find_visible_files(
     environ: Mapping[str, str], *, workdir: Path, needed: Iterable[Path], allow_read: Iterable[str] = ()
 ) -> VisibleFiles:
-    """The files that experiments see. Reads folders; blocks.
+    """Return the files that experiments can see. Reads folders; blocks.
 
-    `needed`: what the interpreter imports from, as `needed_by_interpreter` has it. `allow_read`: what the user names,
-    relative to the working directory.
+    `needed`: what the interpreter imports from, as returned by `needed_by_interpreter`. `allow_read`: paths given by
+    the user, relative to the working directory.
     """
     homes = home_folders(environ)
     covered = tuple(home for home in homes if os.path.isdir(home) and not home.is_relative_to(workdir))  # noqa: PTH112
-    project, credentials = _project(workdir, homes)
-    candidates = [*needed, *_named(environ), *_downloaded(homes), *_linked_sources(needed), *project]
+    project, credentials = _find_project(workdir, homes)
+    candidates = [*needed, *_paths_in_variables(environ), *_download_folders(homes), *_linked_sources(needed), *project]
     found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
     named = _with_targets(workdir / Path(path).expanduser() for path in allow_read)
     hidden = {*hidden_paths(environ), *credentials, *_dot_entries(homes, covered)} - named
@@ -79,24 +79,24 @@ def find_visible_files(
 
 
 def _with_targets(paths: Iterable[Path]) -> set[Path]:
-    """Those that exist, and where their symbolic links lead."""
-    found = {path for path in paths if os.access(path, os.F_OK)}  # `Path.exists` raises where it may not look
+    """Return the existing paths and the targets of their symbolic links."""
+    found = {path for path in paths if os.access(path, os.F_OK)}  # `Path.exists` raises without permission
     return found | {path.resolve() for path in found}
 
 
-def _named(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Files and folders that variables name which experiments have, too."""
+def _paths_in_variables(environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the files and folders named by variables that experiments have as well."""
     for name, value in allowed_environment(environ, network=False).items():
-        if name not in _NO_FILES:
+        if name not in _IGNORED_VARIABLES:
             yield from (Path(part) for part in value.split(os.pathsep) if part.startswith("/"))
 
 
-def _downloaded(homes: Iterable[Path]) -> Iterator[Path]:
+def _download_folders(homes: Iterable[Path]) -> Iterator[Path]:
     return (home / name for home in homes for name in _DOWNLOADED)
 
 
 def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
-    """Sources of packages that are installed as editable (PEP 610), which the import path need not hold."""
+    """Yield the sources of editable packages (PEP 610), which the import path may not contain."""
     for folder in needed:
         for pattern in ("*.dist-info/direct_url.json", "lib/python*/site-packages/*.dist-info/direct_url.json"):
             for record in folder.glob(pattern):
@@ -106,8 +106,8 @@ def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
                         yield Path(unquote(urlsplit(content["url"]).path))
 
 
-def _project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Path]]:
-    """The outermost folder around the working directory that is a project's, with the credentials in it."""
+def _find_project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the outermost project folder around the working directory, and the credentials in it."""
     marked = [
         folder
         for folder in workdir.parents
@@ -115,19 +115,19 @@ def _project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Pat
     ]
     if not marked:
         return [], []
-    folders = list(islice(os.walk(marked[-1]), _MOST_FOLDERS + 1))
-    if len(folders) > _MOST_FOLDERS:
+    folders = list(islice(os.walk(marked[-1]), _MAX_FOLDERS + 1))
+    if len(folders) > _MAX_FOLDERS:
         return [], []
     files = (Path(parent, name) for parent, _, names in folders for name in names)
-    return [marked[-1]], [path.resolve() for path in files if holds_credentials(path) and path.is_file()]
+    return [marked[-1]], [path.resolve() for path in files if is_credential_file(path) and path.is_file()]
 
 
 def _is_project(folder: Path) -> bool:
-    return any((folder / mark).exists() for mark in _PROJECT_MARKS)
+    return any((folder / mark).exists() for mark in _PROJECT_MARKERS)
 
 
 def _dot_entries(homes: Iterable[Path], covered: Iterable[Path]) -> Iterator[Path]:
-    """What begins with a dot in the homes that are not covered."""
+    """Yield the entries that begin with a dot in the homes that are not covered."""
     for home in set(homes).difference(covered):
         with suppress(OSError):
             yield from (entry for entry in home.iterdir() if entry.name.startswith("."))

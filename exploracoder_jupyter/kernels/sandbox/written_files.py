@@ -1,8 +1,8 @@
-"""Copies what a sibling wrote in its working directory out of it: files that are new or differ from the snapshot.
+"""Copies the files that a sibling wrote out of its working directory: those that are new or differ from the snapshot.
 
-The sibling may still be at work and may mean harm: folders are walked by descriptor and no link is followed, so that
-nothing outside the copy is ever read. What is no regular file, what has no name in UTF-8 and what exceeds the bounds
-stays behind, small files first.
+The sibling may still be running and may be malicious: folders are walked by descriptor and no link is followed, so that
+nothing outside the copy is read. Skips everything that is not a regular file, has a name that is not valid UTF-8, or
+exceeds the limits; small files are copied first.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from typing import Final
 
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import Snapshot
 
-_MOST_FILES: Final = 1000
-_CHUNK: Final = 1 << 20
+_MAX_FILES: Final = 1000
+_CHUNK_BYTES: Final = 1 << 20
 _CACHES: Final = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache"])
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A regular file of the sibling's working directory."""
+class _WrittenFile:
+    """A regular file in the sibling's working directory."""
 
     path: Path
-    """Relative."""
+    """Relative to the working directory."""
     size: int
     changed: int
 
 
 def copy_written(work: Path, snapshot: Snapshot, folder: Path, *, most_mb: int) -> tuple[str, ...]:
-    """Copy the files of `work` that differ from the snapshot into the folder, which is made if there are any.
+    """Copy the files of `work` that differ from the snapshot into the folder, which is created if there are any.
 
     Returns:
         Their relative paths, sorted.
@@ -42,16 +42,16 @@ def copy_written(work: Path, snapshot: Snapshot, folder: Path, *, most_mb: int) 
         OSError: the folder cannot be written.
     """
     found = [file for file in _files(work, set(snapshot.borrowed)) if _differs(work, file, snapshot.folder)]
-    room, copied = most_mb * 1_000_000, []
-    for file in sorted(found, key=lambda file: (file.size, file.path))[:_MOST_FILES]:
-        taken = _copy(work, file.path, folder / file.path, room)
-        if taken is not None:
-            room -= taken
+    bytes_left, copied = most_mb * 1_000_000, []
+    for file in sorted(found, key=lambda file: (file.size, file.path))[:_MAX_FILES]:
+        copied_bytes = _copy(work, file.path, folder / file.path, bytes_left)
+        if copied_bytes is not None:
+            bytes_left -= copied_bytes
             copied.append(file.path.as_posix())
     return tuple(sorted(copied))
 
 
-def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_Found]:
+def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_WrittenFile]:
     for parent, folders, names, handle in os.fwalk(work, follow_symlinks=False):
         relative = Path(parent).relative_to(work)
         folders[:] = [name for name in folders if name not in _CACHES and relative / name not in borrowed]
@@ -63,11 +63,11 @@ def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_Found]:
             except (OSError, UnicodeEncodeError):
                 continue
             if stat.S_ISREG(state.st_mode) and path not in borrowed:
-                yield _Found(path, state.st_size, state.st_mtime_ns)
+                yield _WrittenFile(path, state.st_size, state.st_mtime_ns)
 
 
-def _differs(work: Path, file: _Found, snapshot: Path) -> bool:
-    """Whether it is not in the snapshot, whose folders and files nobody but us writes, or has another content."""
+def _differs(work: Path, file: _WrittenFile, snapshot: Path) -> bool:
+    """Whether the file is missing from the snapshot, which only this process writes, or has different content."""
     try:
         before = (snapshot / file.path).lstat()
     except OSError:
@@ -85,8 +85,8 @@ def _content(work: Path, path: Path) -> bytes | None:
         return None
 
 
-def _copy(work: Path, path: Path, target: Path, room: int) -> int | None:
-    """Copy one file and return its bytes; `None` when it cannot be read or does not fit."""
+def _copy(work: Path, path: Path, target: Path, bytes_left: int) -> int | None:
+    """Copy one file and return its bytes; `None` if it cannot be read or exceeds the remaining space."""
     try:
         source = os.fdopen(_open(work, path), "rb")
     except OSError:
@@ -96,17 +96,19 @@ def _copy(work: Path, path: Path, target: Path, room: int) -> int | None:
             return None
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("xb") as copy:
-            taken = 0
-            while taken <= room and (chunk := source.read(min(_CHUNK, room - taken + 1))):
-                taken += copy.write(chunk)
-    if taken > room:
+            copied_bytes = 0
+            while copied_bytes <= bytes_left and (
+                chunk := source.read(min(_CHUNK_BYTES, bytes_left - copied_bytes + 1))
+            ):
+                copied_bytes += copy.write(chunk)
+    if copied_bytes > bytes_left:
         target.unlink()
         return None
-    return taken
+    return copied_bytes
 
 
 def _open(work: Path, path: Path) -> int:
-    """Open a file below `work`, one folder after another, following no link."""
+    """Open a file below `work`, folder by folder, without following links."""
     handle = os.open(work, _OPEN | os.O_DIRECTORY)
     try:
         for part in path.parts[:-1]:

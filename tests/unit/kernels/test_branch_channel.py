@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.kernel_agent.forking import fork_channel
-from exploracoder_jupyter.kernels.branching.branch_channel import Line, Listener
+from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, ChannelListener
 from tests.patience import patience
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")]
@@ -19,7 +19,7 @@ def anyio_backend():
 
 
 async def test_a_message_comes_with_its_descriptors_and_the_true_sender():
-    ours, theirs = Line.pair()
+    ours, theirs = BranchChannel.pair()
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
@@ -37,7 +37,7 @@ async def test_a_message_comes_with_its_descriptors_and_the_true_sender():
 
 
 async def test_orders_go_the_other_way_and_their_descriptors_are_not_inherited():
-    ours, theirs = Line.pair()
+    ours, theirs = BranchChannel.pair()
     ours.send({"ask": "fork"}, [0])
     message, [descriptor] = fork_channel.receive(theirs)
     assert message == {"ask": "fork"}
@@ -52,7 +52,7 @@ async def test_orders_go_the_other_way_and_their_descriptors_are_not_inherited()
 
 @pytest.mark.parametrize("sent", [b"not json", b"[1]", b""])
 async def test_what_is_no_message_is_the_end(sent):
-    ours, theirs = Line.pair()
+    ours, theirs = BranchChannel.pair()
     theirs.send(sent) if sent else theirs.close()
     with pytest.raises(EOFError):
         await ours.receive()
@@ -61,7 +61,7 @@ async def test_what_is_no_message_is_the_end(sent):
 
 
 async def test_a_listener_hands_out_the_line_of_who_calls(tmp_path):
-    listener = Listener(tmp_path / "call")
+    listener = ChannelListener(tmp_path / "call")
     caller = fork_channel.connect(str(listener.address))
     with anyio.fail_after(patience(5)):
         taken = await listener.accept()

@@ -1,6 +1,6 @@
 """What a folder takes on disk is counted whatever is in it."""
 
-from exploracoder_jupyter.kernels.sandbox.disk_usage import disk_use
+from exploracoder_jupyter.kernels.sandbox.disk_usage import disk_usage
 
 
 def test_files_are_counted_links_are_not_followed(tmp_path):
@@ -9,8 +9,8 @@ def test_files_are_counted_links_are_not_followed(tmp_path):
     (tmp_path / "outside").write_bytes(bytes(5_000_000))
     (tmp_path / "a/link").symlink_to(tmp_path / "outside")
     (tmp_path / "a/loop").symlink_to(tmp_path)
-    assert 1_000_000 <= disk_use(tmp_path / "a") < 1_100_000
+    assert 1_000_000 <= disk_usage(tmp_path / "a") < 1_100_000
 
 
 def test_a_folder_that_is_gone_takes_nothing(tmp_path):
-    assert disk_use(tmp_path / "gone") == 0
+    assert disk_usage(tmp_path / "gone") == 0

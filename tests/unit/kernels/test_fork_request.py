@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.core.settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import confine
-from exploracoder_jupyter.kernels.branching.fork_request import Orders, around
+from exploracoder_jupyter.kernels.branching.fork_request import Orders, paths_excluding
 from exploracoder_jupyter.kernels.interpreter import Interpreter
 from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.sandbox.isolation import Isolation
@@ -33,8 +33,8 @@ def test_everything_but_what_is_hidden_is_readable(tmp_path):
     (tmp_path / "home/me/.netrc").touch()
     (tmp_path / "home/me/link").symlink_to(tmp_path / "home/me/.ssh")
     hidden = [tmp_path / "home/me/.ssh", tmp_path / "home/me/.netrc"]
-    assert around(hidden, tmp_path) == [tmp_path / "home/me/work", tmp_path / "home/you"]
-    assert around([], tmp_path) == [tmp_path]
+    assert paths_excluding(hidden, tmp_path) == [tmp_path / "home/me/work", tmp_path / "home/you"]
+    assert paths_excluding([], tmp_path) == [tmp_path]
 
 
 def test_the_root_covers_the_machine_before_the_working_directory_is_shown(orders):

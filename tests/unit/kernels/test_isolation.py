@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.errors import MissingMeans
-from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_inside
+from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_agent_archive
 from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment, hidden_paths
-from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Isolation
 from exploracoder_jupyter.kernels.sandbox.scratch_folder import copy_snapshot, take_snapshot
 
 
@@ -76,7 +76,7 @@ def test_neither_a_home_nor_a_device_is_hidden_because_a_variable_names_it(tmp_p
 
 def test_later_mounts_lie_over_earlier_ones():
     home = Path("/home/me")
-    view = View(
+    view = FileView(
         workdir=home / "work",
         copy=Path("/tmp/x/work"),
         temporary=Path("/tmp/x/tmp"),
@@ -101,14 +101,14 @@ def test_what_is_hidden_stays_hidden_below_what_must_stay_readable():
     clone, home, venv = Path("/tmp/clone"), Path("/tmp/clone/home"), Path("/tmp/clone/home/.config/venv")
     hidden = (home / ".ssh", home / ".config")
     for workdir, baring in ((Path("/work"), clone), (home, home)):
-        view = View(workdir, None, Path("/x/tmp"), readable=(clone, venv), hidden=hidden)
+        view = FileView(workdir, None, Path("/x/tmp"), readable=(clone, venv), hidden=hidden)
         command = Isolation("", ("bwrap",)).command(["python"], view)[:-4]
         shown = command.index(str(baring))
         assert all(shown < command.index(str(path)) < command.index(str(venv)) for path in hidden)
 
 
 def test_without_mounts_the_program_is_started_as_it_is():
-    view = View(Path("/w"), Path("/c"), Path("/t"))
+    view = FileView(Path("/w"), Path("/c"), Path("/t"))
     assert Isolation("limits").command(["python", "x"], view) == ["python", "x"]
 
 
@@ -236,7 +236,7 @@ def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, mo
 
 
 def test_what_is_sent_is_a_program_of_its_own(tmp_path):
-    archive = write_inside(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "inside.zip")
     done = subprocess.run(
         [sys.executable, archive, "{}", "introspection.installed_packages"],
         capture_output=True,
@@ -247,7 +247,7 @@ def test_what_is_sent_is_a_program_of_its_own(tmp_path):
 
 
 def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
-    archive = write_inside(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "inside.zip")
     for name in ("platform.py", "email.py", "argparse.py"):
         (tmp_path / name).write_text("raise ImportError")
     (tmp_path / "mylib.py").write_text("def own(): pass")
@@ -259,7 +259,7 @@ def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
 
 @pytest.mark.parametrize(("given", "said"), [({"PYTHONHASHSEED": "7"}, "7"), ({"PYTHONHASHSEED": ""}, "random")])
 def test_the_environment_tells_what_results_depend_on(tmp_path, given, said):
-    archive = write_inside(tmp_path / "inside.zip")
+    archive = write_agent_archive(tmp_path / "inside.zip")
     command = [sys.executable, archive, "{}", "introspection.installed_packages"]
     environ = {**os.environ, **given, "TZ": "UTC"}
     done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=environ)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.kernels.observing.message_validation import understand
+from exploracoder_jupyter.kernels.observing.message_validation import parse_message
 
 
 def message(kind, content, parent=None):
@@ -30,18 +30,18 @@ MALFORMED = {
 
 @pytest.mark.parametrize("raw", MALFORMED.values(), ids=MALFORMED)
 def test_what_is_malformed_is_dropped(raw):
-    assert understand(raw) is None
+    assert parse_message(raw) is None
 
 
 def test_what_is_well_formed_passes():
-    found = understand(message("stream", STREAM))
+    found = parse_message(message("stream", STREAM))
     assert (found.request, found.kind, found.content) == ("1", "stream", {**STREAM, "cut": 0})
-    assert understand(message("execute_result", {"data": {"text/plain": "1"}})).content["metadata"] == {}
-    assert understand(message("status", {"execution_state": "idle"}, parent={})).request == ""
+    assert parse_message(message("execute_result", {"data": {"text/plain": "1"}})).content["metadata"] == {}
+    assert parse_message(message("status", {"execution_state": "idle"}, parent={})).request == ""
 
 
 def test_texts_can_be_encoded_afterwards():
     data = {"application/json": {"\ud800": ["caf\u00e9 \udfff"]}}
-    assert understand(message("display_data", {"data": data})).content["data"] == {
+    assert parse_message(message("display_data", {"data": data})).content["data"] == {
         "application/json": {"?": ["caf\u00e9 ?"]}
     }

@@ -3,36 +3,41 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo
-from exploracoder_jupyter.kernels.observing.observation import observe, unrun
-from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, Collector
+from exploracoder_jupyter.kernels.observing.observation import build_observation, state_lost_observation
+from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import SCHEMA_MIME
 from exploracoder_jupyter.kernels.processes.spawned_process import describe_exit
-from exploracoder_jupyter.kernels.sibling_kernel import Ending
+from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
 
 ENDINGS = {
-    "ok": (Ending("finished", {"status": "ok"}), "ok", None, ""),
-    "error": (Ending("finished", {"status": "error", "ename": "E", "evalue": "m"}), "error", "E: m", ""),
-    "aborted": (Ending("finished", {"status": "aborted"}), "error", "aborted", ""),
+    "ok": (ExecutionResult("finished", {"status": "ok"}), "ok", None, ""),
+    "error": (ExecutionResult("finished", {"status": "error", "ename": "E", "evalue": "m"}), "error", "E: m", ""),
+    "aborted": (ExecutionResult("finished", {"status": "aborted"}), "error", "aborted", ""),
     "exit()": (
-        Ending("finished", {"status": "ok", "payload": [{"source": "ask_exit"}]}),
+        ExecutionResult("finished", {"status": "ok", "payload": [{"source": "ask_exit"}]}),
         "died",
         "KernelDied: the code asked the kernel to exit",
         "the code asked the kernel to exit",
     ),
-    "timeout": (Ending("timeout"), "timeout", "Timeout: did not end within 3 s", "did not end within 3 s"),
+    "timeout": (
+        ExecutionResult("timeout"),
+        "timeout",
+        "Timeout: did not finish within 3 s",
+        "did not finish within 3 s",
+    ),
     "flood": (
-        Ending("flooded"),
+        ExecutionResult("flooded"),
         "interrupted",
         "OutputLimit: printed 0 characters and was stopped",
         "printed 0 characters and was stopped",
     ),
-    "death": (Ending("died", note="killed"), "died", "KernelDied: killed", "killed"),
+    "death": (ExecutionResult("died", note="killed"), "died", "KernelDied: killed", "killed"),
 }
 
 
 @pytest.mark.parametrize("ending, status, headline, note", ENDINGS.values(), ids=ENDINGS)
 def test_status_error_and_note(ending, status, headline, note):
-    observation = observe(ending, Collector(100), timeout=3)
+    observation = build_observation(ending, OutputCollector(100), timeout=3)
     assert observation.status == status
     assert (observation.error.headline if observation.error else None) == headline
     assert observation.note == note
@@ -51,7 +56,7 @@ ERROR = ("error", {"ename": "E", "evalue": "m", "traceback": ["E: m"]})
 
 
 def collected(*messages):
-    collector = Collector(1000)
+    collector = OutputCollector(1000)
     for kind, content in messages:
         collector.add(kind, content)
     return collector
@@ -59,7 +64,7 @@ def collected(*messages):
 
 def test_what_a_cell_did_is_observed():
     collector = collected(ERROR, ("display_data", {"data": {CELL_MIME: DID}}))
-    observation = observe(Ending("finished", {"status": "error"}), collector, timeout=3)
+    observation = build_observation(ExecutionResult("finished", {"status": "error"}), collector, timeout=3)
     assert observation.names == (("G", "networkx.Graph"),)
     assert observation.changes[0].summary == "3 nodes"
     assert (observation.warnings, observation.logs, observation.files) == (("UserWarning: w",), ("lib: l",), ("a.csv",))
@@ -69,21 +74,21 @@ def test_what_a_cell_did_is_observed():
 
 def test_where_an_endless_cell_was_is_observed():
     collector = collected(("display_data", {"data": {CELL_MIME: DID}}))
-    error = observe(Ending("timeout"), collector, timeout=3).error
+    error = build_observation(ExecutionResult("timeout"), collector, timeout=3).error
     assert (error.name, error.report) == ("Timeout", "E: m at x")
 
 
 def test_texts_for_models_are_told_and_not_kept_among_the_outputs():
     data = {"text/plain": "<G>", "text/llm+plain": "3 nodes of G: 'a'", SCHEMA_MIME: "3 nodes"}
     collector = collected(("stream", {"name": "stdout", "text": "a"}), ("execute_result", {"data": data}))
-    observation = observe(Ending("finished", {"status": "ok"}), collector, timeout=3)
+    observation = build_observation(ExecutionResult("finished", {"status": "ok"}), collector, timeout=3)
     assert observation.text == "a\n3 nodes of G: 'a'"
     assert observation.schema == "[printed 1 character in 1 line]\n3 nodes"
     assert [output.get("data") for output in observation.outputs] == [None, {"text/plain": "<G>"}]
 
 
 def test_a_lost_state_is_an_observation():
-    assert unrun("why").error.headline == "StateLost: why"
+    assert state_lost_observation("why").error.headline == "StateLost: why"
 
 
 @pytest.mark.parametrize(

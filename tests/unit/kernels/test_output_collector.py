@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import Change
 from exploracoder_jupyter.kernel_agent.summaries import display_formatter
-from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, Collector
+from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import (
     LLM_MIME,
     SCHEMA_MIME,
@@ -23,7 +23,7 @@ def stream(text, name="stdout"):
 
 
 def collect(*messages, budget=1000):
-    collector = Collector(budget)
+    collector = OutputCollector(budget)
     for kind, content in messages:
         collector.add(kind, content)
     return collector
@@ -118,7 +118,7 @@ DID = {
 def test_what_a_cell_did_is_taken_out_of_the_outputs():
     collector = collect(("display_data", {"data": {CELL_MIME: DID}}))
     assert collector.outputs() == ()
-    did = collector.aftermath
+    did = collector.outcome
     assert did.changes == (
         Change("G", "new", "networkx.Graph", "3 nodes: 'a'", "3 nodes"),
         Change("df", "mutated", "pandas.DataFrame", "4 x 2", "", "3 x 2"),
@@ -137,7 +137,7 @@ ODD = [None, 3, "text", [], [[]], {"name": 1}, {"name": "x"}, float("nan"), True
 def test_what_is_malformed_in_it_is_left_out_and_the_rest_kept(key, odd):
     sent = odd if key is None else {**DID, key: odd}
     collector = collect(("display_data", {"data": {CELL_MIME: sent}}), ("stream", stream("x")))
-    did = collector.aftermath
+    did = collector.outcome
     assert [output["text"] for output in collector.outputs()] == ["x"]
     assert did.changes == () if key in (None, "changes") else did.names == (("G", "networkx.Graph"),)
     assert did.files == () if key in (None, "files") else did.files == ("out/a.csv",)
@@ -146,7 +146,7 @@ def test_what_is_malformed_in_it_is_left_out_and_the_rest_kept(key, odd):
 def test_a_change_of_no_known_kind_or_name_is_left_out():
     changes = [{**DID["changes"][0], "how": "gone"}, {**DID["changes"][0], "name": ""}, *DID["changes"]]
     collector = collect(("display_data", {"data": {CELL_MIME: {**DID, "changes": changes}}}))
-    assert [change.name for change in collector.aftermath.changes] == ["G", "df"]
+    assert [change.name for change in collector.outcome.changes] == ["G", "df"]
 
 
 def test_widgets_and_unknown_messages_are_no_outputs():
@@ -187,13 +187,13 @@ LONG = {
 @pytest.mark.parametrize("message", LONG.values(), ids=LONG)
 def test_no_message_is_kept_beyond_a_few_times_the_budget(message):
     collector = collect(("display_data", rich({"text/plain": "x"}, **SHOWN)), message)
-    kept = json.dumps([collector.outputs(), asdict(collector.aftermath)])
+    kept = json.dumps([collector.outputs(), asdict(collector.outcome)])
     assert len(kept) < 100_000
     assert len(str(collector.error)) < 5_000
 
 
 def test_many_updates_together_are_bounded():
-    collector = Collector(1000)
+    collector = OutputCollector(1000)
     for number in range(100):
         collector.add("display_data", rich({"text/plain": ""}, transient={"display_id": str(number)}))
     for number in range(100):

@@ -4,7 +4,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import MissingMeans
 from exploracoder_jupyter.core.settings import Sandbox
-from exploracoder_jupyter.kernels import Hazard, Level, LiveKernel, choose
+from exploracoder_jupyter.kernels import Hazard, Level, LiveKernel, choose_siblings
 
 FULL = Level("namespaces", overlay=True)
 LESS = Level("landlock", why="namespaces are refused here")
@@ -29,7 +29,7 @@ TASKS = Hazard("warn", "", "2 asyncio tasks are not there")
         ({}, FULL, live(TASKS), "live: every variable is seen as it is", True),
         ({}, FULL, None, "fresh: there is no live kernel", True),
         ({}, LESS, None, "fresh: there is no live kernel", False),
-        ({"state": "fresh"}, FULL, live(), "fresh: as asked for", True),
+        ({"state": "fresh"}, FULL, live(), "fresh: as requested", True),
         ({}, FULL, live(TASKS, POLARS), f"fresh: {POLARS.what}", True),
         ({"state": "live"}, FULL, live(POLARS), f"fresh: {POLARS.what}", True),
         ({"state": "live"}, LESS, live(), "live: every variable is seen as it is", True),
@@ -40,20 +40,20 @@ TASKS = Hazard("warn", "", "2 asyncio tasks are not there")
     ],
 )
 def test_the_choice_is_what_is_safe_and_says_why(settings, level, kernel, state, forks):
-    choice = choose(Sandbox(**settings), level, kernel)
+    choice = choose_siblings(Sandbox(**settings), level, kernel)
     assert (choice.state, choice.fork) == (state, forks)
 
 
 def test_credentials_keep_experiments_out_of_the_live_kernel_unless_it_is_asked_for():
-    choice = choose(Sandbox(), FULL, live(secretive=["api_key", "a", "b", "c"]))
+    choice = choose_siblings(Sandbox(), FULL, live(secretive=["api_key", "a", "b", "c"]))
     assert not choice.live
-    assert choice.why == ("variables look like credentials (api_key, a, b); --state live starts from them all the same")
+    assert choice.why == ("variables look like credentials (api_key, a, b); --state live includes them anyway")
 
 
 def test_the_live_kernel_is_forked_unasked_only_at_the_full_level():
-    assert "cannot be fully confined" in choose(Sandbox(), LESS, live()).why
+    assert "cannot be fully confined" in choose_siblings(Sandbox(), LESS, live()).why
 
 
 def test_live_state_without_a_live_kernel_is_refused():
     with pytest.raises(MissingMeans, match="no live kernel"):
-        choose(Sandbox(state="live"), FULL, None)
+        choose_siblings(Sandbox(state="live"), FULL, None)

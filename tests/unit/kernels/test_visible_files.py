@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.kernels.observing.observation import explain_unseen
-from exploracoder_jupyter.kernels.sandbox.isolation import Isolation, View, plan
+from exploracoder_jupyter.kernels.observing.observation import add_hidden_file_note
+from exploracoder_jupyter.kernels.sandbox.isolation import FileView, Isolation, plan_mounts
 from exploracoder_jupyter.kernels.sandbox.visible_files import find_visible_files
 
 
@@ -115,20 +115,20 @@ def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):
     files = look(home, home / "project/notebooks")
     for path in (str(home / "datasets/table.csv"), "../../datasets/table.csv"):
         error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
-        assert "--allow-read" in explain_unseen(Observation("error", error=error), files).note
+        assert "--allow-read" in add_hidden_file_note(Observation("error", error=error), files).note
 
 
 @pytest.mark.parametrize("path", ["../../.claude/token", "../../datasets/none.csv", "../src/none.py", "/none/x", "x"])
 def test_nothing_is_said_of_files_that_are_not_there_or_that_are_secret(home, path):
     files = look(home, home / "project/notebooks")
     error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
-    assert explain_unseen(Observation("error", error=error), files).note == ""
+    assert add_hidden_file_note(Observation("error", error=error), files).note == ""
 
 
 def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
     """Issue 14, item 11: there is nothing to hide in a private `/tmp`, and no place to mount it at."""
     home = Path("/tmp/home")
-    view = View(
+    view = FileView(
         workdir=home / "work",
         copy=Path("/tmp/x/work"),
         temporary=Path("/tmp/x/tmp"),
@@ -136,7 +136,7 @@ def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
         hidden=(home / ".ssh", home / "venv/token"),
         covered=(home,),
     )
-    targets = [step.target for step in plan(view, network=False)]
+    targets = [step.target for step in plan_mounts(view, network=False)]
     assert str(home) not in targets
     assert str(home / ".ssh") not in targets
     assert targets.index(str(home / "venv")) < targets.index(str(home / "venv/token"))
@@ -145,7 +145,9 @@ def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
 
 def test_a_covered_home_lies_under_what_is_shown_in_it():
     home = Path("/home/me")
-    view = View(home / "work", Path("/x/work"), Path("/x/tmp"), readable=(home / "lib", Path("/opt")), covered=(home,))
+    view = FileView(
+        home / "work", Path("/x/work"), Path("/x/tmp"), readable=(home / "lib", Path("/opt")), covered=(home,)
+    )
     command = Isolation("", ("bwrap",)).command(["python"], view)
     order = [command.index(word) for word in (str(home), str(home / "lib"), "/x/work")]
     assert order == sorted(order)

@@ -40,7 +40,7 @@ async def test_a_refused_key_is_one_sentence_that_says_where_keys_are_set():
 
 async def test_a_missing_key_is_told_from_a_wrong_one():
     error = await failure(lambda body: refusal(401), key=None)
-    assert error.message == f"{URL} wants a key (401), and none is configured."
+    assert error.message == f"{URL} requires a key (401), and none is configured."
 
 
 async def test_a_server_without_keys_is_asked_without_one():
@@ -60,7 +60,7 @@ def test_openai_itself_is_not_asked_without_a_key():
 
 @pytest.mark.parametrize("key", ["sk-fünf-geheim", "sk-two\nlines"])
 def test_what_cannot_be_a_key_is_said_without_saying_it(key):
-    with pytest.raises(EndpointError, match="characters that no key has") as caught:
+    with pytest.raises(EndpointError, match="contains invalid characters") as caught:
         OpenAIModel(Endpoint(model="gpt"), Secrets(api_key=key))
     assert "sk-" not in everything_said(caught.value)
 
@@ -92,19 +92,19 @@ async def test_the_key_is_in_no_error_and_no_log(answer, caplog):
 async def test_an_unknown_model_is_answered_with_those_that_exist():
     error = await failure(lambda body: refusal(404, "model 'm' not found, try pulling it first"))
     assert error.message == f"{URL} has no model 'm'."
-    assert error.remedy == "It has: small, large."
+    assert error.remedy == "Available: small, large."
 
 
 async def test_a_wrong_address_names_address_and_model():
     error = await failure(lambda body: httpx2.Response(404, text="<html>nginx</html>"), model="small")
-    assert error.message == f"{URL} has no such address, or no model 'small' (404)."
+    assert error.message == f"{URL} was not found, or has no model 'small' (404)."
     assert "/v1" in error.remedy
 
 
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (lambda body: refusal(429, "quota exceeded"), f"{URL} refuses more requests now (429, tried 3 times): quota"),
+        (lambda body: refusal(429, "quota exceeded"), f"{URL} refuses further requests (429, tried 3 times): quota"),
         (lambda body: refusal(503, "loading model"), f"{URL} failed (503, tried 3 times): loading model."),
     ],
 )
@@ -158,7 +158,7 @@ async def test_a_password_in_the_address_is_not_shown():
 )
 async def test_something_else_at_the_address_is_said_to_be_that(answer):
     error = await failure(answer)
-    assert error.message.startswith(f"{URL} does not answer as an OpenAI-compatible endpoint")
+    assert error.message.startswith(f"{URL} does not answer like an OpenAI-compatible endpoint")
 
 
 async def test_an_error_sent_with_success_is_an_error():

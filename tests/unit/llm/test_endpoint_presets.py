@@ -31,7 +31,7 @@ def test_local_means_this_machine(base_url, local):
 
 def test_presets_are_addresses_on_this_machine():
     for name, url in endpoint_presets.PRESETS.items():
-        assert endpoint_presets.address(name) == url
+        assert endpoint_presets.resolve_address(name) == url
         assert is_local(url) and url.endswith("/v1")
 
 
@@ -40,7 +40,7 @@ def test_presets_are_addresses_on_this_machine():
 )
 def test_what_is_no_address_is_refused_with_the_presets_named(base_url):
     with pytest.raises(UsageError, match="ollama"):
-        endpoint_presets.address(base_url)
+        endpoint_presets.resolve_address(base_url)
 
 
 def test_what_is_shown_of_an_address_holds_no_secret():

@@ -90,7 +90,7 @@ def test_the_name_is_that_of_the_content(folder, model2vec):
 def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path, model2vec):
     with pytest.raises(UsageError, match="There is no folder"):
         LocalEmbedder(tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="holds no embedding model"):
+    with pytest.raises(UsageError, match="contains no embedding model"):
         LocalEmbedder(tmp_path)
 
 
@@ -98,7 +98,7 @@ def test_a_model_that_cannot_be_loaded_is_told_in_one_line(folder, model2vec):
     broken = folder / "broken"
     broken.mkdir()
     (broken / "config.json").write_bytes((folder / "config.json").read_bytes())
-    with pytest.raises(UsageError, match=r"no tensors\. Name a folder"):
+    with pytest.raises(UsageError, match=r"no tensors\. Set embedding_folder"):
         anyio.run(LocalEmbedder(broken).embed, ["a"])
 
 
@@ -106,7 +106,7 @@ def test_a_model_that_cannot_be_loaded_is_told_in_one_line(folder, model2vec):
 def test_a_model_that_fails_or_gives_no_proper_vectors_is_an_endpoint_error(folder, model2vec, text):
     with pytest.raises(EndpointError, match=r"The embedding model in .* failed: ") as caught:
         anyio.run(LocalEmbedder(folder).embed, [text])
-    assert "\n" not in caught.value.message and caught.value.remedy.startswith("Name a folder")
+    assert "\n" not in caught.value.message and caught.value.remedy.startswith("Set embedding_folder")
 
 
 def test_a_search_goes_on_without_a_model_that_fails_and_says_so_once(folder, model2vec, monkeypatch, tmp_path):
@@ -115,7 +115,7 @@ def test_a_search_goes_on_without_a_model_that_fails_and_says_so_once(folder, mo
     found = [anyio.run(partial(search, ["queue"], query, 3, layers=[layer])) for query in ("put", "memory")]
     assert found[0]["notices"] == [] and found[1]["results"]
     (notice,) = found[1]["notices"]
-    assert "failed: CUDA out of memory. The built-in index is used instead. Name a folder" in notice
+    assert "failed: CUDA out of memory. The built-in index is used instead. Set embedding_folder" in notice
 
 
 @pytest.mark.parametrize(("config", "package"), [({"normalize": True}, "model2vec"), ({}, "sentence-transformers")])

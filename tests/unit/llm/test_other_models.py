@@ -50,7 +50,7 @@ async def test_a_script_counts_four_characters_a_token():
 
 
 async def test_the_end_of_a_script_is_said():
-    with pytest.raises(EndpointError, match="holds 0 replies, and request 1"):
+    with pytest.raises(EndpointError, match="has 0 replies, and request 1"):
         await texts(ScriptedModel([]), request())
 
 
@@ -67,7 +67,7 @@ async def test_replay_answers_by_step_and_subject_in_recorded_order():
 async def test_replay_falls_back_to_the_next_exchange_of_the_step():
     model = ReplayModel([exchange("plan", "", "p"), exchange("propose", "3", "c")])
     assert await texts(model, request(subject="1")) == ["c"]
-    with pytest.raises(EndpointError, match="The recorded run was not asked what is asked now for subtask 1"):
+    with pytest.raises(EndpointError, match="The recorded run made no such request for subtask 1"):
         await texts(model, request(subject="1"))
     assert await texts(model, request("plan")) == ["p"]
     with pytest.raises(EndpointError, match="The recorded run had no further reply for subtask 1"):

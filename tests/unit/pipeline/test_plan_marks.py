@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Introduction
-from exploracoder_jupyter.llm.request_body import strict
+from exploracoder_jupyter.llm.request_body import strict_schema
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.exploring.planning import make_plan, revise
 from exploracoder_jupyter.pipeline.prompting.reply_forms import MarkedReply, PlanReply, SearchingPlanReply, parse_json
@@ -66,7 +66,7 @@ def test_where_nothing_can_be_searched_a_mark_is_dropped():
 
 
 def test_the_schema_offers_both_forms_to_strict_servers():
-    schema = strict(SearchingPlanReply.model_json_schema())
+    schema = strict_schema(SearchingPlanReply.model_json_schema())
     kinds = schema["properties"]["subtasks"]["items"]["anyOf"]
     assert {"type": "string"} in kinds and len(kinds) == 2
     assert schema["$defs"]["MarkedReply"]["required"] == ["subtask", "search"]
