@@ -2,12 +2,12 @@
 
 A guided tour:
 
-- `types` and `events` are the nouns and the happenings of a run; everything else is computed from events.
-- `pipeline` is the method (plan, recommend, explore, debug, select, solve, verify), pure, behind the ports of
-  `pipeline.ports`.
-- `models`, `knowledge`, `execution` and `notebook` are the adapters; `session` is the only place that wires them.
-- `frontend` is what runs in the user's kernel (magic, panel, relay to the engine); `engine` is a run in a process of
-  its own; `inside` runs in sibling kernels.
+- `core.types` defines the data of a run, `core.events` what happens in it; everything else is computed from the events.
+- `pipeline` is the method (plan, recommend, explore, debug, select, solve, verify). It is pure and reaches the world
+  through the ports in `pipeline.ports`.
+- `llm`, `knowledge`, `web`, `kernels` and `trace` are the adapters; `runs` is the only package that wires them.
+- `frontend` runs in the user's kernel (magics, panel, relay to the engine). `engine` runs one exploration in its own
+  process. `kernel_agent` runs inside the sibling kernels.
 
 In a notebook: `%load_ext exploracoder_jupyter`, then `%%explora networkx` above a task.
 """
@@ -32,7 +32,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Take the magics away again and end what is still running."""
+    """Remove the magics and stop all active runs."""
     from exploracoder_jupyter.frontend.magics import unregister
 
     unregister(shell)

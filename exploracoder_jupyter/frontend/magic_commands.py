@@ -21,25 +21,25 @@ from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.settings import Layer, Sandbox, Settings, resolve
 from exploracoder_jupyter.core.trace_peek import REPLAYED
 from exploracoder_jupyter.core.wording import did_you_mean
-from exploracoder_jupyter.frontend.browser.browser_comms import Link
+from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
-from exploracoder_jupyter.frontend.browser.run_list import asked_number, found, lost, show
+from exploracoder_jupyter.frontend.browser.run_list import history_damage, list_runs, parse_history_limit, show_runs
 from exploracoder_jupyter.frontend.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.frontend.jupyter_server import Reach, server_root
 from exploracoder_jupyter.frontend.key_settings import explain, save_key
 from exploracoder_jupyter.frontend.magic_line import Call
 from exploracoder_jupyter.frontend.panel.panel_display import Display, LineDisplay, NotebookDisplay
 from exploracoder_jupyter.frontend.panel.panel_html import as_text, cost, headline
-from exploracoder_jupyter.frontend.running.continued_run import Recorded, recorded
+from exploracoder_jupyter.frontend.running.continued_run import RecordedRun, recorded
 from exploracoder_jupyter.frontend.running.engine_relay import engine_command
-from exploracoder_jupyter.frontend.running.fork_offer import fork_of, offer, will_be_forked
+from exploracoder_jupyter.frontend.running.fork_offer import fork_function, make_offer, will_be_forked
 from exploracoder_jupyter.frontend.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.frontend.running.kernel_runs import Run
 from exploracoder_jupyter.frontend.running.manual_steering import given, origin
-from exploracoder_jupyter.frontend.running.variable_sending import Forks, send
-from exploracoder_jupyter.frontend.searching.search_magic import Finder, Place
+from exploracoder_jupyter.frontend.running.variable_sending import Forks, send_variables
+from exploracoder_jupyter.frontend.searching.search_magic import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.frontend.searching.search_results import Results
-from exploracoder_jupyter.frontend.solution_files import copy_out, listing
+from exploracoder_jupyter.frontend.solution_files import copy_files, describe_files
 from exploracoder_jupyter.frontend.tab_completion import COMMANDS
 from exploracoder_jupyter.frontend.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import Continue
@@ -82,11 +82,11 @@ class _Asked:
 class Commands:
     """The front end of one shell."""
 
-    def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer], link: Link | None) -> None:
+    def __init__(self, shell: InteractiveShell, *, configured: Callable[[], Layer], link: BrowserComms | None) -> None:
         """`configured` gives what `%config` has set; `link` leads to the pages, where there can be any."""
         self.controls = Controls(link, folder=self._folder)
         self.runs = self.controls.runs
-        self._finder = Finder(jupyter=hasattr(shell, "kernel"), configured=configured)
+        self._searcher = LibrarySearcher(jupyter=hasattr(shell, "kernel"), configured=configured)
         self._inserted: Run | None = None
         self._shell = shell
         self._configured = configured
@@ -101,22 +101,22 @@ class Commands:
         caller = self._caller()
         asked = self._asked(call, task, caller)
         background = caller.watched and not call.wait
-        page = self.controls.call(caller.session) if caller.watched else lambda: ""
+        page = self.controls.announce_call(caller.session) if caller.watched else lambda: ""
         settings, resources = asked.settings(), ExitStack()
-        if settings.exploration.review and not background and not (page() and self.controls.apart):
+        if settings.exploration.review and not background and not (page() and self.controls.handles_while_busy):
             asked = replace(asked, layers=_without_review(asked.layers))
         refused = _missing_library(asked.call.libraries, settings)
         order, forks = self._order(asked, caller, settings.sandbox, resources, refused=refused is not None)
         if not refused:
-            self._finder.last = Place(",".join(order.libraries), asked.call.layer)
-            self.runs.stop_called_by(caller.cell)
+            self._searcher.last = SearchTarget(",".join(order.libraries), asked.call.layer)
+            self.runs.stop_runs_of_cell(caller.cell)
         try:
             run = self.runs.start(
                 order,
                 command=engine_command(settings.sandbox.engine_python),
                 display=partial(_display, caller, page, background=background),
                 resources=resources,
-                fork=fork_of(self._shell) if order.live else None,
+                fork=fork_function(self._shell) if order.live else None,
                 session=caller.session,
                 origin=asked.origin,
                 refused=refused,
@@ -133,7 +133,7 @@ class Commands:
             going_on, origin = self._going_on(caller)
             return _Asked(call, task, layers, origin=origin, given=going_on)
         layers = _beside(known, call, layers)
-        call = known.completed(call, self._shell.user_ns)
+        call = known.complete(call, self._shell.user_ns)
         return _Asked(
             call,
             task or known.task.text,
@@ -150,10 +150,10 @@ class Commands:
         """The engine's order, and whether it will fork this kernel; for a run that is refused, no variable is sent."""
         call = asked.call
         offered = not refused and sandbox.state != "fresh"
-        live = offer(self._shell, task=asked.task, check=call.check) if offered else None
+        live = make_offer(self._shell, task=asked.task, check=call.check) if offered else None
         forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
         uses = () if refused else call.uses
-        variables, unsent = send(uses, self._shell.user_ns, resources, sandbox, forks=forks)
+        variables, unsent = send_variables(uses, self._shell.user_ns, resources, sandbox, forks=forks)
         order = Start(
             task=asked.task,
             libraries=list(call.libraries),
@@ -191,7 +191,7 @@ class Commands:
         """
         name, _, argument = line.strip().partition(" ")
         if name == "search":
-            return self._finder.search(argument)
+            return self._searcher.search(argument)
         commands: Mapping[str, Callable[[str], str]] = {
             "": self._overview,
             "status": self._status,
@@ -226,7 +226,7 @@ class Commands:
         if run.state.solution and not run.live.owner:  # else the page shows it as a cell
             self._insert(run, run.state.solution)
 
-    def _recorded(self, call: Call, task: str, layers: Sequence[Layer]) -> Recorded | None:
+    def _recorded(self, call: Call, task: str, layers: Sequence[Layer]) -> RecordedRun | None:
         """The recorded run that a cell goes on from or shows; traces of this session and at `--out` may be anywhere."""
         named = call.replay or call.resume
         if named is None:
@@ -246,7 +246,7 @@ class Commands:
             asked = Continue.model_validate(caller.metadata.get("continue"))
         except ValidationError:
             return None, ""
-        run = self.runs.named(asked.run)
+        run = self.runs.find(asked.run)
         if run is None:
             return None, ""
         if not run.over:
@@ -256,7 +256,7 @@ class Commands:
     def _insert(self, run: Run, solution: str) -> None:
         self._inserted = run
         if not run.live.owner:
-            run.live.handed_over()
+            run.live.dismiss_solution()
         self._shell.set_next_input(solution)
 
     def _overview(self, argument: str) -> str:
@@ -297,19 +297,19 @@ class Commands:
         run = self.runs.last(having="files")
         if run is None or run.state.files is None:
             raise UsageError("No files were kept.", remedy="Explore with --keep-files.")
-        return copy_out(run.state.files, Path.cwd()) if argument else listing(run.state.files)
+        return copy_files(run.state.files, Path.cwd()) if argument else describe_files(run.state.files)
 
     def _history(self, argument: str) -> str:
-        most = asked_number(argument)
+        limit = parse_history_limit(argument)
         here = [run.state.trace for run in self.runs.all if run.state.trace]
         if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.explored(), 1)]:
             self.say("\n".join(session))
         folder = self._calling_folder() or Path.cwd()
-        before = found(folder, but=here, runs=[run.state.run_id for run in self.runs.all])
+        before = list_runs(folder, but=here, runs=[run.state.run_id for run in self.runs.all])
         if before:
-            show(before, most, Reach(folder, server_root()))
+            show_runs(before, limit, Reach(folder, server_root()))
         nothing = "" if session or before else "Nothing has been explored yet, and there are no traces here."
-        return " ".join(filter(None, (nothing, lost())))
+        return " ".join(filter(None, (nothing, history_damage())))
 
     def _caller(self) -> Caller:
         """The place of the call; the notebook as its page names it, for the kernel knows the first name alone."""
@@ -361,11 +361,11 @@ def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraErr
     return None
 
 
-def _resume(known: Recorded, call: Call) -> Resume | None:
+def _resume(known: RecordedRun, call: Call) -> Resume | None:
     return None if call.replay else Resume(trace=str(known.trace), cell=call.start, hint=call.hint)
 
 
-def _replay(known: Recorded, call: Call) -> Replay | None:
+def _replay(known: RecordedRun, call: Call) -> Replay | None:
     """What is shown again, and where the trace of that goes: to `--out`, else beside the recorded one."""
     if not call.replay:
         return None
@@ -379,7 +379,7 @@ def _replay(known: Recorded, call: Call) -> Replay | None:
     )
 
 
-def _origin(known: Recorded, call: Call) -> str:
+def _origin(known: RecordedRun, call: Call) -> str:
     """What a run is that goes on from a trace, or shows it again; in a few words."""
     if call.replay:
         return f"{known.trace.name} shown again"
@@ -390,16 +390,16 @@ def _origin(known: Recorded, call: Call) -> str:
 
 def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: bool) -> Display:
     if found := page():
-        run.live.own(found)
+        run.live.set_owner(found)
     if not caller.jupyter:
         return LineDisplay()
     hint, after = (_MAGIC_STOP, _TAKE) if background else (_INTERRUPT, "")
     return NotebookDisplay(
-        hint=hint, after=after, paged=lambda: bool(run.live.owner), stop=run.stop if background else None
+        hint=hint, after=after, in_sidebar=lambda: bool(run.live.owner), stop=run.stop if background else None
     )
 
 
-def _beside(known: Recorded, call: Call, layers: list[Layer]) -> list[Layer]:
+def _beside(known: RecordedRun, call: Call, layers: list[Layer]) -> list[Layer]:
     """The layers without an `--out` that is the very trace to go on from, unless the line names both: what goes on from
     it is written beside it."""
     typed = bool(call.resume) and "out" in call.layer.get("view", {})

@@ -52,7 +52,7 @@ class Call:
     """The settings given as options."""
 
 
-def read_line(line: str) -> Call:
+def parse_magic_line(line: str) -> Call:
     """The call that this line asks for.
 
     Raises:

@@ -21,8 +21,8 @@ from traitlets import Bool, CaselessStrEnum, Float, Integer, List, Unicode
 
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.options import nest
-from exploracoder_jupyter.frontend.browser.browser_comms import Link
-from exploracoder_jupyter.frontend.magic_line import help_text, read_line
+from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms
+from exploracoder_jupyter.frontend.magic_line import help_text, parse_magic_line
 from exploracoder_jupyter.frontend.recorded_outputs import show_recorded
 from exploracoder_jupyter.frontend.tab_completion import matcher
 
@@ -98,7 +98,7 @@ class ExploraMagics(Magics):
         self._shell = shell
         self._commands: Commands | None = None
         self._making = threading.Lock()
-        self._link = Link(lambda: self.commands.controls) if hasattr(shell, "kernel") else None
+        self._link = BrowserComms(lambda: self.commands.controls) if hasattr(shell, "kernel") else None
         if self._link:
             self._link.register()
 
@@ -134,7 +134,7 @@ class ExploraMagics(Magics):
     def explore(self, line: str, cell: str) -> None:
         """Explore libraries for a task."""
         with _plainly():
-            call = read_line(line)
+            call = parse_magic_line(line)
             if not cell.strip() and not (call.resume or call.replay):
                 raise UsageError("There is no task.", remedy="Write it in words below the %%explora line.")
             self.commands.explore(call, cell.strip())

@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 
-MOST = 20
+MAX_NAMES = 20
 """Names that are told."""
 
 _IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -23,7 +23,7 @@ _module_of_function = attrgetter("__module__")
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType)
 
 
-def mentioned(
+def find_mentioned(
     task: str, check: str | None, namespace: Mapping[str, object], *, hidden: Mapping[str, object]
 ) -> list[str]:
     """The names of variables that the task, or the code of its check, has in it; in the order of the text, at most 20.
@@ -31,7 +31,7 @@ def mentioned(
     `hidden`: what IPython itself has put into the namespace. No method of a value runs.
     """
     found = dict.fromkeys([*_IDENTIFIER.findall(task), *_read_by(check or "")])
-    return [name for name in found if name in namespace and _is_users(name, namespace[name], hidden)][:MOST]
+    return [name for name in found if name in namespace and _is_users(name, namespace[name], hidden)][:MAX_NAMES]
 
 
 def _read_by(check: str) -> Iterable[str]:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from exploracoder_jupyter.core.events import FilesKept
 
 
-def listing(kept: FilesKept) -> str:
+def describe_files(kept: FilesKept) -> str:
     """The kept files, one a line, and what can be done with them."""
     if not kept.files:
         return "The solution wrote no files."
@@ -16,7 +16,7 @@ def listing(kept: FilesKept) -> str:
     return f"In {kept.folder}:\n{names}\n%explora files --copy copies them into the working directory."
 
 
-def copy_out(kept: FilesKept, into: Path) -> str:
+def copy_files(kept: FilesKept, into: Path) -> str:
     """Copy the kept files into the folder, never over a file that is there; what was done, in words."""
     copied, left = [], []
     for name in kept.files:

@@ -49,7 +49,7 @@ def _for_cell_magic(line: str) -> tuple[str, ...]:
         return option.choices
     if option and option.kind != "flag":
         return ()
-    return installed()
+    return installed_names()
 
 
 def _for_search(said: str) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def _for_search(said: str) -> tuple[str, ...]:
     if token.startswith("-"):
         return ("-k", *(option.flag for option in OPTIONS if option.name in READING))
     words = [word for flag, word in pairwise(["", *filter(None, before)]) if not (flag + word).startswith("-")]
-    return () if words else installed()
+    return () if words else installed_names()
 
 
 def _for_export(said: str) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def _for_export(said: str) -> tuple[str, ...]:
 
 
 @cache
-def installed() -> tuple[str, ...]:
+def installed_names() -> tuple[str, ...]:
     """Import and distribution names of what is installed here, sorted; found once."""
     from importlib.metadata import distributions, packages_distributions
 

@@ -520,7 +520,7 @@ def test_an_interrupt_at_the_very_beginning_leaves_no_engine(forkable):
     forkable.manager.interrupt_kernel()
     reply = forkable.reply(sent)
     assert (reply["status"], reply["ename"]) == ("error", "UsageError")
-    assert "Stopped. It was stopped before it began." in reply["evalue"]
+    assert "Stopped. The run was stopped before it began." in reply["evalue"]
     assert ended(order["pid"])
 
 
@@ -531,7 +531,7 @@ def test_an_interrupt_while_the_fork_is_waited_for_stops_the_run(forkable):
     forkable.manager.interrupt_kernel()
     reply = forkable.reply(sent)
     assert (reply["status"], reply["ename"]) == ("error", "UsageError")
-    assert "Stopped. It was stopped before it began." in reply["evalue"]
+    assert "Stopped. The run was stopped before it began." in reply["evalue"]
     assert (forkable.folder / "ended").read_text() == "asked"
     assert ended(forkable.order()["pid"])
     assert forkable.run("mine")[0]["status"] == "ok"

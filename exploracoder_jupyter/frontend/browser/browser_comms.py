@@ -26,10 +26,10 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())  # else what is logged would reach the cell that is running
 
 
-class Desk(Protocol):
+class ControlHandler(Protocol):
     """Where controls are dealt with."""
 
-    def take(self, data: object, answer: Answer) -> None:
+    def handle(self, data: object, answer: Answer) -> None:
         """Do what a control asks for, soon; the answer may come later."""
         ...
 
@@ -38,10 +38,10 @@ class Desk(Protocol):
         ...
 
 
-class Link:
+class BrowserComms:
     """The comms of one kernel."""
 
-    def __init__(self, desk: Callable[[], Desk]) -> None:
+    def __init__(self, desk: Callable[[], ControlHandler]) -> None:
         """`desk` gives the desk; it is asked for at each control, and may be slow at the first."""
         self._desk = desk
         self._events: Any = None
@@ -105,7 +105,7 @@ class Link:
     def _heard(self, comm: Any, message: Data) -> None:
         context = copy_context()
         _quietly(
-            lambda: self._desk().take(
+            lambda: self._desk().handle(
                 message["content"].get("data"), lambda data: _quietly(lambda: context.copy().run(comm.send, data))
             )
         )

@@ -19,13 +19,13 @@ from pydantic import ValidationError
 from exploracoder_jupyter import __version__
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale
-from exploracoder_jupyter.frontend.browser.browser_comms import Answer, Link
+from exploracoder_jupyter.frontend.browser.browser_comms import Answer, BrowserComms
 from exploracoder_jupyter.frontend.browser.browser_pages import Pages
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
-from exploracoder_jupyter.frontend.browser.run_list import found, told
+from exploracoder_jupyter.frontend.browser.run_list import list_runs, trace_views
 from exploracoder_jupyter.frontend.jupyter_server import Reach, served_notebook, server_root
 from exploracoder_jupyter.frontend.running.kernel_runs import Run, Runs
-from exploracoder_jupyter.frontend.running.manual_steering import AboutRun, obey
+from exploracoder_jupyter.frontend.running.manual_steering import RunControl, apply_control
 from exploracoder_jupyter.frontend.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import (
     VERSION,
@@ -57,7 +57,7 @@ _UPDATE = "Update the package exploracoder_jupyter where JupyterLab runs and whe
 class Controls:
     """The pages' side of this kernel's runs."""
 
-    def __init__(self, link: Link | None, *, folder: Callable[[], Path | None]) -> None:
+    def __init__(self, link: BrowserComms | None, *, folder: Callable[[], Path | None]) -> None:
         """`link` is there where the kernel has comms; `folder` gives the calling notebook's folder."""
         self.runs: Runs = Runs(self)
         self._link = link
@@ -80,20 +80,20 @@ class Controls:
     # ---- what pages are told
 
     @property
-    def listens(self) -> bool:
+    def has_listeners(self) -> bool:
         """Whether a page has said hello."""
         return self._link is not None and self._pages.any
 
-    def tell(self, message: FromKernel) -> None:
+    def broadcast(self, message: FromKernel) -> None:
         """Tell all pages."""
         if self._link:
             self._link.send(plain(message))
 
-    def meet(self, run: LiveRun) -> None:
+    def assign_owner(self, run: LiveRun) -> None:
         """Give a run that nobody owns to the page of its calling cell, if that has said hello."""
         page = self._pages.of(run.session)
         if page and not run.owner:
-            run.own(page)
+            run.set_owner(page)
 
     def call(self, session: str) -> Callable[[], str]:
         """Tell the pages that a cell of this session calls; what waits for the id of its page, empty if none is there.
@@ -111,7 +111,7 @@ class Controls:
         """Ask for the removal of explorations from the notebook of this session; whether a page shows it."""
         there = bool(self._pages.of(session))
         if there:
-            self.tell(CleanMessage(session=session, keep_solution=keep_solution))
+            self.broadcast(CleanMessage(session=session, keep_solution=keep_solution))
         return there
 
     def _open(self, reason: Literal["call", "hello"]) -> None:
@@ -125,7 +125,7 @@ class Controls:
         with ExitStack() as held:
             lives = [run.live for run in self.runs.all]
             for live in lives:
-                held.enter_context(live.still)
+                held.enter_context(live.paused_updates)
             yield [live.view for live in lives]
 
     # ---- what pages ask for
@@ -134,7 +134,7 @@ class Controls:
         """A front end has closed the events comm."""
         self._pages.nobody()
 
-    def take(self, data: object, answer: Answer) -> None:
+    def handle(self, data: object, answer: Answer) -> None:
         """Do what a control asks for, and answer it, whatever goes wrong."""
         self._apart = threading.current_thread() is not threading.main_thread()
         _surely(_number(data), answer, lambda: self._take(data, answer))
@@ -159,7 +159,7 @@ class Controls:
         self._pages.hello(hello.page, hello.session)
         self._find_notebook(hello)
         for run in self.runs.all:
-            self.meet(run.live)  # a late one: without subshells the calling cell keeps it from being heard
+            self.assign_owner(run.live)  # a late one: without subshells the calling cell keeps it from being heard
         self._open("hello")
         traces = self._traces(hello.session)
         with self._views() as views:
@@ -173,18 +173,18 @@ class Controls:
         self._notebooks[hello.session] = notebook
         for run in self.runs.all:
             if run.live.session == hello.session:
-                run.live.moved(notebook.parent)
+                run.live.set_folder(notebook.parent)
 
     def _traces(self, session: str) -> list[TraceView]:
         shown = [run.state for run in self.runs.all if run.live.cell]
         traces = [state.trace for state in shown if state.trace]
         notebook = self.notebook(session)
         folder = notebook.parent if notebook else self._folder()
-        before = found(folder, but=traces, runs=[state.run_id for state in shown])
-        return told(before[:_MOST_TRACES], Reach(folder, server_root()))
+        before = list_runs(folder, but=traces, runs=[state.run_id for state in shown])
+        return trace_views(before[:_MOST_TRACES], Reach(folder, server_root()))
 
-    def _take_for_run(self, asked: AboutRun, answer: Answer) -> None:
-        run = self.runs.named(asked.run)
+    def _take_for_run(self, asked: RunControl, answer: Answer) -> None:
+        run = self.runs.find(asked.run)
         if run is None:
             return answer(plain(Done(request=asked.request, problem="This kernel knows nothing of this run any more.")))
         match asked:
@@ -193,7 +193,7 @@ class Controls:
             case ExportTrace():
                 _aside(asked.request, answer, lambda: answer(plain(_exported(run, asked.request))))
             case _:
-                answer(plain(Done(request=asked.request, problem=obey(run, asked))))
+                answer(plain(Done(request=asked.request, problem=apply_control(run, asked))))
 
     def _sync(self, run: Run, sync: Sync, answer: Answer) -> None:
         owner = run.live.owner
@@ -203,17 +203,17 @@ class Controls:
 
     def _ask_owner(self, run: Run, sync: Sync, owner: str, answer: Answer) -> None:
         """Hand the run over unless its owner is still there, or it has another one by now."""
-        ask = partial(self.tell, WhoMessage(run=run.live.key))
+        ask = partial(self.broadcast, WhoMessage(run=run.live.key))
         if self._pages.answers(owner, run.live.key, ask, seconds=scale(_OWNER_SECONDS)) or run.live.owner != owner:
             return self._show(run, sync, answer)
         self._hand_over(run, sync, answer)
 
     def _hand_over(self, run: Run, sync: Sync, answer: Answer) -> None:
-        run.live.own(sync.page)
+        run.live.set_owner(sync.page)
         self._show(run, sync, answer)
 
     def _show(self, run: Run, sync: Sync, answer: Answer) -> None:
-        with run.live.still:
+        with run.live.paused_updates:
             answer(plain(run.live.snapshot(sync.request)))
 
 

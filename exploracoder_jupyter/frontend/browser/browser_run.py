@@ -17,7 +17,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place, link_below, run_view
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, relative_link, run_view
 from exploracoder_jupyter.frontend.panel.panel_state import State
 from exploracoder_jupyter.protocol.browser_messages import (
     CellChange,
@@ -36,43 +36,43 @@ _UNDER_WAY = ("running", "exploring")
 Cell = dict[str, JsonValue]
 
 
-class Audience(Protocol):
+class Broadcaster(Protocol):
     """The pages."""
 
     @property
-    def listens(self) -> bool:
+    def has_listeners(self) -> bool:
         """Whether there is anybody to tell."""
         ...
 
-    def tell(self, message: FromKernel) -> None:
+    def broadcast(self, message: FromKernel) -> None:
         """Tell all pages; returns at once, raises nothing, from any thread."""
         ...
 
-    def meet(self, run: LiveRun) -> None:
+    def assign_owner(self, run: LiveRun) -> None:
         """A run is known from now on; its page may have said hello while it was made."""
         ...
 
 
-class Nobody:
+class NullBroadcaster:
     """No pages at all."""
 
-    listens = False
+    has_listeners = False
 
-    def tell(self, message: FromKernel) -> None:
+    def broadcast(self, message: FromKernel) -> None:
         """Do nothing."""
 
-    def meet(self, run: LiveRun) -> None:
+    def assign_owner(self, run: LiveRun) -> None:
         """Do nothing."""
 
 
 class LiveRun:
     """The cells and the state of one run."""
 
-    def __init__(self, audience: Audience, place: Place, state: State, *, session: str) -> None:
+    def __init__(self, broadcaster: Broadcaster, place: RunContext, state: State, *, session: str) -> None:
         """`session` is the one of the connection over which the calling cell was sent."""
         self.session = session
-        self._audience = audience
-        self._place = place
+        self._broadcaster = broadcaster
+        self._context = place
         self._state = state
         self._cells: dict[str, Cell] = {}
         self._order: list[str] = []
@@ -87,25 +87,25 @@ class LiveRun:
     @property
     def key(self) -> str:
         """The kernel's name for the run."""
-        return self._place.key
+        return self._context.key
 
     @property
     def cell(self) -> str | None:
         """Id of the calling cell."""
-        return self._place.cell
+        return self._context.cell
 
     @property
     def origin(self) -> str:
         """What the run is, if it goes on from another; in a few words."""
-        return self._place.origin
+        return self._context.origin
 
     @property
     def owner(self) -> str:
         """Id of the page that changes the cells; empty: none does."""
-        return self._place.owner
+        return self._context.owner
 
     @property
-    def still(self) -> AbstractContextManager[object]:
+    def paused_updates(self) -> AbstractContextManager[object]:
         """While this is held, nothing is told of the run: what is sent then is older than any news of it."""
         return self._lock
 
@@ -113,7 +113,7 @@ class LiveRun:
     def view(self) -> RunView:
         """The run as it stands."""
         with self._lock:
-            return run_view(self._state, self._place).model_copy(update={"now": time.time()})
+            return run_view(self._state, self._context).model_copy(update={"now": time.time()})
 
     def snapshot(self, request: int) -> Snapshot:
         """All cells and the state, as the answer to a request."""
@@ -122,7 +122,7 @@ class LiveRun:
             removed = sorted(self._removed)
             return Snapshot(request=request, run=self.key, seq=self._seq, cells=cells, removed=removed, state=self.view)
 
-    def changed(self, state: State) -> None:
+    def update_state(self, state: State) -> None:
         """The run has gone on; told at most five times a second, and at the end."""
         with self._lock:
             self._state = state
@@ -131,45 +131,45 @@ class LiveRun:
             rest = self._told + _BETWEEN_STATES - time.monotonic()
             if state.over or rest <= 0:
                 self._tell_state()
-            elif not self._later and self._audience.listens:
+            elif not self._later and self._broadcaster.has_listeners:
                 self._later = True
                 with suppress(RuntimeError):  # the interpreter is going down
                     # No Timer: a thread of the standard library would be taken for the user's, which a fork lacks.
                     threading.Thread(target=self._tell_later, args=(rest,), daemon=True, name="explora-page").start()
 
-    def stopping(self) -> None:
+    def mark_stopping(self) -> None:
         """Its end was asked for."""
         with self._lock:
-            self._place = replace(self._place, stopping=True)
+            self._context = replace(self._context, stopping=True)
             self._tell_state()
 
     def link(self, path: Path) -> str:
         """The path as a page can open it; empty if it is below neither the notebook's folder nor the server's root."""
-        return link_below(self._place.folder, str(path), self._place.root)
+        return relative_link(self._context.folder, str(path), self._context.root)
 
-    def moved(self, folder: Path) -> None:
+    def set_folder(self, folder: Path) -> None:
         """The notebook of the calling cell is in this folder now: links lead from there."""
         with self._lock:
-            if folder != self._place.folder:
-                self._place = replace(self._place, folder=folder)
+            if folder != self._context.folder:
+                self._context = replace(self._context, folder=folder)
                 self._tell_state()
 
-    def own(self, page: str) -> None:
+    def set_owner(self, page: str) -> None:
         """This page changes the cells from now on; a run without a calling cell has none that could be changed."""
         with self._lock:
-            if self._place.cell and page != self._place.owner:
-                self._place = replace(self._place, owner=page)
+            if self._context.cell and page != self._context.owner:
+                self._context = replace(self._context, owner=page)
                 self._tell_state()
 
-    def cells_changed(self, changes: Sequence[CellChange]) -> None:
+    def update_cells(self, changes: Sequence[CellChange]) -> None:
         """Take the engine's changes and pass them on, in order."""
         with self._lock:
             shown = [change for change in map(self._apply, changes) if change]
             if not shown:
                 return
             self._seq += 1
-            if self._audience.listens:
-                self._audience.tell(CellsMessage(run=self.key, seq=self._seq, changes=shown))
+            if self._broadcaster.has_listeners:
+                self._broadcaster.broadcast(CellsMessage(run=self.key, seq=self._seq, changes=shown))
 
     def dismiss(self, cells: Sequence[str]) -> None:
         """The user has deleted these cells (none named: all of them, and any that would come)."""
@@ -177,7 +177,7 @@ class LiveRun:
             self._all_dismissed = self._all_dismissed or not cells
             self._dismissed.update(cells)
 
-    def handed_over(self) -> None:
+    def dismiss_solution(self) -> None:
         """The user has got the solution as a cell of their own: a page that comes later does not show it again."""
         with self._lock:
             self._dismissed.update(id for id, cell in self._cells.items() if _role(cell) == "solution")
@@ -185,7 +185,7 @@ class LiveRun:
     def _interrupt(self) -> None:
         """The engine is gone: it will not say any more what became of what was under way."""
         dead = [cell for cell in self._cells.values() if _mark(cell).get("status") in _UNDER_WAY]
-        self.cells_changed([_interrupted(cell) for cell in dead])
+        self.update_cells([_interrupted(cell) for cell in dead])
 
     def _shown(self, id: str) -> bool:
         return not self._all_dismissed and id not in self._dismissed
@@ -209,7 +209,7 @@ class LiveRun:
     def _before(self, id: str) -> str | None:
         """The nearest cell before it that is shown; the calling cell at last."""
         earlier = reversed(self._order[: self._order.index(id)])
-        return next((other for other in earlier if self._shown(other)), self._place.cell)
+        return next((other for other in earlier if self._shown(other)), self._context.cell)
 
     def _tell_later(self, rest: float) -> None:
         time.sleep(rest)
@@ -220,8 +220,8 @@ class LiveRun:
     def _tell_state(self) -> None:
         with self._lock:
             self._later, self._told = False, time.monotonic()
-            if self._audience.listens:
-                self._audience.tell(StateMessage(state=self.view))
+            if self._broadcaster.has_listeners:
+                self._broadcaster.broadcast(StateMessage(state=self.view))
 
 
 def _role(cell: Cell) -> object:

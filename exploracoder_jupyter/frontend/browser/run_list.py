@@ -44,7 +44,7 @@ Found = PastRun | OlderTrace
 """A run in the history, or a trace of which it knows nothing."""
 
 
-def found(folder: Path | None, *, but: Collection[str] = (), runs: Collection[str] = ()) -> list[Found]:
+def list_runs(folder: Path | None, *, but: Collection[str] = (), runs: Collection[str] = ()) -> list[Found]:
     """What was explored before, newest first.
 
     Args:
@@ -63,17 +63,17 @@ def found(folder: Path | None, *, but: Collection[str] = (), runs: Collection[st
     return sorted(listed, key=_began, reverse=True)
 
 
-def told(listed: Iterable[Found], reach: Reach) -> list[TraceView]:
+def trace_views(listed: Iterable[Found], reach: Reach) -> list[TraceView]:
     """The same as a page is told it, with what is to be looked up for each."""
     return [_of_run(one, reach) if isinstance(one, PastRun) else _of_trace(one, reach) for one in listed]
 
 
-def lost() -> str:
+def history_damage() -> str:
     """A sentence, where the history was found damaged: what it held is not in the list."""
     return HistoryStore(history_path()).lost()
 
 
-def asked_number(argument: str) -> int:
+def parse_history_limit(argument: str) -> int:
     """How many lines `%explora history` is asked for.
 
     Raises:
@@ -88,7 +88,7 @@ def show(before: Sequence[Found], most: int, reach: Reach) -> None:
     """Show the newest ones: as a table where that can be seen, else as lines."""
     rest = len(before) - most
     more = f"{rest:,} more: %explora history -n {len(before)}" if rest > 0 else ""
-    listed = told(before[:most], reach)
+    listed = trace_views(before[:most], reach)
     display(  # type: ignore[no-untyped-call]
         {"text/plain": as_text(listed, more=more), "text/html": as_html(listed, more=more)}, raw=True
     )
@@ -147,10 +147,10 @@ def _when(one: TraceView) -> str:
 
 
 def _line(one: TraceView) -> str:
-    return "  ".join(filter(None, (_when(one), one.outcome, one.task, one.libraries, one.cost, *_place(one))))
+    return "  ".join(filter(None, (_when(one), one.outcome, one.task, one.libraries, one.cost, *_location(one))))
 
 
-def _place(one: TraceView) -> Iterator[str]:
+def _location(one: TraceView) -> Iterator[str]:
     """Where its trace is, and what can be done with it."""
     yield one.path
     if one.gone:
@@ -165,7 +165,7 @@ def _cells(one: TraceView) -> Iterator[str]:
     path = f"<code>{escape(one.path)}</code>" if one.path and not one.resume else ""
     if one.link:
         path = f'<a href="{quote(one.link)}">{escape(one.link)}</a>'
-    _, *notes = _place(one)
+    _, *notes = _location(one)
     place = "<br>".join(filter(None, [path, *map(escape, notes)]))
     texts = (_when(one), *map(escape, (one.outcome, one.task, one.libraries, one.cost)), place)
     yield from (f'<td style="{_CELL};{style}">{text}</td>' for style, text in zip(_COLUMNS, texts, strict=True))

@@ -16,7 +16,7 @@ _MOST_LINE = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunContext:
     """What the kernel knows of a run besides its records."""
 
     key: str
@@ -34,7 +34,7 @@ class Place:
     """The server's folder, where that is known: files below it can be opened from any notebook."""
 
 
-def run_view(state: State, place: Place) -> RunView:
+def run_view(state: State, place: RunContext) -> RunView:
     """The run as the sidebar shows it."""
     return RunView(
         key=place.key,
@@ -63,11 +63,11 @@ def run_view(state: State, place: Place) -> RunView:
         code=state.solution,
         notices=[*state.notices],
         trace=state.trace or "",
-        trace_link=link_below(place.folder, state.trace, place.root),
+        trace_link=relative_link(place.folder, state.trace, place.root),
     )
 
 
-def link_below(folder: Path | None, path: str | None, root: Path | None = None) -> str:
+def relative_link(folder: Path | None, path: str | None, root: Path | None = None) -> str:
     """The path relative to the folder, with `/`; empty where one is unknown, or the path is neither below the folder
     nor below the server's root."""
     try:

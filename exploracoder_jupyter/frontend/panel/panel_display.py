@@ -50,7 +50,7 @@ class NotebookDisplay:
         hint: str,
         after: str,
         stop: Callable[[], None] | None = None,
-        paged: Callable[[], bool] = lambda: False,
+        in_sidebar: Callable[[], bool] = lambda: False,
     ) -> None:
         """`hint` says how to stop, `after` what to do with a solution; `stop` is the button's deed, where the cell does
         not wait for the end.
@@ -60,14 +60,14 @@ class NotebookDisplay:
         self._hint = hint
         self._after = after
         self._stop = stop
-        self._paged = paged
+        self._in_sidebar = in_sidebar
         self._handle = _open(self._bundle(State(), hint))
-        self._button = StopButton(stop) if stop and not paged() else None
+        self._button = StopButton(stop) if stop and not in_sidebar() else None
 
     def show(self, state: State) -> None:
         """Update the output."""
         _update(self._handle, self._bundle(state, f"{_ACCEPT} {self._hint}" if state.reviewing else self._hint))
-        if self._paged():
+        if self._in_sidebar():
             self._take_button()
 
     def close(self, state: State) -> None:
@@ -84,7 +84,7 @@ class NotebookDisplay:
 
     def _bundle(self, state: State, hint: str) -> dict[str, str]:
         now = time.time()
-        if self._paged():
+        if self._in_sidebar():
             return {"text/html": line_as_html(state), "text/plain": line(state)}
         return {"text/html": as_html(state, now, hint=hint), "text/plain": as_text(state, now, hint=hint)}
 

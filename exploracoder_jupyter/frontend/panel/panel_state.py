@@ -227,17 +227,17 @@ def finished(state: State, summary: Mapping[str, JsonValue]) -> State:
     return replace(
         _closed(state) if verdict else state,
         trace=str(trace) if trace else state.trace,
-        solution=offered(solution, verdict) if isinstance(solution, str) and verdict else state.solution,
+        solution=offered_code(solution, verdict) if isinstance(solution, str) and verdict else state.solution,
         verdict=verdict,
     )
 
 
-def begun(state: State, trace: str) -> State:
+def with_trace(state: State, trace: str) -> State:
     """The state once a trace is being written."""
     return replace(state, trace=trace)
 
 
-def failed(state: State, reason: str, *, at: float, stopped: bool = False) -> State:
+def with_failure(state: State, reason: str, *, at: float, stopped: bool = False) -> State:
     """The state of a run that could not be made, or that broke off `at` this time (seconds since the epoch).
 
     `stopped`: because the user stopped it.
@@ -250,7 +250,7 @@ def failed(state: State, reason: str, *, at: float, stopped: bool = False) -> St
     return replace(ended, failure=reason, activity=reason, stopped=stopped)
 
 
-def offered(code: str | None, verdict: Verdict) -> str | None:
+def offered_code(code: str | None, verdict: Verdict) -> str | None:
     """The code that may be handed to the user: none that failed, and joined snippets with a word on what they are."""
     if not code or verdict.outcome == "unsolved":
         return None
@@ -338,7 +338,7 @@ def _planned(state: State, plan: Plan) -> tuple[SubtaskRow, ...]:
 
 
 def _ended(state: State, event: RunFinished) -> State:
-    code = offered(event.solution.code if event.solution else None, event.verdict)
+    code = offered_code(event.solution.code if event.solution else None, event.verdict)
     stopped = event.verdict.outcome == "stopped"
     row = state.solution_row if stopped else replace(state.solution_row, status="done" if code else "failed")
     state = replace(state, verdict=event.verdict, solution=code, usage=event.usage, solution_row=row)

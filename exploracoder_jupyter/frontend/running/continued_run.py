@@ -34,7 +34,7 @@ _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRun:
     """A recorded run, as far as a cell has to know it."""
 
     trace: Path
@@ -61,7 +61,7 @@ class Recorded:
             return bool(out) and Path(out or "").expanduser().resolve() == self.trace
         return False
 
-    def completed(self, call: Call, namespace: Mapping[str, object]) -> Call:
+    def complete(self, call: Call, namespace: Mapping[str, object]) -> Call:
         """The call with what it leaves to the recorded run.
 
         Raises:
@@ -102,7 +102,7 @@ def recorded(
     also: Iterable[Path] = (),
     check: str | None = None,
     any_end: bool = False,
-) -> Recorded:
+) -> RecordedRun:
     """The run of the named trace; without a name, the newest one of this task.
 
     One with this check is taken before one with another; then one that can be gone on from, and that none goes on from.
@@ -124,7 +124,7 @@ def recorded(
     runs = [run for path in paths if (run := _read(path)) and _same(task, run.task.text)]
     gone_on = {run.resumes for run in runs}
 
-    def less_wanted(run: Recorded) -> tuple[bool, bool]:
+    def less_wanted(run: RecordedRun) -> tuple[bool, bool]:
         ended = run.outcome in _WITH_SOLUTION or run.run_id in gone_on
         return not _same(check or "", run.task.check or ""), ended and not any_end
 
@@ -140,7 +140,7 @@ def _same(text: str, recorded: str) -> bool:
     return recorded.strip() in (text.strip(), text.strip().replace(str(Path.home()), "~"))
 
 
-def _named(named: str, task: str) -> Recorded:
+def _named(named: str, task: str) -> RecordedRun:
     try:
         path = Path(named).expanduser()
         found, there = _read(path), path.exists() or path.with_name(path.stem + _JOURNAL).exists()
@@ -183,7 +183,7 @@ def _newest_first(paths: Iterable[Path]) -> list[Path]:
     return [path for _, path in sorted(dated, reverse=True)]
 
 
-def _read(path: Path) -> Recorded | None:
+def _read(path: Path) -> RecordedRun | None:
     """The run of a trace, or of the journal beside it where the trace is not there or torn."""
     readers = [_of_journal] if path.suffix == ".jsonl" else [_of_notebook, _of_journal_beside]
     facts = next((found for reader in readers if (found := reader(path))), {})
@@ -193,7 +193,7 @@ def _read(path: Path) -> Recorded | None:
         if isinstance(settings, dict):
             outcome = verdict.get("outcome") if isinstance(verdict, dict) else ""
             told = (str(one or "") for one in (facts.get("run_id"), facts.get("resumes"), outcome))
-            return Recorded(path.resolve(), task, settings, *told)
+            return RecordedRun(path.resolve(), task, settings, *told)
     return None
 
 

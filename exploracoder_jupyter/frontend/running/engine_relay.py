@@ -58,7 +58,7 @@ def engine_command(python: str | None = None) -> tuple[str, ...]:
 class Engine(Protocol):
     """What a run needs of its engine."""
 
-    past_fork: threading.Event
+    fork_settled: threading.Event
     """Set once this kernel was forked, or it is clear that it will not be."""
 
     def messages(self, *, tick: float) -> Iterator[Told | None]:
@@ -90,12 +90,12 @@ class Engine(Protocol):
         ...
 
 
-class Refused:
+class FailedEngine:
     """Stands in for the engine of a run that cannot be made: its only message is the error."""
 
     def __init__(self, error: ExploraError) -> None:
-        self.past_fork = threading.Event()
-        self.past_fork.set()
+        self.fork_settled = threading.Event()
+        self.fork_settled.set()
         self._messages: list[Told] = [Failed(error=error.message, remedy=error.remedy)]
 
     def messages(self, *, tick: float) -> Iterator[Told | None]:
@@ -131,7 +131,7 @@ class Relay:
         Raises:
             MissingMeans: the interpreter cannot be started.
         """
-        self.past_fork = threading.Event()
+        self.fork_settled = threading.Event()
         """Set once this kernel was forked, or it is clear that it will not be."""
         self._queue: SimpleQueue[Told | None] = SimpleQueue()
         self._fork = fork
@@ -238,13 +238,13 @@ class Relay:
                     continue
                 if isinstance(message, ForkKernel):
                     self._send(KernelForked(number=message.number, problem=self._fork_problem(message)))
-                    self.past_fork.set()
+                    self.fork_settled.set()
                 else:
                     self._queue.put(message)
                     if _is_past_fork(message):
-                        self.past_fork.set()
+                        self.fork_settled.set()
         self._queue.put(None)
-        self.past_fork.set()
+        self.fork_settled.set()
 
     def _fork_problem(self, request: ForkKernel) -> str:
         """Fork this kernel; why that could not be done, or nothing."""

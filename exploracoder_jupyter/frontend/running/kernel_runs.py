@@ -18,12 +18,12 @@ from typing import Literal
 
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale
-from exploracoder_jupyter.frontend.browser.browser_run import Audience, LiveRun, Nobody
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place
+from exploracoder_jupyter.frontend.browser.browser_run import Broadcaster, LiveRun, NullBroadcaster
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.jupyter_server import server_root
 from exploracoder_jupyter.frontend.panel.panel_display import Display
-from exploracoder_jupyter.frontend.panel.panel_state import State, begun, failed, finished, fold
-from exploracoder_jupyter.frontend.running.engine_relay import PATIENCE, Engine, Refused, Relay
+from exploracoder_jupyter.frontend.panel.panel_state import State, with_trace, with_failure, finished, fold
+from exploracoder_jupyter.frontend.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
 MakeDisplay = Callable[["Run"], Display]
@@ -84,7 +84,7 @@ class Run:
         until = time.monotonic() + patience
         with ExitStack() as broken_off:
             broken_off.callback(self._release)
-            self._follow_or_stop(lambda: self._relay.past_fork.is_set() or time.monotonic() >= until, tick=_SHORT_TICK)
+            self._follow_or_stop(lambda: self._relay.fork_settled.is_set() or time.monotonic() >= until, tick=_SHORT_TICK)
             broken_off.pop_all()
         self._thread = threading.Thread(target=self._follow_and_release, daemon=True, name="explora-run")
         self._thread.start()
@@ -93,7 +93,7 @@ class Run:
         """Ask for its end; returns at once. An engine that does not end in time is ended."""
         self._stopping = True
         self._deadline = time.monotonic() + 2 * scale(PATIENCE)
-        self.live.stopping()  # before the end, which may follow at once
+        self.live.mark_stopping()  # before the end, which may follow at once
         self._relay.stop()
 
     def skip(self, subtask: str) -> None:
@@ -142,7 +142,7 @@ class Run:
     def _follow(self, enough: Callable[[], bool] = lambda: False, *, tick: float = _TICK) -> None:
         for message in self._relay.messages(tick=tick):
             if isinstance(message, CellsChanged):
-                self.live.cells_changed(message.changes)
+                self.live.update_cells(message.changes)
             elif message is not None:
                 self._go_on(self._after(message), last=not isinstance(message, RecordMessage))
             self._refresh()
@@ -154,20 +154,20 @@ class Run:
         which follows at once and may say that it failed."""
         self.state = state
         if last or not state.over:
-            self.live.changed(state)
+            self.live.update_state(state)
 
     def _after(self, message: RecordMessage | TraceAt | Finished | Failed) -> State:
         match message:
             case RecordMessage():
                 return fold(self.state, message.record)
             case TraceAt():
-                return begun(self.state, message.path)
+                return with_trace(self.state, message.path)
             case Finished():
                 return finished(self.state, message.summary)
             case Failed():
                 said = f"{message.error} {message.remedy}".strip()
                 said = f"Stopped. {said}" if self._stopping else said
-                return failed(self.state, said, at=time.time(), stopped=self._stopping)
+                return with_failure(self.state, said, at=time.time(), stopped=self._stopping)
 
     def _refresh(self) -> None:
         now = time.monotonic()
@@ -182,7 +182,7 @@ class Run:
             self._deadline = time.monotonic() + 1.0
             self._follow()
             if not self.state.over:
-                self._go_on(failed(self.state, "The run was given up.", at=time.time()))
+                self._go_on(with_failure(self.state, "The run was given up.", at=time.time()))
             self._display.close(self.state)
         finally:
             self._resources.close()
@@ -192,7 +192,7 @@ class Run:
 class Runs:
     """All runs since the extension was loaded, oldest first."""
 
-    audience: Audience = field(default_factory=Nobody)
+    broadcaster: Broadcaster = field(default_factory=NullBroadcaster)
     """The pages that are told of them."""
     all: list[Run] = field(default_factory=list)
 
@@ -219,19 +219,19 @@ class Runs:
         """
         with ExitStack() as undo:
             undo.callback(resources.close)
-            relay = Refused(refused) if refused else Relay(order, command=command, fork=fork)
+            relay = FailedEngine(refused) if refused else Relay(order, command=command, fork=fork)
             undo.callback(relay.end, patience=scale(_AFTER_STOP))
             state = State(libraries=tuple(order.libraries), task=order.task, started=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
-            place = Place(token_hex(6), order.cell, folder, origin, root=server_root())
-            live = LiveRun(self.audience, place, state, session=session)
+            place = RunContext(token_hex(6), order.cell, folder, origin, root=server_root())
+            live = LiveRun(self.broadcaster, place, state, session=session)
             run = Run(relay, live, state, resources, display)
             undo.pop_all()
         self.all.append(run)
-        self.audience.meet(live)
+        self.broadcaster.assign_owner(live)
         return run
 
-    def named(self, name: str) -> Run | None:
+    def find(self, name: str) -> Run | None:
         """The run with this key, or the newest with this id."""
         return next((run for run in reversed(self.all) if name in (run.live.key, run.state.run_id) and name), None)
 
@@ -247,7 +247,7 @@ class Runs:
         """The newest one that has this."""
         return next((run for run in reversed(self.all) if getattr(run.state, having)), None)
 
-    def stop_called_by(self, cell: str | None) -> None:
+    def stop_runs_of_cell(self, cell: str | None) -> None:
         """Ask the runs of this calling cell for their end: it explores anew."""
         for run in self.running():
             if cell and run.live.cell == cell:

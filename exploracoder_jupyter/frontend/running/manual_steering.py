@@ -18,11 +18,11 @@ from exploracoder_jupyter.protocol.browser_messages import (
 )
 from exploracoder_jupyter.protocol.engine_messages import Given
 
-AboutRun = Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
+RunControl = Sync | Dismiss | StopRun | SkipSubtask | RetrySubtask | ChooseCandidate | EditPlan | ExportTrace
 """A control that names a run."""
 
 
-def obey(run: Run, asked: AboutRun) -> str:
+def apply_control(run: Run, asked: RunControl) -> str:
     """Do what is asked for; why that cannot be, in one sentence, or nothing."""
     match asked:
         case Dismiss():
@@ -55,7 +55,7 @@ def _choose(run: Run, candidate: str) -> str:
     row, found = run.state.find(candidate)
     if found is None or row is None:
         return f"There is no candidate {candidate} in this run."
-    if problem := _not_selectable(row, found):
+    if problem := _selection_problem(row, found):
         return problem
     run.choose(candidate)
     return ""
@@ -76,7 +76,7 @@ def _subtask(run: Run, asked: SkipSubtask | RetrySubtask) -> str:
     return ""
 
 
-def _not_selectable(row: SubtaskRow, candidate: CandidateRow) -> str:
+def _selection_problem(row: SubtaskRow, candidate: CandidateRow) -> str:
     """Why a run cannot go on from this candidate, in one sentence, or nothing."""
     if row.id == SOLUTION:
         return "A solution is chosen by its check, not by hand."
@@ -85,7 +85,7 @@ def _not_selectable(row: SubtaskRow, candidate: CandidateRow) -> str:
     return f"Candidate {candidate.id} is carried forward already." if row.selected == candidate.id else ""
 
 
-def given(state: State, wanted: Continue) -> Given:
+def build_continuation(state: State, wanted: Continue) -> Given:
     """What a run begins with that goes on from this ended one.
 
     Subtasks before the one asked for are run again by the candidates that were carried forward; one that had none is
@@ -97,13 +97,13 @@ def given(state: State, wanted: Continue) -> Given:
     target, chosen = _target(state, wanted)
     ids = [row.id for row in state.subtasks]
     first = ids.index(target.id) if target else len(ids)
-    before = [row for row in state.subtasks[:first] if _carried(row)]
+    before = [row for row in state.subtasks[:first] if _carried_code(row)]
     plan = [row.title for row in (*before, *state.subtasks[first:])]
-    code = [*map(_carried, before), *([chosen.code] if chosen else [])]
+    code = [*map(_carried_code, before), *([chosen.code] if chosen else [])]
     return Given(plan=plan, code=code, chosen=chosen is not None, hint=wanted.hint.strip())
 
 
-def origin(state: State, wanted: Continue) -> str:
+def describe_continuation(state: State, wanted: Continue) -> str:
     """What a run is that goes on from this ended one, in a few words."""
     if wanted.candidate:
         return f"candidate {wanted.candidate} chosen"
@@ -127,7 +127,7 @@ def _target(state: State, wanted: Continue) -> tuple[SubtaskRow | None, Candidat
     return row, None
 
 
-def _carried(row: SubtaskRow) -> str:
+def _carried_code(row: SubtaskRow) -> str:
     """The code that was carried forward from this subtask, if any ran."""
     chosen = next((one for one in row.candidates if one.id == row.selected and one.state == "ok"), None)
     return chosen.code if chosen else ""

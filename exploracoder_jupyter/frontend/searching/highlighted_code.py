@@ -21,7 +21,7 @@ _STYLES = (
 """Kinds of tokens and how they look: the first that fits counts."""
 
 
-def highlighted(code: str) -> str:
+def highlight_python(code: str) -> str:
     """The code as HTML for a `<pre>`."""
     tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens(code)
     return "".join(_span(kind, text) for kind, text in tokens)

@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.core.truncate import one_line
-from exploracoder_jupyter.frontend.searching.highlighted_code import highlighted
+from exploracoder_jupyter.frontend.searching.highlighted_code import highlight_python
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.core.types import Parameter
@@ -61,7 +61,7 @@ _VERSIONS = re.compile(
 _MARKED = re.compile(r"(?::[\w:]+:)?(`+)~?([^`]+?)(?:\s*&lt;[^`&]*&gt;)?\1_{0,2}")
 
 
-def page(head: Sequence[str], hits: Sequence[Hit], *, more: str = "") -> str:
+def results_html(head: Sequence[str], hits: Sequence[Hit], *, more: str = "") -> str:
     """The list below the lines of its head; its first entry is unfolded. `more` says what it leaves out."""
     items = "".join(f'<li style="{_ITEM}">{_entry(hit, unfolded=at == 0)}</li>' for at, hit in enumerate(hits))
     found = f'<ol style="{_LIST}">{items}</ol>' if items else ""
@@ -70,7 +70,7 @@ def page(head: Sequence[str], hits: Sequence[Hit], *, more: str = "") -> str:
     return f'<div class="jp-Explora-search" style="{_TEXT}">{above}{found}{below}</div>'
 
 
-def card(hit: Hit) -> str:
+def hit_html(hit: Hit) -> str:
     """One entry by itself, unfolded."""
     return f'<div class="jp-Explora-search" style="{_TEXT}">{_entry(hit, unfolded=True)}</div>'
 
@@ -96,7 +96,7 @@ def _body(hit: Hit) -> Iterator[str]:
         yield f'<code style="{_CODE}">{escape(hit.path.rpartition(".")[2])}{escape(hit.signature)}</code>'
     yield from _paragraphs(hit)
     if hit.example:
-        code = highlighted(hit.example[:_MOST_CODE])
+        code = highlight_python(hit.example[:_MOST_CODE])
         yield f'<pre style="{_PRE}" tabindex="0" role="group" aria-label="Example">{code}</pre>'
     if told := [one for one in hit.parameters if one.about or one.type]:
         opened = " open" if len(told) <= _FEW else ""

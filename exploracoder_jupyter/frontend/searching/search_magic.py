@@ -13,10 +13,10 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.options import OPTIONS, READING, Parser, add_reading_options, layer
 from exploracoder_jupyter.core.settings import Layer, resolve
 from exploracoder_jupyter.frontend.running.interpreter_settings import with_this_interpreter
-from exploracoder_jupyter.frontend.searching.search_process import answer
+from exploracoder_jupyter.frontend.searching.search_process import run_search
 from exploracoder_jupyter.frontend.searching.search_progress import LineProgress, OutputProgress, Progress
 from exploracoder_jupyter.frontend.searching.search_results import Results
-from exploracoder_jupyter.frontend.tab_completion import installed
+from exploracoder_jupyter.frontend.tab_completion import installed_names
 from exploracoder_jupyter.kernel_agent.introspection.documentation_walk import normal
 
 _MOST = 1000
@@ -24,7 +24,7 @@ _EXAMPLE = "For example: %explora search networkx shortest path"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SearchTarget:
     """Where to search."""
 
     libraries: str
@@ -34,20 +34,20 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchRequest:
     """One line, read."""
 
-    place: Place
+    place: SearchTarget
     query: str
     k: int
 
 
-class Finder:
+class LibrarySearcher:
     """Searches for one shell, and remembers where it searched or explored last."""
 
     def __init__(self, *, jupyter: bool, configured: Callable[[], Layer]) -> None:
         """`jupyter`: outputs are messages, which can be updated; `configured` gives what `%config` has set."""
-        self.last: Place | None = None
+        self.last: SearchTarget | None = None
         self._configured = configured
         self._show: Callable[[], Progress] = OutputProgress if jupyter else LineProgress
 
@@ -58,10 +58,10 @@ class Finder:
             UsageError: the line or a setting is bad, the library is unknown, or the user interrupted.
             MissingMeans: the library, or the interpreter that would search it, cannot be used.
         """
-        asked = read_line(line, self.last)
+        asked = parse_search_line(line, self.last)
         progress = self._show()
         try:
-            found = _found(asked, [asked.place.layer, self._configured()], progress)
+            found = _found(asked, [asked.target.layer, self._configured()], progress)
         except KeyboardInterrupt:
             progress.close()
             raise UsageError("Stopped. The search found nothing yet.") from None
@@ -69,11 +69,11 @@ class Finder:
             progress.close()
             raise
         progress.close(_was_read(found))
-        self.last = asked.place
+        self.last = asked.target
         return found
 
 
-def read_line(line: str, last: Place | None) -> Asked:
+def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
     """The search that a line asks for.
 
     Its first word is the library where it ends with a colon, where an option says how that is read, or where nothing
@@ -92,14 +92,14 @@ def read_line(line: str, last: Place | None) -> Asked:
         raise UsageError("The query is empty.", remedy=f"Say in words what is looked for. {_EXAMPLE}")
     quoted = f'"{words[0]}"' in line
     if last and (quoted or not (settings or _names_library(words[0], last))):
-        return Asked(last, _query(words), given.k)
+        return SearchRequest(last, _query(words), given.k)
     if quoted:
         raise UsageError("No library is named, and none was searched before.", remedy=_EXAMPLE)
     name = words[0].removesuffix(":")
     if not _query(words[1:]):
         raise UsageError(_no_query(name, last), remedy=_EXAMPLE)
-    known = last if last and last.libraries == name and not settings else Place(name, settings)
-    return Asked(known, _query(words[1:]), given.k)
+    known = last if last and last.libraries == name and not settings else SearchTarget(name, settings)
+    return SearchRequest(known, _query(words[1:]), given.k)
 
 
 def _query(words: Sequence[str]) -> str:
@@ -107,22 +107,22 @@ def _query(words: Sequence[str]) -> str:
     return " ".join(words).strip().replace(" ?", "?")
 
 
-def _no_query(name: str, last: Place | None) -> str:
+def _no_query(name: str, last: SearchTarget | None) -> str:
     if last is None or name == last.libraries:
         return f"There is no query: what is looked for in {name}?"
     return f'There is no query for {name}; to look for that word in {last.libraries}, put it in quotes: "{name}".'
 
 
-def _names_library(word: str, last: Place) -> bool:
+def _names_library(word: str, last: SearchTarget) -> bool:
     """Whether the word, several names with commas between them, is one of libraries as far as names can tell."""
     if word.endswith(":") or _installed(word, last):
         return True
-    installed.cache_clear()  # it may have been installed since
+    installed_names.cache_clear()  # it may have been installed since
     return _installed(word, last)
 
 
-def _installed(word: str, last: Place) -> bool:
-    known = {normal(name) for name in (*installed(), *last.libraries.split(","))}
+def _installed(word: str, last: SearchTarget) -> bool:
+    known = {normal(name) for name in (*installed_names(), *last.libraries.split(","))}
     return all(normal(name.partition(".")[0]) in known for name in word.split(",") if name)
 
 
@@ -144,13 +144,13 @@ def _parser() -> Parser:
     return parser
 
 
-def _found(asked: Asked, layers: Sequence[Layer], progress: Progress) -> Results:
+def _found(asked: SearchRequest, layers: Sequence[Layer], progress: Progress) -> Results:
     """What the command finds. `-P`: a file of the user's folder must not shadow a module of ours."""
     layers = with_this_interpreter(layers)
     sandbox = resolve(*layers).sandbox
     head = (sandbox.engine_python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json")
-    options, last = ("-k", str(asked.k), *_options(layers)), ("--", asked.place.libraries, asked.query)
-    return answer((*head, *options, *last), tell=progress.say)
+    options, last = ("-k", str(asked.k), *_options(layers)), ("--", asked.target.libraries, asked.query)
+    return run_search((*head, *options, *last), on_progress=progress.say)
 
 
 def _options(layers: Sequence[Layer]) -> Iterator[str]:

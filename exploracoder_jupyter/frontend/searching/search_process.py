@@ -16,13 +16,13 @@ from contextlib import suppress
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingMeans, UsageError
-from exploracoder_jupyter.frontend.searching.search_results import Results, read
+from exploracoder_jupyter.frontend.searching.search_results import Results, parse_results
 
 PATIENCE = 3.0
 """Seconds that the process has to end after an interrupt before it is killed."""
 
 
-def answer(command: Sequence[str], *, tell: Callable[[str], None]) -> Results:
+def run_search(command: Sequence[str], *, on_progress: Callable[[str], None]) -> Results:
     """What the command found; `tell` hears each thing that it is about to do.
 
     Raises:
@@ -33,7 +33,7 @@ def answer(command: Sequence[str], *, tell: Callable[[str], None]) -> Results:
     with tempfile.TemporaryFile() as output:
         process = _started(command, output.fileno())
         try:
-            last = _heard(process.stderr or (), tell)
+            last = _heard(process.stderr or (), on_progress)
             status = process.wait()
         except BaseException:
             _end(process)
@@ -63,19 +63,19 @@ def _started(command: Sequence[str], output: int) -> subprocess.Popen[str]:
         ) from error
 
 
-def _heard(lines: Iterable[str], tell: Callable[[str], None]) -> str:
+def _heard(lines: Iterable[str], on_progress: Callable[[str], None]) -> str:
     """Tell every line; returns the last one."""
     kept: deque[str] = deque([""], maxlen=1)
     for line in lines:
         if said := line.strip():
             kept.append(said)
-            tell(said)
+            on_progress(said)
     return kept[0]
 
 
 def _read(body: bytes, *, status: int, last: str) -> Results:
     try:
-        return read(body)
+        return parse_results(body)
     except ValidationError:
         pass
     with suppress(ValueError, KeyError, TypeError):

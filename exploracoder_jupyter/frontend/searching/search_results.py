@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from exploracoder_jupyter.core.truncate import one_line
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.core.wording import plural
-from exploracoder_jupyter.frontend.searching.search_html import card, page
+from exploracoder_jupyter.frontend.searching.search_html import hit_html, results_html
 
 _MOST_LINE = 160
 _MOST_SHOWN = 50
@@ -70,14 +70,14 @@ class Hit:
         return f"{head}\n    {_cut(self.description)}" if self.description else head
 
     def _repr_html_(self) -> str:
-        return card(self)
+        return hit_html(self)
 
     def _repr_llm_(self) -> str:
         return str(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedLibrary:
     """A library that was searched."""
 
     name: str
@@ -93,7 +93,7 @@ class Results(Sequence[Hit]):
 
     query: str
     results: tuple[Hit, ...] = ()
-    libraries: tuple[Searched, ...] = ()
+    libraries: tuple[SearchedLibrary, ...] = ()
     apis: int = 0
     """How many were searched."""
     seconds: float = 0.0
@@ -132,7 +132,7 @@ class Results(Sequence[Hit]):
         return f"{more:,} more {'is' if more == 1 else 'are'} in the list." if more > 0 else ""
 
     def _repr_html_(self) -> str:
-        return page(self._head(), self.results[:_MOST_SHOWN], more=self._more())
+        return results_html(self._head(), self.results[:_MOST_SHOWN], more=self._more())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

@@ -16,8 +16,8 @@ from exploracoder_jupyter.core.settings import history_path
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
-from exploracoder_jupyter.frontend.browser.run_list import as_html, as_text, found, told
-from exploracoder_jupyter.frontend.browser.sidebar_view import Place
+from exploracoder_jupyter.frontend.browser.run_list import as_html, as_text, list_runs, trace_views
+from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.jupyter_server import Reach, server_root
 from exploracoder_jupyter.frontend.panel.panel_state import State
 from exploracoder_jupyter.protocol import browser_messages
@@ -54,7 +54,7 @@ def explored(root):
 
 
 def past(folder, root, **known):
-    return told(found(folder, **known), Reach(folder, root))
+    return trace_views(list_runs(folder, **known), Reach(folder, root))
 
 
 def test_history_and_folder_are_one_list_without_doubles(explored):
@@ -190,7 +190,7 @@ HELLO = {"type": "hello", "request": 3, "version": browser_messages.VERSION, "pa
 
 def told_to_page(desk):
     answers = []
-    desk.take(HELLO, answers.append)
+    desk.handle(HELLO, answers.append)
     return answers[0]["traces"]
 
 
@@ -209,7 +209,7 @@ def test_a_page_is_not_told_again_of_the_runs_that_it_shows(server, explored):
     desk = Controls(None, folder=lambda: explored / "mine")
     for run, cell in (("there", "cell"), ("here", None)):
         state = State(run_id=run)
-        live = LiveRun(desk, Place(run, cell, explored / "mine"), state, session="")
+        live = LiveRun(desk, RunContext(run, cell, explored / "mine"), state, session="")
         desk.runs.all.append(SimpleNamespace(live=live, state=state))
     assert [trace["task"] for trace in told_to_page(desk)] == ["Task <here>", "Task <beside>", "Task <gone>"]
 
