@@ -248,7 +248,7 @@ def test_noise_between_messages_does_no_harm(kernel):
 def test_an_engine_that_dies_is_one_sentence_and_the_kernel_lives_on(kernel):
     reply, said = kernel.run("%%explora dies\ntask")
     assert reply["status"] == "error"
-    assert said == "UsageError: The engine ended unexpectedly (killed by signal 9). It said last: a last cry\n"
+    assert said == "UsageError: The engine ended unexpectedly (killed by signal 9). Its last output: a last cry\n"
     assert kernel.run("mine")[0]["status"] == "ok"
 
 
@@ -456,7 +456,7 @@ def test_a_fork_that_is_refused_is_answered_with_the_sentence(forkable):
 def test_where_a_fresh_kernel_is_wanted_nothing_is_offered(forkable):
     assert forkable.run("%%explora forks --state fresh\ntask")[0]["status"] == "ok"
     assert forkable.order()["live"] is None
-    assert forked(forkable)["problem"] == "it did not offer itself"
+    assert forked(forkable)["problem"] == "it was not offered for forking"
     assert not (forkable.folder / "asked").exists()
 
 

@@ -151,7 +151,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(kernel, tab):
         ({"kind": "skip", "run": run, "subtask": "9"}, "There is no subtask 9 in this run."),
         ({"kind": "retry", "run": run, "subtask": "2"}, "Subtask 2 has not begun yet."),
         ({"kind": "choose", "run": run, "candidate": "7.7"}, "There is no candidate 7.7 in this run."),
-        ({"kind": "choose", "run": run, "candidate": "1.1"}, "Candidate 1.1 is carried forward already."),
+        ({"kind": "choose", "run": run, "candidate": "1.1"}, "Candidate 1.1 is already carried forward."),
         ({"kind": "export", "run": run}, "There is no trace yet."),
         ({"kind": "dance", "run": run}, "The kernel does not know this request."),
         ({"kind": "choose", "run": run}, "The kernel does not know this request."),

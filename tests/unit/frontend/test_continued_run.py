@@ -65,13 +65,13 @@ def test_a_run_under_way_is_found_by_what_is_on_the_disk(tmp_path):
 
 def test_a_run_that_is_not_there_is_told(tmp_path):
     write(tmp_path, "other.ipynb", Task("Another task.", ("networkx",)), at=3000)
-    with pytest.raises(UsageError, match="No trace of this task is in"):
+    with pytest.raises(UsageError, match="There is no trace of this task in"):
         find_recorded_run("", TASK.text, tmp_path)
     for name in ("no.ipynb", "~nobody-of-this-name/t.ipynb", "networkx"):
-        with pytest.raises(UsageError, match=rf"There is no file '{name}'.* libraries stand before --resume"):
+        with pytest.raises(UsageError, match=rf"There is no file '{name}'.* libraries come before --resume"):
             find_recorded_run(name, "", tmp_path)
     (tmp_path / "notes.ipynb").write_text("{}")
-    with pytest.raises(UsageError, match=r"notes.ipynb' is not the trace of a run.* libraries stand before --resume"):
+    with pytest.raises(UsageError, match=r"notes.ipynb' is not the trace of a run.* libraries come before --resume"):
         find_recorded_run(str(tmp_path / "notes.ipynb"), "", tmp_path)
 
 
@@ -93,7 +93,7 @@ def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_o
     write(tmp_path, "other.ipynb", other, at=3000)
     write(tmp_path, "other-solved.ipynb", other, at=4000, outcome="solved")
     assert found(check=TASK.check) == "unsolved.ipynb"
-    assert found(check=TASK.check, any_end=True) == "solved.ipynb"
+    assert found(check=TASK.check, any_outcome=True) == "solved.ipynb"
     assert (found(check=other.check), found(check="assert n"), found()) == ("other.ipynb",) * 3
     write(tmp_path, "unsolved-resumed.ipynb", at=5000, outcome="solved", resumes=RUN_ID, run_id="0badcafe")
     assert found(check=TASK.check) == "unsolved-resumed.ipynb", "the others were gone on from, and it is solved"
@@ -102,7 +102,7 @@ def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_o
 def test_another_task_below_the_name_of_a_trace_is_refused(tmp_path):
     path = str(write(tmp_path, "old.ipynb", at=1000))
     assert find_recorded_run(path, f" {TASK.text}", tmp_path).task == TASK
-    with pytest.raises(UsageError, match=r"^The task below is not that of the run in old\.ipynb\. Leave it out"):
+    with pytest.raises(UsageError, match=r"^The task below differs from the task of the run in old\.ipynb\. Leave it out"):
         find_recorded_run(path, "Another task altogether.", tmp_path)
 
 
@@ -111,13 +111,13 @@ def test_a_trace_elsewhere_is_found_where_it_is_said_to_be_and_beside_it(tmp_pat
     (tmp_path / "here").mkdir()
     out = write(tmp_path / "there", "mine.ipynb", at=1000)
     write(tmp_path / "here", "older.ipynb", at=500)
-    assert find_recorded_run("", TASK.text, tmp_path / "here", also=[out]).trace == out.resolve()
+    assert find_recorded_run("", TASK.text, tmp_path / "here", other_traces=[out]).trace == out.resolve()
     later = write(tmp_path / "there", "mine-resumed-2.ipynb", at=2000)
-    assert find_recorded_run("", TASK.text, tmp_path / "here", also=[out]).trace == later.resolve()
+    assert find_recorded_run("", TASK.text, tmp_path / "here", other_traces=[out]).trace == later.resolve()
     other = write(tmp_path / "there", "mine2.ipynb", at=3000)
-    found = find_recorded_run("", TASK.text, tmp_path / "here", also=[out])
+    found = find_recorded_run("", TASK.text, tmp_path / "here", other_traces=[out])
     assert found.trace != other.resolve()
-    assert found.is_at(str(later)) and not found.is_at(str(out)) and not found.is_at("~nobody-of-this-name/t.ipynb")
+    assert found.has_trace(str(later)) and not found.has_trace(str(out)) and not found.has_trace("~nobody-of-this-name/t.ipynb")
 
 
 def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
@@ -126,7 +126,7 @@ def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
     assert (call.libraries, call.uses) == (("networkx",), ("df", "extra"))
     assert (call.check, call.solution_name) == ("assert n == 45", "count")
     assert found.complete(parse_magic_line("polars --resume --name f"), {"df": 1}).libraries == ("polars",)
-    with pytest.raises(UsageError, match=r"^That run used variables that are not here now: df\. Make them first\.$"):
+    with pytest.raises(UsageError, match=r"^That run used variables that are not defined here: df\. Define them first\.$"):
         found.complete(parse_magic_line("--resume"), {})
     with pytest.raises(UsageError, match=r"look like credentials here: df\. Add --use df\."):
         found.complete(parse_magic_line("--resume"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"})
@@ -135,7 +135,7 @@ def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
     )
     for namespace in ({}, KEY):  # a replay says itself what it lacks
         assert found.complete(parse_magic_line("--replay old.ipynb"), namespace).uses == ()
-    assert found.layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
+    assert found.settings_layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}
 
 
 @pytest.mark.parametrize("changed", [{"uses": None}, {"libraries": 7}, {"text": ["x"]}, {"check": {}}])

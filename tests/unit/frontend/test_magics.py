@@ -77,7 +77,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%%explora\ntask", "Name at least one library."),
         ("%%explora --resume", "There is no task. Write it in words below the %%explora line."),
         ("%%explora --resume no.ipynb", "There is no file 'no.ipynb'."),
-        ("%%explora --resume\nnever run", "No trace of this task is in "),
+        ("%%explora --resume\nnever run", "There is no trace of this task in "),
         ("%%explora networkx --web\ntask", "--web needs a value."),
         ("%%explora networkx --candidates 99\ntask", "The setting 'exploration.candidates' (--candidates) must be"),
         ("%%explora networkx --use missing\ntask", "--use: There is no variable 'missing'."),

@@ -230,7 +230,7 @@ def test_what_the_process_refuses_is_its_own_sentence():
 
 
 def test_a_process_without_an_answer_is_one_sentence():
-    with pytest.raises(ExploraError, match=r"without an answer \(exit status 3\)\. It said last: boom"):
+    with pytest.raises(ExploraError, match=r"without an answer \(exit status 3\)\. Its last output: boom"):
         run_search(command("import sys; print('boom', file=sys.stderr); sys.exit(3)"), on_progress=lambda _: None)
     with pytest.raises(MissingMeans, match="cannot be started with '/no/python'"):
         run_search(("/no/python",), on_progress=print)
