@@ -336,7 +336,7 @@ def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
     assert said.startswith("Unchecked")
     reply, said = kernel.run("%explora solution")
     assert reply["payload"] == []
-    assert said.endswith("is in a cell already, or this front end makes none. It is:\n\nanswer = 42\n")
+    assert said.endswith("is already in a cell, or this front end does not insert cells. It is:\n\nanswer = 42\n")
 
 
 def test_a_program_that_failed_is_not_offered(kernel):
@@ -346,7 +346,7 @@ def test_a_program_that_failed_is_not_offered(kernel):
     assert (reply["status"], reply["payload"]) == ("ok", [])
     reply, said = kernel.run("%explora solution")
     assert (reply["status"], reply["payload"]) == ("error", [])
-    wanted = "There is no solution. Unsolved. No solution ran. What was tried is in explorations/fake.ipynb."
+    wanted = "There is no solution. Unsolved. No solution ran. The attempts are recorded in explorations/fake.ipynb."
     assert said == f"UsageError: {wanted}\n"
 
 

@@ -351,9 +351,9 @@ def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
     assert page.run("%explora accept")["status"] == "ok"
     page.shows("Unchecked")
     assert json.loads((kernel.folder / "accepted.json").read_text())["titles"] == ["Look", "Leap"]
-    assert "No plan waits" in page.run("%explora accept")["evalue"]
-    assert "--review needs somebody" in page.run("%%explora reviewed --review --wait\ntask")["evalue"]
-    assert "--review needs somebody" in page.run("%%explora reviewed --review\ntask", cell=None)["evalue"]
+    assert "No plan is waiting" in page.run("%explora accept")["evalue"]
+    assert "--review requires a page" in page.run("%%explora reviewed --review --wait\ntask")["evalue"]
+    assert "--review requires a page" in page.run("%%explora reviewed --review\ntask", cell=None)["evalue"]
     page.connect()
     sent = page.execute("%%explora reviewed --review --wait\ntask")
     state = page.state(lambda state: state["status"] == "reviewing", "the review")

@@ -1,9 +1,9 @@
 """The connection to one engine: a separate process that exchanges lines of JSON over its pipes.
 
-A reader thread puts the engine's messages into a queue. Whoever follows the run takes them from there with a timeout, so
-that a stop, an interrupt and the engine's death are noticed at any moment. The reader thread itself answers requests to
-fork this kernel: there may be no follower, and the main thread may be running a cell. `fork_settled` signals that the
-kernel may be changed.
+A reader thread puts the engine's messages into a queue. Whoever follows the run takes them from there with a timeout,
+so that a stop, an interrupt and the engine's death are noticed at any moment. The reader thread itself answers requests
+to fork this kernel: there may be no follower, and the main thread may be running a cell. `fork_settled` signals that
+the kernel may be changed.
 
 The engine has its own session, so interrupting a cell does not reach it. Only this connection ends it: with a message
 first, then with signals. When this process dies, the engine sees the end of its standard input and closes the trace
@@ -51,7 +51,7 @@ PATIENCE = 3.0
 
 
 def engine_command(python: str | None = None) -> tuple[str, ...]:
-    """Return the command that starts an engine. `-P`: a file in the user's folder must not shadow an engine's module."""
+    """Return the command that starts an engine. `-P`: a file in the user's folder must not shadow its modules."""
     return (python or sys.executable, "-P", "-m", "exploracoder_jupyter.engine")
 
 

@@ -1,9 +1,9 @@
 """This kernel's offer to a run to be forked, with the hazards that speak against it.
 
 The kernel inspects itself when the start message is built, in the main thread between two statements of the user's. It
-forks itself whenever the engine asks, in the thread that receives the request. Only an ipykernel on Linux can be forked;
-elsewhere none of the modules for it are imported. The engine decides whether it forks the kernel; this module predicts
-that decision from the same facts.
+forks itself whenever the engine asks, in the thread that receives the request. Only an ipykernel on Linux can be
+forked; elsewhere none of the modules for it are imported. The engine decides whether it forks the kernel; this module
+predicts that decision from the same facts.
 """
 
 from __future__ import annotations

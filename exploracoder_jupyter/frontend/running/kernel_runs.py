@@ -22,7 +22,7 @@ from exploracoder_jupyter.frontend.browser.browser_run import Broadcaster, LiveR
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext
 from exploracoder_jupyter.frontend.jupyter_server import server_root
 from exploracoder_jupyter.frontend.panel.panel_display import Display
-from exploracoder_jupyter.frontend.panel.panel_state import State, with_trace, with_failure, finished, fold
+from exploracoder_jupyter.frontend.panel.panel_state import State, finished, fold, with_failure, with_trace
 from exploracoder_jupyter.frontend.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import CellsChanged, Failed, Finished, RecordMessage, Start, TraceAt
 
@@ -84,7 +84,9 @@ class Run:
         until = time.monotonic() + patience
         with ExitStack() as on_error:
             on_error.callback(self._release)
-            self._follow_or_stop(lambda: self._relay.fork_settled.is_set() or time.monotonic() >= until, tick=_SHORT_POLL_SECONDS)
+            self._follow_or_stop(
+                lambda: self._relay.fork_settled.is_set() or time.monotonic() >= until, tick=_SHORT_POLL_SECONDS
+            )
             on_error.pop_all()
         self._thread = threading.Thread(target=self._follow_and_release, daemon=True, name="explora-run")
         self._thread.start()

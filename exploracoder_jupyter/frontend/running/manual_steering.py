@@ -88,8 +88,8 @@ def _selection_problem(row: SubtaskRow, candidate: CandidateRow) -> str:
 def build_continuation(state: State, request: Continue) -> Given:
     """Return what a run that continues this ended one starts with.
 
-    Subtasks before the requested one are executed again with the candidates that were carried forward; a subtask without
-    such a candidate is left out. The requested subtask and the later ones are explored again.
+    Subtasks before the requested one are executed again with the candidates that were carried forward; a subtask
+    without such a candidate is left out. The requested subtask and the later ones are explored again.
 
     Raises:
         UsageError: the subtask or the candidate is unknown, or cannot be carried forward.

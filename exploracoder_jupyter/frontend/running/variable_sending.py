@@ -1,4 +1,4 @@
-"""Writes the variables that a task uses to a private folder; siblings that are not forks of this kernel read them there.
+"""Writes the variables that a task uses to a private folder, for siblings that are not forks of this kernel.
 
 If experiments will start from a fork of this kernel, nothing is written: that takes seconds of the user's time for a
 large table, and nothing would read it. If they may start from a fork, a variable that cannot be written is not an error

@@ -383,7 +383,9 @@ def linked(monkeypatch):
     monkeypatch.setattr(comm, "create_comm", Sent)
     monkeypatch.setattr(comm, "get_comm_manager", lambda: manager)
     Sent.all, Sent.broken = [], False
-    desk = SimpleNamespace(handle=lambda data, answer: answer({"said": data}), handle_events_closed=lambda: Sent.all.append("nobody"))
+    desk = SimpleNamespace(
+        handle=lambda data, answer: answer({"said": data}), handle_events_closed=lambda: Sent.all.append("nobody")
+    )
     linked = browser_comms.BrowserComms(lambda: desk)
     linked.register()
     yield SimpleNamespace(link=linked, desk=desk, manager=manager)

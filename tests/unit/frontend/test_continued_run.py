@@ -102,7 +102,9 @@ def test_of_several_runs_of_a_task_that_of_the_cell_is_taken_which_can_be_gone_o
 def test_another_task_below_the_name_of_a_trace_is_refused(tmp_path):
     path = str(write(tmp_path, "old.ipynb", at=1000))
     assert find_recorded_run(path, f" {TASK.text}", tmp_path).task == TASK
-    with pytest.raises(UsageError, match=r"^The task below differs from the task of the run in old\.ipynb\. Leave it out"):
+    with pytest.raises(
+        UsageError, match=r"^The task below differs from the task of the run in old\.ipynb\. Leave it out"
+    ):
         find_recorded_run(path, "Another task altogether.", tmp_path)
 
 
@@ -117,7 +119,11 @@ def test_a_trace_elsewhere_is_found_where_it_is_said_to_be_and_beside_it(tmp_pat
     other = write(tmp_path / "there", "mine2.ipynb", at=3000)
     found = find_recorded_run("", TASK.text, tmp_path / "here", other_traces=[out])
     assert found.trace != other.resolve()
-    assert found.has_trace(str(later)) and not found.has_trace(str(out)) and not found.has_trace("~nobody-of-this-name/t.ipynb")
+    assert (
+        found.has_trace(str(later))
+        and not found.has_trace(str(out))
+        and not found.has_trace("~nobody-of-this-name/t.ipynb")
+    )
 
 
 def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
@@ -126,13 +132,15 @@ def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
     assert (call.libraries, call.uses) == (("networkx",), ("df", "extra"))
     assert (call.check, call.solution_name) == ("assert n == 45", "count")
     assert found.complete(parse_magic_line("polars --resume --name f"), {"df": 1}).libraries == ("polars",)
-    with pytest.raises(UsageError, match=r"^That run used variables that are not defined here: df\. Define them first\.$"):
+    with pytest.raises(
+        UsageError, match=r"^That run used variables that are not defined here: df\. Define them first\.$"
+    ):
         found.complete(parse_magic_line("--resume"), {})
     with pytest.raises(UsageError, match=r"look like credentials here: df\. Add --use df\."):
         found.complete(parse_magic_line("--resume"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"})
-    assert found.complete(parse_magic_line("--resume --use df"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"}).uses == (
-        "df",
-    )
+    assert found.complete(
+        parse_magic_line("--resume --use df"), {"df": "sk-proj-0123456789abcdefghijABCDEFGHIJ"}
+    ).uses == ("df",)
     for namespace in ({}, KEY):  # a replay says itself what it lacks
         assert found.complete(parse_magic_line("--replay old.ipynb"), namespace).uses == ()
     assert found.settings_layer() == {"exploration": {"candidates": 7}, "sandbox": {"network": True}}

@@ -86,7 +86,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%explora solution", "There is no solution yet."),
         ("%explora export", "There is no trace yet."),
         ("%explora files", "No files were kept. Explore with --keep-files."),
-        ("%explora files --move", "%explora files takes nothing, or `--copy`."),
+        ("%explora files --move", "%explora files takes no arguments other than `--copy`."),
         ("%explora search", "The query is empty. Say in words what is looked for."),
         ("%explora search traitlets", "There is no query: what is looked for in traitlets?"),
         ('%explora search "validate a value"', "No library is named, and none was searched before."),
@@ -95,7 +95,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%explora search --kernle x traitlets validate", "There is no option --kernle. Did you mean --kernel?"),
         ('%explora search traitlets "validate', "The %explora search line cannot be read. Close every double quote."),
         ("%explora doctor", "%explora doctor is a command for a terminal. Use `jupyter explora doctor`."),
-        ("%explora config everything", "%explora config takes nothing, or `key`."),
+        ("%explora config everything", "%explora config takes no arguments other than `key`."),
     ],
 )
 def test_what_is_wrong_is_one_sentence_without_a_traceback(shell, capsys, cell, sentence):

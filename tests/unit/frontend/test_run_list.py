@@ -252,4 +252,4 @@ def test_the_magic_takes_a_number_and_nothing_else(shell, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 4
     for wrong in ("-n 0", "-n", "all"):
         assert not shell.run_cell(f"%explora history {wrong}").success
-        assert "%explora history takes nothing, or `-n N`" in capsys.readouterr().err
+        assert "%explora history takes no arguments other than `-n N`" in capsys.readouterr().err

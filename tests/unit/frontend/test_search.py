@@ -96,7 +96,11 @@ def test_without_a_library_the_last_one_is_searched_as_it_was(line, query):
 
 def test_options_say_how_many_and_how_it_is_read():
     asked = parse_search_line("-k 3 mylib --kernel other what it does", LAST)
-    assert (asked.target, asked.query, asked.k) == (SearchTarget("mylib", {"sandbox": {"kernel": "other"}}), "what it does", 3)
+    assert (asked.target, asked.query, asked.k) == (
+        SearchTarget("mylib", {"sandbox": {"kernel": "other"}}),
+        "what it does",
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,13 +127,17 @@ def test_what_is_wrong_is_said(line, last, sentence):
 
 def test_what_is_printed_as_json_is_read_whatever_else_is_there():
     row = {"path": "lib.f", "signature": "(x)", "examples": ["f(1)", "f(2)"], "later": 1}
-    found = parse_results(json.dumps({"query": "q", "results": [row, {"path": "lib.g"}], "libraries": [{"name": "lib"}]}))
+    found = parse_results(
+        json.dumps({"query": "q", "results": [row, {"path": "lib.g"}], "libraries": [{"name": "lib"}]})
+    )
     assert [hit.path for hit in found] == ["lib.f", "lib.g"]
     assert (found[0].example, found[1].example, len(found[:1])) == ("f(1)", "", 1)
 
 
 def test_results_are_text_for_people_and_for_models():
-    found = Results("a flow", (WHOLE, Hit("lib.g")), (SearchedLibrary("lib", "1.0"),), 1242, 0.26, ("It cannot run here.",))
+    found = Results(
+        "a flow", (WHOLE, Hit("lib.g")), (SearchedLibrary("lib", "1.0"),), 1242, 0.26, ("It cannot run here.",)
+    )
     assert repr(found).splitlines() == [
         "lib 1.0: 2 of 1,242 APIs for “a flow”, in 0.3 s",
         "It cannot run here.",
