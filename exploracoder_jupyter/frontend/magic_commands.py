@@ -310,7 +310,7 @@ class Commands:
         if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.explored(), 1)]:
             self.write("\n".join(session))
         folder = self._calling_folder() or Path.cwd()
-        before = list_runs(folder, but=here, runs=[run.state.run_id for run in self.runs.all])
+        before = list_runs(folder, excluded_traces=here, excluded_runs=[run.state.run_id for run in self.runs.all])
         if before:
             show_runs(before, limit, Reach(folder, server_root()))
         nothing = "" if session or before else "Nothing has been explored yet, and there are no traces here."

@@ -147,7 +147,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(kernel, tab):
     page.connect()
     run = explore(page)["key"]
     for asked, problem in [
-        ({"kind": "stop", "run": "nowhere"}, "This kernel knows nothing of this run any more."),
+        ({"kind": "stop", "run": "nowhere"}, "This kernel no longer knows this run."),
         ({"kind": "skip", "run": run, "subtask": "9"}, "There is no subtask 9 in this run."),
         ({"kind": "retry", "run": run, "subtask": "2"}, "Subtask 2 has not begun yet."),
         ({"kind": "choose", "run": run, "candidate": "7.7"}, "There is no candidate 7.7 in this run."),
@@ -155,7 +155,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(kernel, tab):
         ({"kind": "export", "run": run}, "There is no trace yet."),
         ({"kind": "dance", "run": run}, "The kernel does not know this request."),
         ({"kind": "choose", "run": run}, "The kernel does not know this request."),
-        ({"kind": "hello", "version": 99}, "JupyterLab's extension and the kernel's package do not fit together."),
+        ({"kind": "hello", "version": 99}, "JupyterLab's extension and the kernel's package do not match."),
     ]:
         answer = page.ask(**asked)
         assert answer["type"] == "done"

@@ -106,7 +106,7 @@ def test_what_was_made_from_a_trace_is_no_run(explored):
 
 def test_a_run_that_left_no_trace_says_so(explored):
     HistoryStore(history_path()).write(PastRun("bare", NOW, NOW, DEAD, "Task <bare>", ()))
-    assert as_text(past(explored / "mine", explored)).splitlines()[0].endswith("(it left no trace to go on from)")
+    assert as_text(past(explored / "mine", explored)).splitlines()[0].endswith("(no trace to resume)")
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_what_a_stranger_has_put_here_breaks_nothing(explored, facts):
 
 def test_what_is_shown_elsewhere_is_left_out(explored):
     trace = str(explored / "mine" / "explorations" / "a b.ipynb")
-    assert "Task <here>" not in [one.task for one in past(explored / "mine", explored, but=[trace])]
-    assert "Task <there>" not in [one.task for one in past(explored / "mine", explored, runs=["there"])]
+    assert "Task <here>" not in [one.task for one in past(explored / "mine", explored, excluded_traces=[trace])]
+    assert "Task <there>" not in [one.task for one in past(explored / "mine", explored, excluded_runs=["there"])]
 
 
 def test_as_text_each_is_a_line(explored):
@@ -139,7 +139,7 @@ def test_as_text_each_is_a_line(explored):
         .partition("  ")[2]
         .startswith("solved  Task <here>  networkx 3.4  2 calls, 1,234 tokens, 3 executions, 1:05  ")
     )
-    assert lines[1].endswith(f"(to go on: %%explora --resume {explored}/theirs/explorations/b.ipynb)")
+    assert lines[1].endswith(f"(to resume: %%explora --resume {explored}/theirs/explorations/b.ipynb)")
     assert lines[3].endswith("(its trace is gone)")
     assert lines[4:] == ["1 more"]
 
