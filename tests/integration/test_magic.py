@@ -547,7 +547,7 @@ def test_the_files_of_a_solution_are_shown_and_copied_on_request(forkable):
     assert "The solution wrote 2 files" in forkable.shows("Unchecked")["text/plain"]
     assert "  new/b.csv\n" in forkable.run("%explora files")[1]
     said = forkable.run("%explora files --copy")[1]
-    assert said.endswith("Left as they were:\n  a.csv: is there already\n")
+    assert said.endswith("Not copied:\n  a.csv: already exists\n")
     assert (forkable.folder / "a.csv").read_text() == "mine"
     assert (forkable.folder / "new" / "b.csv").read_text() == "theirs"
 

@@ -92,8 +92,8 @@ def test_they_are_copied_and_nothing_is_overwritten(kept, tmp_path):
     assert said.splitlines() == [
         f"Copied into {into}:",
         "  out/b.csv",
-        "Left as they were:",
-        "  a.csv: is there already",
+        "Not copied:",
+        "  a.csv: already exists",
     ]
     assert copy_files(kept, into).splitlines()[0] == "Nothing was copied."
 
@@ -102,7 +102,7 @@ def test_they_are_copied_and_nothing_is_overwritten(kept, tmp_path):
 def test_a_name_that_leads_elsewhere_is_not_followed(kept, tmp_path, name):
     into = tmp_path / "work"
     into.mkdir()
-    assert "leads elsewhere" in copy_files(FilesKept(kept.folder, (name,)), into)
+    assert "is outside the folder" in copy_files(FilesKept(kept.folder, (name,)), into)
     assert list(into.iterdir()) == []
 
 
