@@ -255,7 +255,7 @@ def test_an_engine_that_dies_is_one_sentence_and_the_kernel_lives_on(kernel):
 def test_an_engine_that_dies_after_it_has_begun_a_trace_names_it(kernel):
     _, said = kernel.run("%%explora dies late\ntask")
     assert said.endswith(
-        "a last cry What was learned is in /notes/explorations/dies.ipynb; --resume goes on from there.\n"
+        "a last cry The results so far are in /notes/explorations/dies.ipynb; --resume continues from there.\n"
     )
     assert kernel.run("%explora status")[1].count("Trace: /notes/explorations/dies.ipynb") == 1
 

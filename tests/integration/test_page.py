@@ -347,7 +347,7 @@ def test_clean_is_done_by_the_page_that_asks(kernel, tab):
 def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
     page = tab()
     assert page.run("%%explora reviewed --review\ntask")["status"] == "ok"
-    assert "To begin as planned: %explora accept." in page.shows("waits")["text/plain"]
+    assert "To start as planned: %explora accept." in page.shows("is waiting")["text/plain"]
     assert page.run("%explora accept")["status"] == "ok"
     page.shows("Unchecked")
     assert json.loads((kernel.folder / "accepted.json").read_text())["titles"] == ["Look", "Leap"]

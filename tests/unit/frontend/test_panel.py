@@ -275,7 +275,7 @@ def test_a_run_that_broke_off_costs_no_more_time():
 def test_the_reason_of_a_failure_names_the_trace_once():
     known = with_trace(state_after(START), "a/b.ipynb")
     said = headline(with_failure(known, "It was killed.", at=1050.0))
-    assert said == "It was killed. What was learned is in a/b.ipynb; --resume goes on from there."
+    assert said == "It was killed. The results so far are in a/b.ipynb; --resume continues from there."
     assert headline(with_failure(known, said, at=1050.0)) == said
 
 
