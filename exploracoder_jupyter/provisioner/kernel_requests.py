@@ -56,9 +56,7 @@ class RunningKernel:
                 with anyio.fail_after(_SECONDS):
                     answer = await _evaluate_unaborted(client, expression)
             except TimeoutError as error:
-                raise KernelError(
-                    f"The kernel did not answer within {_SECONDS:g} s: it is busy or gone."
-                ) from error
+                raise KernelError(f"The kernel did not answer within {_SECONDS:g} s: it is busy or gone.") from error
         if answer.get("status") != "ok":
             problem = f"{answer.get('ename', 'no reply')}: {answer.get('evalue', '')}"
             raise KernelError(f"The kernel cannot be forked: {problem.rstrip(': ')}.")

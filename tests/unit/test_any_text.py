@@ -441,8 +441,8 @@ SHOWN = {
         *(imported, imported_at_once, strip_ansi, overwritten, lambda text: cut_middle(text, 30), one_line_of),
     ),
     "programs": each(
-        lambda text: plain_program(text, shows_last=True), compiles, lambda text: code_html(text, "x"), highlight_python,
-        generated_html, shown_html, lambda text: notebook_needs.files(text, Path(), ()),
+        lambda text: plain_program(text, shows_last=True), compiles, lambda text: code_html(text, "x"),
+        highlight_python, generated_html, shown_html, lambda text: notebook_needs.files(text, Path(), ()),
         lambda text: notebook_needs.variables(text, ()),
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),

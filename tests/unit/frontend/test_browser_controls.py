@@ -45,7 +45,7 @@ from exploracoder_jupyter.frontend.browser import browser_comms
 from exploracoder_jupyter.frontend.browser.browser_controls import Controls
 from exploracoder_jupyter.frontend.browser.browser_run import LiveRun
 from exploracoder_jupyter.frontend.browser.sidebar_view import RunContext, relative_link, run_view
-from exploracoder_jupyter.frontend.panel.panel_state import State, with_failure, fold
+from exploracoder_jupyter.frontend.panel.panel_state import State, fold, with_failure
 from exploracoder_jupyter.frontend.running.kernel_runs import Run
 from exploracoder_jupyter.frontend.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.protocol import browser_messages

@@ -49,7 +49,7 @@ from exploracoder_jupyter.frontend.panel.panel_html import (
     line,
     line_as_html,
 )
-from exploracoder_jupyter.frontend.panel.panel_state import State, with_trace, with_failure, finished, fold
+from exploracoder_jupyter.frontend.panel.panel_state import State, finished, fold, with_failure, with_trace
 
 START = RunStarted(
     "0123abcd",

@@ -108,9 +108,9 @@ def test_options_say_how_many_and_how_it_is_read():
     [
         ("", None, "The query is empty."),
         (" ", LAST, "The query is empty."),
-        ("networkx", None, "There is no query: what is looked for in networkx?"),
-        ("networkx", LAST, "There is no query: what is looked for in networkx?"),
-        ("numpy", LAST, "There is no query for numpy; to look for that word in networkx, put it in quotes"),
+        ("networkx", None, "There is no query: what are you looking for in networkx?"),
+        ("networkx", LAST, "There is no query: what are you looking for in networkx?"),
+        ("numpy", LAST, "There is no query for numpy; to search for that word in networkx, put it in quotes"),
         ('numpy ""', LAST, "There is no query for numpy"),
         ('"shortest path"', None, "No library is named"),
         ("-k many networkx path", None, "-k takes a whole number, not 'many'."),
@@ -338,8 +338,8 @@ def test_where_to_look_may_be_said(engine, tmp_path, sandbox):
     ("cached", "said"),
     [
         ((True, True), ""),
-        ((True, False), "blib 2 was read; what was found out is kept for the next search."),
-        ((False, False), "alib 1, blib 2 were read; what was found out is kept for the next search."),
+        ((True, False), "blib 2 was read; the results are cached for the next search."),
+        ((False, False), "alib 1, blib 2 were read; the results are cached for the next search."),
     ],
 )
 def test_only_what_was_read_is_said_to_have_been(engine, monkeypatch, cached, said):
