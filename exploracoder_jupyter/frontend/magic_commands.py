@@ -250,7 +250,6 @@ class Commands:
             request = Continue.model_validate(caller.metadata.get("continue"))
         except ValidationError:
             return None, ""
-            return None, ""
         run = self.runs.find(request.run)
         if run is None:
             return None, ""

@@ -1,7 +1,7 @@
 """Handles the controls that pages send, and broadcasts messages about runs to the pages.
 
 Controls arrive on a thread that must not be blocked. What takes a while (an export, asking whether another page still
-shows a run) runs in a thread of its own and is answered when it is done. Everything else is answered immediately.
+shows a run) runs in a separate thread and is answered when it is done. Everything else is answered immediately.
 """
 
 from __future__ import annotations

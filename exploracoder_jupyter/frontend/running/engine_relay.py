@@ -1,6 +1,6 @@
 """The connection to one engine: a separate process that exchanges lines of JSON over its pipes.
 
-A reader thread puts the engine's messages into a queue. Whoever follows the run takes them from there with a timeout,
+A reader thread puts the engine's messages into a queue. The run's follower takes them from there with a timeout,
 so that a stop, an interrupt and the engine's death are noticed at any moment. The reader thread itself answers requests
 to fork this kernel: there may be no follower, and the main thread may be running a cell. `fork_settled` signals that
 the kernel may be changed.

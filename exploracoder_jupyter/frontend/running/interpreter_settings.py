@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.settings import Layer, resolve
 
 
 def with_this_interpreter(layers: Sequence[Layer]) -> list[Layer]:
-    """Return the layers, naming this interpreter if the engine uses another one and no layer says where to explore."""
+    """Return the layers, naming this interpreter if the engine uses another one and no layer sets where to explore."""
     sandbox = resolve(*layers).sandbox
     is_same = sandbox.engine_python in (None, sys.executable)
     if is_same or sandbox.kernel or sandbox.python or sandbox.gateway:
