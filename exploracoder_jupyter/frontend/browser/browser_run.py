@@ -146,8 +146,10 @@ class LiveRun:
             self._send_state()
 
     def link(self, path: Path) -> str:
-        """Return the path as a page can open it; empty if it is neither below the notebook's folder nor the server's
-        root."""
+        """Return the path as a page can open it, or an empty string.
+
+        A page can open files below the notebook's folder and below the server's root.
+        """
         return relative_link(self._context.folder, str(path), self._context.root)
 
     def set_folder(self, folder: Path) -> None:

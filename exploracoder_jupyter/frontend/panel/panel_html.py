@@ -223,7 +223,7 @@ def _tally(candidates: Sequence[CandidateRow]) -> str:
 
 
 def _selection_word(candidate: CandidateRow) -> str:
-    """A failed candidate is kept for the experience; the next step does not continue from it."""
+    """Describe how the selected candidate is used: a failed one is only experience, not the base of the next step."""
     return "carried forward" if candidate.state == "ok" else "kept as experience"
 
 

@@ -232,7 +232,7 @@ def finished(state: State, summary: Mapping[str, JsonValue]) -> State:
 
 
 def with_trace(state: State, trace: str) -> State:
-    """Return the state once the trace is being written."""
+    """Return the state with the path of the trace, once that is being written."""
     return replace(state, trace=trace)
 
 
@@ -345,7 +345,7 @@ def _finish(state: State, event: RunFinished) -> State:
 
 
 def _close(state: State) -> State:
-    """End the run: what was running has not finished."""
+    """Close the run: what was still running is marked as not finished."""
     subtasks = tuple(_finish_candidates(row) for row in state.subtasks)
     return replace(_end_wait(state), subtasks=subtasks, solution_row=_finish_candidates(state.solution_row))
 

@@ -655,8 +655,8 @@ def test_pages_cost_nothing_until_there_is_a_run():
     """`%load_ext` in a kernel registers the comm and imports nothing heavy."""
     probe = (
         "import sys\n"
-        "from exploracoder_jupyter.frontend.browser.browser_comms import Link\n"
-        "Link(lambda: None).register()\n"
+        "from exploracoder_jupyter.frontend.browser.browser_comms import BrowserComms\n"
+        "BrowserComms(lambda: None).register()\n"
         "print(sorted({'pydantic', 'ipywidgets', 'anyio'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
