@@ -42,11 +42,11 @@ def find_caller(shell: InteractiveShell) -> Caller:
     parent = shell.get_parent() if jupyter else {}  # type: ignore[attr-defined]
     metadata = parent.get("metadata", {})
     cell, ours = metadata.get("cellId"), metadata.get("exploracoder_jupyter")
-    known = isinstance(cell, str) and _CELL_ID.fullmatch(cell)
+    is_valid = isinstance(cell, str) and _CELL_ID.fullmatch(cell)
     return Caller(
         jupyter=jupyter,
         watched=bool(cell),
-        cell=cell if known else None,
+        cell=cell if is_valid else None,
         notebook=find_notebook(shell),
         session=str(parent.get("header", {}).get("session", "")),
         metadata=ours if isinstance(ours, Mapping) else {},

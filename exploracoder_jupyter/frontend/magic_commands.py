@@ -128,20 +128,20 @@ class Commands:
     def _build_request(self, call: Call, task: str, caller: Caller) -> _Request:
         """Build the cell's request, completed from the recorded run that it resumes or replays."""
         layers = with_this_interpreter([call.layer, self._configured()])
-        known = self._find_recorded_run(call, task, layers)
-        if known is None:
+        recorded_run = self._find_recorded_run(call, task, layers)
+        if recorded_run is None:
             given, origin = self._continuation(caller)
             return _Request(call, task, layers, origin=origin, given=given)
-        layers = _without_resumed_out(known, call, layers)
-        call = known.complete(call, self._shell.user_ns)
+        layers = _without_resumed_out(recorded_run, call, layers)
+        call = recorded_run.complete(call, self._shell.user_ns)
         return _Request(
             call,
-            task or known.task.text,
+            task or recorded_run.task.text,
             layers,
-            recorded=[known.settings_layer(*layers)],
-            origin=_describe_origin(known, call),
-            resume=_build_resume(known, call),
-            replay=_build_replay(known, call),
+            recorded=[recorded_run.settings_layer(*layers)],
+            origin=_describe_origin(recorded_run, call),
+            resume=_build_resume(recorded_run, call),
+            replay=_build_replay(recorded_run, call),
         )
 
     def _build_start(
@@ -365,31 +365,31 @@ def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraErr
     return None
 
 
-def _build_resume(known: RecordedRun, call: Call) -> Resume | None:
-    return None if call.replay else Resume(trace=str(known.trace), cell=call.start, hint=call.hint)
+def _build_resume(recorded_run: RecordedRun, call: Call) -> Resume | None:
+    return None if call.replay else Resume(trace=str(recorded_run.trace), cell=call.start, hint=call.hint)
 
 
-def _build_replay(known: RecordedRun, call: Call) -> Replay | None:
+def _build_replay(recorded_run: RecordedRun, call: Call) -> Replay | None:
     """Return what is replayed; its trace goes to `--out`, or else beside the recorded trace."""
     if not call.replay:
         return None
-    out = call.layer.get("view", {}).get("out") or known.trace.with_name(f"{known.stem}{REPLAYED}.ipynb")
+    out = call.layer.get("view", {}).get("out") or recorded_run.trace.with_name(f"{recorded_run.stem}{REPLAYED}.ipynb")
     kernel = call.layer.get("sandbox", {}).get("kernel")
     return Replay(
-        trace=str(known.trace),
+        trace=str(recorded_run.trace),
         out=str(Path(str(out)).absolute()),
         delay=call.delay,
         kernel=str(kernel) if kernel else None,
     )
 
 
-def _describe_origin(known: RecordedRun, call: Call) -> str:
+def _describe_origin(recorded_run: RecordedRun, call: Call) -> str:
     """Describe in a few words a run that resumes or replays a trace."""
     if call.replay:
-        return f"{known.trace.name} replayed"
+        return f"{recorded_run.trace.name} replayed"
     where = f" from {call.start}" if call.start else ""
     hint = f", hint: {call.hint}" if call.hint else ""
-    return f"{known.trace.name} resumed{where}{hint}"
+    return f"{recorded_run.trace.name} resumed{where}{hint}"
 
 
 def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: bool) -> Display:
@@ -403,13 +403,13 @@ def _display(caller: Caller, page: Callable[[], str], run: Run, *, background: b
     )
 
 
-def _without_resumed_out(known: RecordedRun, call: Call, layers: list[Layer]) -> list[Layer]:
+def _without_resumed_out(recorded_run: RecordedRun, call: Call, layers: list[Layer]) -> list[Layer]:
     """Return the layers without an `--out` that is the trace to resume, unless the line names both.
 
     The new trace is then written beside the resumed one.
     """
     typed = bool(call.resume) and "out" in call.layer.get("view", {})
-    if typed or not known.has_trace(resolve(*layers).view.out):
+    if typed or not recorded_run.has_trace(resolve(*layers).view.out):
         return layers
     return [{"view": {"out": None}}, *layers]
 

@@ -215,4 +215,4 @@ def unregister(shell: InteractiveShell) -> None:
 
 
 def _registered(shell: InteractiveShell) -> ExploraMagics | None:
-    return next((known for known in shell.configurables if isinstance(known, ExploraMagics)), None)
+    return next((configurable for configurable in shell.configurables if isinstance(configurable, ExploraMagics)), None)

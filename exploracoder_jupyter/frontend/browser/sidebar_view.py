@@ -105,7 +105,7 @@ def _subtask(row: SubtaskRow, *, selectable: bool = True) -> SubtaskView:
         reason=row.reason,
         hint=row.hint,
         apis=_apis(row),
-        candidates=[_candidate(one, selectable=selectable) for one in row.candidates],
+        candidates=[_candidate(candidate, selectable=selectable) for candidate in row.candidates],
         selected=row.selected,
         why=[*row.why],
     )
@@ -113,7 +113,7 @@ def _subtask(row: SubtaskRow, *, selectable: bool = True) -> SubtaskView:
 
 def _apis(row: SubtaskRow) -> list[ApiView]:
     """Return the recommended APIs, followed by the other APIs that the selected candidate calls."""
-    chosen = next((one for one in row.candidates if one.id == row.selected), None)
+    chosen = next((candidate for candidate in row.candidates if candidate.id == row.selected), None)
     used = chosen.apis if chosen else ()
     known = {api.path for api in row.apis}
     others = [ApiView(path=path, recommended=False, used=True) for path in used if path not in known]

@@ -168,12 +168,12 @@ class State:
         until = (self.last or self.started) if self.over else self.waiting_since or now
         return max(counted, until - self.started - self.waited)
 
-    def find(self, candidate: str) -> tuple[SubtaskRow, CandidateRow] | tuple[None, None]:
+    def find(self, candidate_id: str) -> tuple[SubtaskRow, CandidateRow] | tuple[None, None]:
         """Return the candidate with this id, and its subtask or the solution row."""
         for row in (*self.subtasks, self.solution_row):
-            for known in row.candidates:
-                if known.id == candidate:
-                    return row, known
+            for candidate in row.candidates:
+                if candidate.id == candidate_id:
+                    return row, candidate
         return None, None
 
 
@@ -296,8 +296,8 @@ def _start_solution_if_done(state: State) -> State:
 
 def _budget(settings: Mapping[str, JsonValue]) -> _Budget:
     budget = settings.get("budget")
-    known = budget if isinstance(budget, dict) else {}
-    tokens, seconds = known.get("tokens"), known.get("seconds")
+    limits = budget if isinstance(budget, dict) else {}
+    tokens, seconds = limits.get("tokens"), limits.get("seconds")
     return {
         "budget_tokens": tokens if isinstance(tokens, int) else None,
         "budget_seconds": float(seconds) if isinstance(seconds, int | float) else None,
@@ -330,9 +330,9 @@ def _apply_selection(state: State, selection: Selection) -> State:
 
 def _plan_rows(state: State, plan: Plan) -> tuple[SubtaskRow, ...]:
     """Return the rows of a plan; a revised plan keeps what is known about the subtasks that stay."""
-    known = {row.id: row for row in state.subtasks}
+    rows = {row.id: row for row in state.subtasks}
     return tuple(
-        replace(known.get(subtask.id, SubtaskRow(subtask.id, "")), title=subtask.title) for subtask in plan.subtasks
+        replace(rows.get(subtask.id, SubtaskRow(subtask.id, "")), title=subtask.title) for subtask in plan.subtasks
     )
 
 
@@ -359,15 +359,18 @@ def _end_wait(state: State) -> State:
 
 
 def _finish_candidates(row: SubtaskRow) -> SubtaskRow:
-    ended = (replace(one, state="not finished") if one.state == "running" else one for one in row.candidates)
+    ended = (
+        replace(candidate, state="not finished") if candidate.state == "running" else candidate
+        for candidate in row.candidates
+    )
     return replace(row, candidates=tuple(ended))
 
 
 def _add_candidate(state: State, candidate: Candidate) -> State:
     row = _find_row(state, candidate.subtask)
-    begun, note = _initial_state(candidate)
+    initial_state, note = _initial_state(candidate)
     shown = CandidateRow(
-        candidate.id, begun, note, code=candidate.code, round=candidate.round, repairs=candidate.repairs
+        candidate.id, initial_state, note, code=candidate.code, round=candidate.round, repairs=candidate.repairs
     )
     if row.id == SOLUTION:
         state = replace(state, activity=f"Trying solution {candidate.id}.")
@@ -384,35 +387,37 @@ def _initial_state(candidate: Candidate) -> tuple[CandidateState, str]:
 
 
 def _update_candidate(state: State, event: CandidateObserved) -> State:
-    row, found = state.find(event.candidate)
+    row, target = state.find(event.candidate)
     if row is None:
         return state
-    rows = (_with_observation(known, event) if known is found else known for known in row.candidates)
+    rows = (_with_observation(candidate, event) if candidate is target else candidate for candidate in row.candidates)
     return _replace_row(state, replace(row, candidates=tuple(rows)))
 
 
 def _with_observation(row: CandidateRow, event: CandidateObserved) -> CandidateRow:
-    seen = event.observation
+    observation = event.observation
     return replace(
         row,
-        state="check failed" if seen.status == "error" and seen.note.startswith(_CHECK_FAILED) else seen.status,
-        note="" if seen.ran else _problem(seen),
-        seconds=seen.seconds,
-        shown=next((line.strip() for line in seen.text.splitlines() if line.strip()), ""),
+        state="check failed"
+        if observation.status == "error" and observation.note.startswith(_CHECK_FAILED)
+        else observation.status,
+        note="" if observation.ran else _problem(observation),
+        seconds=observation.seconds,
+        shown=next((line.strip() for line in observation.text.splitlines() if line.strip()), ""),
         apis=event.apis,
     )
 
 
-def _problem(seen: Observation) -> str:
-    return seen.error.headline if seen.error else seen.note
+def _problem(observation: Observation) -> str:
+    return observation.error.headline if observation.error else observation.note
 
 
 def _add_judgement(state: State, event: SolutionJudged) -> State:
-    row, found = state.find(event.candidate)
+    row, target = state.find(event.candidate)
     judged = f"judged {event.judgement.said}"
     if row is None:
         return state
-    rows = (replace(known, judged=judged) if known is found else known for known in row.candidates)
+    rows = (replace(candidate, judged=judged) if candidate is target else candidate for candidate in row.candidates)
     return replace(
         _replace_row(state, replace(row, candidates=tuple(rows))), activity=f"Solution {event.candidate} is {judged}."
     )
@@ -420,9 +425,9 @@ def _add_judgement(state: State, event: SolutionJudged) -> State:
 
 def _describe_subtask(state: State, row: SubtaskRow) -> str:
     """Return the subtask's position and title; ids are never reused, so a position may differ from its id."""
-    place = next((n for n, known in enumerate(state.subtasks, 1) if known.id == row.id), len(state.subtasks))
-    count = f"{place} of {len(state.subtasks)}"
-    return f"Subtask {count if row.id == str(place) else f'{row.id} ({count})'}: {row.title}"
+    position = next((n for n, other in enumerate(state.subtasks, 1) if other.id == row.id), len(state.subtasks))
+    count = f"{position} of {len(state.subtasks)}"
+    return f"Subtask {count if row.id == str(position) else f'{row.id} ({count})'}: {row.title}"
 
 
 def _find_row(state: State, subtask: str) -> SubtaskRow:
@@ -435,12 +440,12 @@ def _replace_row(state: State, row: SubtaskRow) -> State:
     """Replace the row; a row of a subtask that is no longer in the plan is dropped."""
     if row.id == SOLUTION:
         return replace(state, solution_row=row)
-    return replace(state, subtasks=tuple(row if known.id == row.id else known for known in state.subtasks))
+    return replace(state, subtasks=tuple(row if other.id == row.id else other for other in state.subtasks))
 
 
 def _verdict_from_summary(summary: Mapping[str, JsonValue]) -> Verdict | None:
     status, reason = summary.get("status"), summary.get("reason")
-    outcome = next((known for known in get_args(Outcome) if known == status), None)
+    outcome = next((outcome_name for outcome_name in get_args(Outcome) if outcome_name == status), None)
     return Verdict(outcome, str(reason or "")) if outcome else None
 
 
